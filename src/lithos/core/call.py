@@ -1,0 +1,35 @@
+"""One request, as every part below the tools sees it: who asks, and how a repetition would be known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A guest's id and the JSON-RPC id of its request; `resent` marks one that may have run before."""
+
+    guest: str
+    request: str
+    resent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Correlation:
+    """Ids that a caller uses to tie our events to its own trace; all optional."""
+
+    tool_call_id: str | None = None
+    transaction_id: str | None = None
+    agent_action_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    tool: str
+    agent: str | None = None
+    user: str | None = None
+    arguments_hash: str = ""
+    idempotency_key: str | None = None
+    delivery: Delivery | None = None
+    rationale: str | None = None
+    correlation: Correlation = field(default_factory=Correlation)

@@ -1,0 +1,90 @@
+"""Time comes from one injected clock, so that tests can turn it."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Protocol
+
+from lithos.errors import InvalidInput
+
+# CLOCK_BOOTTIME counts while a laptop sleeps, CLOCK_MONOTONIC does not; macOS has only the latter under this name.
+_SINCE_BOOT = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+    def since_boot(self) -> float:
+        """Seconds since boot, sleep included; no wall-clock change moves it."""
+        ...
+
+    def boot_id(self) -> str:
+        """Changes with every boot: readings of `since_boot` compare only under the same id."""
+        ...
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def since_boot(self) -> float:
+        return time.clock_gettime(_SINCE_BOOT)
+
+    def boot_id(self) -> str:
+        try:
+            return _BOOT_ID.read_text(encoding="ascii").strip()
+        except OSError:  # macOS: the moment of boot, to ten seconds, tells boots apart
+            return f"boot-{round((time.time() - self.since_boot()) / 10)}"
+
+
+class FakeClock:
+    """Stands still until told; wall clock and time since boot can be moved apart."""
+
+    def __init__(self, start: str = "2026-01-01T00:00:00Z", boot: str = "boot-1") -> None:
+        self._now = parse_time(start)
+        self._since_boot = 1000.0
+        self._boot = boot
+
+    def now(self) -> datetime:
+        return self._now
+
+    def since_boot(self) -> float:
+        return self._since_boot
+
+    def boot_id(self) -> str:
+        return self._boot
+
+    def advance(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)
+        self._since_boot += seconds
+
+    def set_wall(self, when: str | datetime) -> None:
+        self._now = parse_time(when) if isinstance(when, str) else when
+
+    def reboot(self, boot: str, since_boot: float = 10.0) -> None:
+        self._boot, self._since_boot = boot, since_boot
+
+
+def rfc3339(moment: datetime) -> str:
+    """UTC with `Z`; microseconds only where there are any."""
+    moment = moment.astimezone(UTC)
+    text = moment.strftime("%Y-%m-%dT%H:%M:%S") if moment.year >= 1000 else moment.isoformat()[:19]
+    return f"{text}.{moment.microsecond:06d}Z" if moment.microsecond else f"{text}Z"
+
+
+def parse_time(text: str, field: str = "time") -> datetime:
+    """ISO 8601 (date only and zone-less are UTC), or Decapod's `<epoch seconds>Z`."""
+    raw = text.strip()
+    try:
+        if raw.endswith("Z") and raw[:-1].isdigit():
+            return datetime.fromtimestamp(int(raw[:-1]), UTC)
+        moment = datetime.fromisoformat(raw)
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(
+            f"{field}: {text[:80]!r} is not a time",
+            hint="Use ISO 8601, for example 2026-01-31 or 2026-01-31T12:00:00Z.",
+        ) from None

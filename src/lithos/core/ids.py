@@ -1,0 +1,68 @@
+"""Identifiers: UUID for notes, sortable UUIDv7 for tasks, findings and thoughts, ULID for events."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+import uuid
+from typing import Protocol
+
+_CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+
+
+class Ids(Protocol):
+    def note(self) -> str: ...
+
+    def sortable(self) -> str: ...
+
+    def event(self) -> str: ...
+
+
+class RandomIds:
+    def note(self) -> str:
+        return str(uuid.uuid4())
+
+    def sortable(self) -> str:
+        return _uuid7(time.time_ns() // 1_000_000, os.urandom(10))
+
+    def event(self) -> str:
+        return _ulid(time.time_ns() // 1_000_000, os.urandom(10))
+
+
+class SeededIds:
+    """The same sequence for the same seed; still sortable by the order in which they were asked for."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - reproducible on purpose
+        self._tick = 1_767_225_600_000
+
+    def note(self) -> str:
+        return str(uuid.UUID(bytes=self._random.randbytes(16), version=4))
+
+    def sortable(self) -> str:
+        self._tick += 1
+        return _uuid7(self._tick, self._random.randbytes(10))
+
+    def event(self) -> str:
+        self._tick += 1
+        return _ulid(self._tick, self._random.randbytes(10))
+
+
+def is_uuid(text: str) -> bool:
+    try:
+        return str(uuid.UUID(text)) == text.lower()
+    except ValueError:
+        return False
+
+
+def _uuid7(milliseconds: int, noise: bytes) -> str:
+    value = (milliseconds & ((1 << 48) - 1)) << 80 | int.from_bytes(noise, "big")
+    value = value & ~(0xF << 76) | 0x7 << 76
+    value = value & ~(0x3 << 62) | 0x2 << 62
+    return str(uuid.UUID(int=value))
+
+
+def _ulid(milliseconds: int, noise: bytes) -> str:
+    value = milliseconds << 80 | int.from_bytes(noise, "big")
+    return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -5, -5))

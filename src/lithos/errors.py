@@ -1,0 +1,128 @@
+"""Every error that Lithos raises on purpose, split by what the caller does next.
+
+LithosError
+├── InvalidInput        invalid_input     mend the arguments and call again
+│   ├── TooLarge        too_large         send less
+│   ├── UnknownTool     unknown_tool      call a tool that exists
+│   └── SecretRefused   secret_refused    take the credential out
+├── NotFound            not_found         name something that exists
+├── Conflict            conflict          read again, then decide
+│   ├── ClaimLost       claim_lost        stop: somebody else holds the work now
+│   ├── KeyReused       key_reused        use a new idempotency_key for other arguments
+│   └── LedgerFork      ledger_fork       stop: the chain is not the one you knew
+├── Forbidden           forbidden         ask whoever set the bounds
+├── Unavailable         unavailable       try again (retryable)
+│   ├── Busy            busy              try again after retry_after_ms
+│   ├── HostRestarted   host_restarted    call again
+│   └── StorageFull     storage_full      free disk space, then call again
+├── Damaged             damaged           a person must look: what is stored contradicts itself
+├── ConfigInvalid       config_invalid    mend the settings; the start stops here
+├── Unsupported         unsupported       this platform, file system or version cannot do it
+└── Internal            internal          our bug: the log has the trace, the caller gets a reference
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class LithosError(Exception):
+    """What is wrong (`message`), what to do next (`hint`), and facts for programs (`details`)."""
+
+    code: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.details = details
+
+    def as_dict(self) -> dict[str, Any]:
+        """The `error` object of DESIGN §3.6; details ride along as extra fields."""
+        fixed = {"code": self.code, "message": self.message, "hint": self.hint, "retryable": self.retryable}
+        return {**self.details, **fixed}
+
+
+class InvalidInput(LithosError):
+    code = "invalid_input"
+
+
+class TooLarge(InvalidInput):
+    code = "too_large"
+
+
+class UnknownTool(InvalidInput):
+    code = "unknown_tool"
+
+
+class SecretRefused(InvalidInput):
+    code = "secret_refused"
+
+
+class NotFound(LithosError):
+    code = "not_found"
+
+
+class Conflict(LithosError):
+    code = "conflict"
+
+
+class ClaimLost(Conflict):
+    code = "claim_lost"
+
+
+class KeyReused(Conflict):
+    code = "key_reused"
+
+
+class LedgerFork(Conflict):
+    code = "ledger_fork"
+
+
+class Forbidden(LithosError):
+    code = "forbidden"
+
+
+class Unavailable(LithosError):
+    code = "unavailable"
+    retryable = True
+
+
+class Busy(Unavailable):
+    code = "busy"
+
+
+class HostRestarted(Unavailable):
+    code = "host_restarted"
+
+
+class StorageFull(Unavailable):
+    code = "storage_full"
+
+
+class Damaged(LithosError):
+    code = "damaged"
+
+
+class ConfigInvalid(LithosError):
+    code = "config_invalid"
+
+
+class Unsupported(LithosError):
+    code = "unsupported"
+
+
+class Internal(LithosError):
+    code = "internal"
+
+
+def all_errors() -> dict[str, type[LithosError]]:
+    """Code → class, for the documentation page and its test."""
+    found: dict[str, type[LithosError]] = {}
+    pending: list[type[LithosError]] = [LithosError]
+    while pending:
+        for child in pending.pop().__subclasses__():
+            found[child.code] = child
+            pending.append(child)
+    return found
