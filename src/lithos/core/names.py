@@ -13,7 +13,7 @@ def agent_name(text: str, field: str = "agent") -> str:
     """Free-form, as the spec has it, but printable, not blank, and short enough for a table."""
     name = text.strip()
     if not name:
-        raise InvalidInput(f"{field} is empty", hint="Name yourself, for example \"claude-code\".")
+        raise InvalidInput(f"{field} is empty", hint='Name yourself, for example "claude-code".')
     if len(name) > LONGEST_AGENT:
         raise InvalidInput(f"{field} has {len(name)} characters; {LONGEST_AGENT} is the most")
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):

@@ -20,9 +20,13 @@ GIVEN = ("lithos", "call")  # parameters that the dispatcher fills, never the cl
 
 IdempotencyKey = Annotated[
     str | None,
-    Field(default=None, max_length=200, description="Same key and arguments: the first answer again, no second effect."),
+    Field(
+        default=None, max_length=200, description="Same key and arguments: the first answer again, no second effect."
+    ),
 ]
-CorrelationId = Annotated[str | None, Field(default=None, max_length=200, description="Your own id, kept in the event.")]
+CorrelationId = Annotated[
+    str | None, Field(default=None, max_length=200, description="Your own id, kept in the event.")
+]
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
 
 

@@ -1,0 +1,7 @@
+"""The console script."""
+
+from __future__ import annotations
+
+
+def main() -> int:
+    return 0
