@@ -34,7 +34,7 @@ class SeededIds:
     """The same sequence for the same seed; still sortable by the order in which they were asked for."""
 
     def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)  # noqa: S311 - reproducible on purpose
+        self._random = random.Random(seed)
         self._tick = 1_767_225_600_000
 
     def note(self) -> str:

@@ -25,7 +25,7 @@ def slug(text: str, longest: int = 120) -> str:
 
 
 def cut(text: str, longest: int) -> str:
-    """The text up to the last paragraph or sentence end at or before `longest`; to the character where there is none."""
+    """Up to the last paragraph or sentence end within `longest`; to the character where there is none."""
     if len(text) <= longest:
         return text
     head = text[:longest]

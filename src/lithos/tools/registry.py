@@ -62,7 +62,8 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
-        return _compact(self.arguments.model_json_schema())
+        schema: dict[str, Any] = _compact(self.arguments.model_json_schema())
+        return schema
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:

@@ -1,0 +1,68 @@
+"""What the parts above hand to storage: outcomes, plans, events, changes of files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Answer = dict[str, Any]
+Row = dict[str, Any]
+
+
+class Tx(Protocol):
+    """One transaction. `?` marks a parameter in both dialects; work may run twice, so it has no other effect."""
+
+    def run(self, sql: str, *values: Any) -> int: ...
+
+    def one(self, sql: str, *values: Any) -> Row | None: ...
+
+    def all(self, sql: str, *values: Any) -> list[Row]: ...
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+
+    def lock(self, name: str) -> None:
+        """Hold the others of this name off until commit: nothing on SQLite (one writer), advisory on PostgreSQL."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EventDraft:
+    """One audited intent; sequence, id, time, status and HMAC are the log's. Agent and user come from the call."""
+
+    type: str  # the noun: "note", "task", "agent", "profile_update" …
+    op: str  # the verb: "create", "update", "claim" …
+    thing: str = ""  # id of what it concerns
+    path: str | None = None
+    section_anchor: str | None = None
+    before_hash: str | None = None
+    after_hash: str | None = None
+    rationale: str | None = None
+    lint: dict[str, Any] | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    answer: Answer
+    events: tuple[EventDraft, ...] = ()
+    refused: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    root: str
+    path: str
+    before: str | None
+    after: bytes | None
+    move_to: str | None = None
+    history: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    changes: tuple[FileChange, ...]
+    event: EventDraft
+    answer: Answer
+    before: Callable[[Tx], None] | None = None
+    after: Callable[[Tx], None] | None = None
