@@ -1,0 +1,117 @@
+"""What goes into a collection and what comes out: documents, filters, queries, hits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+By = Literal["words", "meaning", "both"]
+Bounds = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One thing to be found: a note, a thought.
+
+    `hash` is the owner's: whenever it differs from what `Collection.known` tells, the owner applies the document again.
+    """
+
+    id: str
+    title: str
+    text: str  # Markdown; the collection cuts it into passages
+    hash: str
+    version: str = ""  # what a citation names
+    path: str = ""
+    author: str = ""
+    tags: tuple[str, ...] = ()
+    keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # exact filter fields: status, kind …
+    numbers: Mapping[str, float] = field(
+        default_factory=dict
+    )  # range filter fields: created, expires …; times in seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    id: str
+
+
+Change = Document | Remove
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A filter. It acts inside both engines, before the best are taken: 3 matches of 100,000 are found, all 3."""
+
+    tags: tuple[str, ...] = ()  # all of them
+    author: str | None = None
+    path_prefix: str | None = None
+    any_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # keyword field: one of these values
+    none_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # keyword field: none of these values
+    between: Mapping[str, Bounds] = field(
+        default_factory=dict
+    )  # inclusive; a document without the number never matches
+
+    @property
+    def is_open(self) -> bool:
+        return self == OPEN
+
+
+OPEN = Where()
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`by="words"` reads `text` as Tantivy syntax where it is valid; the others take it as plain language."""
+
+    text: str
+    by: By = "both"
+    limit: int = 10
+    where: Where = OPEN
+    threshold: float = 0.0  # least similarity of a hit by meaning
+    per_document: int = 1  # most passages that one document may contribute
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    id: str
+    title: str
+    path: str
+    author: str
+    version: str
+    heading: str
+    passage: str
+    position: int  # of the passage in its document, from 0
+    score: float
+    similarity: float | None = None  # cosine clamped to 0…1; None where meaning was not asked or not known
+    snippet: str = ""  # the part of the passage that matches, matches in <b>; by words only
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    hits: tuple[Hit, ...]
+    relevant: bool  # False: nothing here is likely to answer
+    degraded: str = ""  # why part of the collection was not searched; empty when all of it was
+    literal: str = ""  # why the text was not taken as syntax; empty when it was
+    trace: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a document as the model reads it; title and heading are its context."""
+
+    position: int
+    heading: str  # headings from the outermost to the innermost, " > " between
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    documents: int
+    passages: int
+    embedded: int
+    waiting: int  # changes acknowledged and not yet on disk
+    model: str
+    degraded: str
+    bytes: int
