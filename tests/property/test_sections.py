@@ -1,0 +1,93 @@
+"""A change to one section leaves every other byte of the file alone."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from lithos.errors import InvalidInput, NotFound
+from lithos.garden.sections import append, outline, replace
+
+BLOCKS = st.sampled_from(
+    [
+        "plain text", "- one\n- two\n  continued", "```\n## not a heading\n```", "| a | b |\n|---|---|\n| 1 | 2 |",
+        "> quoted\n> ## inside", "<!-- a comment\n## hidden\n-->", "1. first\n\n   more", "",
+        "***bold***", "text\nof two",
+    ]
+)  # fmt: skip
+NAMES = st.sampled_from(["Concerns", "Evidence", "Change Log", "Strengths", "Notes"])
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> str:
+    parts = [draw(st.sampled_from(["", "---\nid: x\n---\n", "# Title\n\n", "\ufeff# Title\n"]))]
+    for number in range(draw(st.integers(1, 5))):
+        level = draw(st.integers(2, 4))
+        parts.append(f"{'#' * level} {draw(NAMES)} {number}\n")
+        if draw(st.booleans()):
+            parts.append(f"<!-- @anchor: a{number} v1 -->\n")
+        parts += [draw(BLOCKS) + "\n" for _ in range(draw(st.integers(0, 3)))]
+        parts.append(draw(st.sampled_from(["", "\n"])))
+    text = "".join(parts)
+    text = text.rstrip("\n") if draw(st.booleans()) else text
+    return text.replace("\n", "\r\n") if draw(st.booleans()) else text
+
+
+ADDITIONS = st.sampled_from(["- new", "new text", "two\n\nparagraphs", "```\ncode\n```"])
+
+
+@settings(max_examples=80, deadline=None)
+@given(documents(), ADDITIONS, st.integers(0, 10))
+def test_replacing_a_section_changes_nothing_outside_it(text: str, content: str, pick: int) -> None:
+    before = outline(text)
+    assume(before.sections)
+    section = before.sections[pick % len(before.sections)]
+    after = replace(before, section, content)
+    head, tail = "".join(before.lines[: section.body]), "".join(before.lines[section.end :])
+    assert after.startswith(head.rstrip("\r\n")) and after.endswith(tail)
+    again = outline(after)
+    others = [each.name for each in before.sections if not section.first < each.first < section.end]
+    assert [each.name for each in again.sections] == others
+    same = again.find(section.name)
+    assert outline(after).text_of(same).replace("\r\n", "\n").strip("\n") == content
+
+
+@settings(max_examples=80, deadline=None)
+@given(documents(), ADDITIONS, st.integers(0, 10))
+def test_appending_keeps_every_line_that_was_there_in_order(text: str, content: str, pick: int) -> None:
+    before = outline(text)
+    assume(before.sections)
+    section = before.sections[pick % len(before.sections)]
+    after = append(before, section, content)
+    again = outline(after)
+    assert [s.name for s in again.sections] == [s.name for s in before.sections]
+    assert again.anchors == before.anchors
+    kept = iter(after.replace("\r\n", "\n").split("\n"))
+    assert all(line in kept for line in text.replace("\r\n", "\n").split("\n") if line)
+    same = again.find(section.name)
+    own = "".join(again.lines[same.body : same.own_end]).replace("\r\n", "\n")
+    assert own.rstrip("\n").endswith(content)
+
+
+def test_an_anchor_a_path_and_a_unique_heading_all_name_a_section() -> None:
+    found = outline("## Concerns\n<!-- @anchor: concerns v1 -->\nx\n### Old\ny\n## Other\n### Older\n")
+    assert found.find("concerns v1").heading == "Concerns"
+    assert found.find("Concerns > Old").level == 3
+    assert found.find("Older").path == ("Other", "Older")
+
+
+def test_a_name_that_stands_twice_is_refused_with_both_places() -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        outline("## A\n### Log\n## B\n### Log\n").find("Log")
+    assert refusal.value.details["candidates"] == ["A > Log (line 2)", "B > Log (line 4)"]
+
+
+def test_a_missing_section_is_refused_with_what_is_there() -> None:
+    with pytest.raises(NotFound) as refusal:
+        outline("## A\n<!-- @anchor: a v1 -->\n## B\n").find("C")
+    assert refusal.value.details["candidates"] == ["a v1", "B"]
+
+
+def test_an_anchor_in_a_code_block_is_no_anchor() -> None:
+    assert outline("## A\n```\n<!-- @anchor: a v1 -->\n```\n").anchors == []
