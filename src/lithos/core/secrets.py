@@ -36,7 +36,7 @@ _RULES: dict[str, str] = {
     "Lithos token": _EDGE + r"lithos_[a-z0-9]{6,16}_[A-Za-z0-9_-]{32,64}",
     "password in an address": r"[a-z][a-z0-9+.-]{1,15}://[^\s:/@]{1,64}:(?![*x.]{3})[^\s:/@]{6,128}@[A-Za-z0-9]",
 }
-# A plain search for a rule's literal start is a hundred times cheaper than the pattern: a note without any costs microseconds.
+# A plain search for the literal start of a rule is far cheaper than its pattern: most texts never reach a pattern.
 _STARTS: dict[str, tuple[str, ...]] = {
     "private key": ("PRIVATE KEY",),
     "AWS access key": ("AKIA", "ASIA"),
