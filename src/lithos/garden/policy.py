@@ -1,0 +1,102 @@
+"""The garden's rules as data: where an agent may work, what it must leave alone, what needs a reason."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from lithos.errors import ConfigInvalid, Forbidden, InvalidInput
+
+Kind = Literal["overview", "notes", "profile", "relationship"]
+_NAME = re.compile(r"^[\w][\w.@+-]{0,127}$")
+_SLOT = re.compile(r"\{(\w+)\}")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class PathRule(_Part):
+    template: str
+    kind: Kind
+
+    def matches(self, path: str, user_id: str) -> bool:
+        pattern = "".join(
+            re.escape(user_id) if piece == "user_id" else r"[\w][\w.@+-]{0,127}" if number % 2 else re.escape(piece)
+            for number, piece in enumerate(_SLOT.split(self.template))
+        )
+        return re.fullmatch(pattern, path) is not None
+
+    def folder_matches(self, path: str, user_id: str) -> bool:
+        """Whether `path` is a folder on the way to a file of this rule."""
+        parts = self.template.split("/")[:-1]
+        given = path.rstrip("/").split("/")
+        shorter = PathRule(template="/".join(parts[: len(given)]), kind=self.kind)
+        return len(given) <= len(parts) and shorter.matches("/".join(given), user_id)
+
+
+class Evidence(_Part):
+    anchors: tuple[str, ...] = ()
+    cap: int = Field(7, ge=0)
+    token: str = "ev:"
+
+
+class Narrative(_Part):
+    words: int = Field(400, ge=1)
+
+
+class ChangeLog(_Part):
+    anchor: str
+    heading: str
+
+
+class Policy(_Part):
+    paths: tuple[PathRule, ...]
+    identity_keys: frozenset[str]
+    headings: dict[str, str]
+    evidence: Evidence
+    narrative: Narrative
+    change_log: ChangeLog
+    history: frozenset[Kind]
+
+    def kind_of(self, path: str, user_id: str) -> Kind:
+        """What kind of file this is, or a refusal that says where the user's files are."""
+        self._check_user(user_id)
+        for rule in self.paths:
+            if rule.matches(path, user_id):
+                return rule.kind
+        raise Forbidden(
+            f"{path[:200]!r} is outside the files of user {user_id!r}",
+            hint="Use one of: " + ", ".join(rule.template.replace("{user_id}", user_id) for rule in self.paths),
+        )
+
+    def check_folder(self, path: str, user_id: str) -> None:
+        self._check_user(user_id)
+        if not any(rule.folder_matches(path, user_id) for rule in self.paths):
+            raise Forbidden(f"{path[:200]!r} is no folder of user {user_id!r}", hint=f"Stay below users/{user_id}/.")
+
+    @staticmethod
+    def _check_user(user_id: str) -> None:
+        if not _NAME.match(user_id) or set(user_id) <= {"."}:
+            raise InvalidInput(f"user_id {user_id[:80]!r} is not a plain name", hint="Letters, digits, . _ @ + -")
+
+
+def load_policy(path: Path | None = None) -> Policy:
+    """The policy of the data directory, or the default that reproduces the specification's safety model."""
+    try:
+        if path is not None:
+            source, text = path.name, path.read_text(encoding="utf-8")
+        else:
+            source, text = "garden.yaml", files("lithos.garden").joinpath("garden.yaml").read_text(encoding="utf-8")
+        return Policy.model_validate(yaml.safe_load(text))
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
+        raise ConfigInvalid(f"{source}: {problem}", hint="Mend the file, or remove it for the default.") from None
+    except ValidationError as problem:
+        first = problem.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "the file"
+        raise ConfigInvalid(f"{source}: {place}: {first['msg']}", hint="docs/garden.md lists every key.") from None
