@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 Answer = dict[str, Any]
 Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Now, as the store's authority on time has it: this machine on SQLite, the server on PostgreSQL.
+
+    `steady` seconds compare only within one `era` (a boot of this machine); across eras `wall` decides.
+    """
+
+    wall: datetime
+    steady: float
+    era: str
 
 
 class Tx(Protocol):
@@ -23,6 +36,14 @@ class Tx(Protocol):
 
     def lock(self, name: str) -> None:
         """Hold the others of this name off until commit: nothing on SQLite (one writer), advisory on PostgreSQL."""
+        ...
+
+    def now(self) -> Moment:
+        """The time by which leases and expiry are judged; the same for all hosts that share the database."""
+        ...
+
+    def notify(self, channel: str) -> None:
+        """Wake `Database.listen(channel, …)` of every host after this transaction commits; nothing if it does not."""
         ...
 
 
