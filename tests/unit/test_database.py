@@ -10,7 +10,7 @@ import pytest
 
 from lithos.core.clock import FakeClock
 from lithos.errors import Damaged, Forbidden, Internal, NotFound, Unavailable, Unsupported
-from lithos.storage import Database, Migration, PlannedFaults, Tx, open_database
+from lithos.storage import Crash, Database, Migration, PlannedFaults, Tx, open_database
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
 
@@ -50,7 +50,7 @@ def in_one_batch(database: Database, works) -> list[object]:
     def call(position: int) -> None:
         try:
             results[position] = database.write(works[position])
-        except Exception as error:
+        except BaseException as error:
             results[position] = error
 
     release = hold_writer(database)
@@ -83,7 +83,8 @@ def test_a_failing_work_undoes_itself_and_leaves_the_others_of_its_batch(databas
 
 
 def test_a_batch_that_breaks_is_done_again_one_by_one(tmp_path: Path) -> None:
-    faults = PlannedFaults().fail("commit.send", OSError(5, "I/O error"), at=2)
+    faults = PlannedFaults()
+    faults.plan("commit.send", OSError(5, "I/O error"), visit=2)
     database = open_database(tmp_path / "state.db", THINGS, faults=faults)
     assert in_one_batch(database, [add("a"), add("b")]) == [1, 1]
     assert names(database) == ["a", "b"]
@@ -91,11 +92,22 @@ def test_a_batch_that_breaks_is_done_again_one_by_one(tmp_path: Path) -> None:
 
 
 def test_after_commit_was_sent_nothing_is_done_twice(tmp_path: Path) -> None:
-    faults = PlannedFaults().fail("commit.done", OSError(5, "I/O error"), at=2)
+    faults = PlannedFaults()
+    faults.plan("commit.done", OSError(5, "I/O error"), visit=2)
     database = open_database(tmp_path / "state.db", THINGS, faults=faults)
     results = in_one_batch(database, [add("a"), add("b")])
     assert all(isinstance(result, Unavailable) for result in results)
     assert names(database) == ["a", "b"]
+    database.close()
+
+
+def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
+    faults = PlannedFaults()
+    faults.plan("commit.send", "crash", visit=2)
+    database = open_database(tmp_path / "state.db", THINGS, faults=faults)
+    assert all(isinstance(result, Crash) for result in in_one_batch(database, [add("a"), add("b")]))
+    with pytest.raises(Unavailable):
+        database.write(add("c"))
     database.close()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from lithos.storage.database import Database, open_database
-from lithos.storage.faults import Faults, NoFaults, PlannedFaults
+from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.values import Answer, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
     "Answer",
+    "Crash",
     "Database",
     "EventDraft",
     "Faults",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import queue
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -18,6 +19,7 @@ from lithos.storage.sqlite import SqliteDialect
 from lithos.storage.values import Tx
 
 T = TypeVar("T")
+_log = logging.getLogger(__name__)
 
 LARGEST_BATCH = 256  # bounds how long the first caller of a batch waits for the last one's work
 READERS = 8
@@ -116,10 +118,24 @@ class Database:
         self.dialect.close()
 
     def _serve(self) -> None:
+        batch: list[_Job] = []
         ending = False
-        while not ending:
-            batch, ending = self._next_batch()
-            self._commit(batch)
+        try:
+            while not ending:
+                batch, ending = self._next_batch()
+                self._commit(batch)
+        except BaseException as death:  # noqa: BLE001 whoever waits must hear of it instead of waiting for ever
+            self._die(batch, death)
+
+    def _die(self, batch: list[_Job], death: BaseException) -> None:
+        with self._closing:
+            self._closed = True
+            while not self._jobs.empty():
+                job = self._jobs.get()
+                batch += [job] if job else []
+        for job in batch:
+            job.fail(death)
+            job.end()
 
     def _next_batch(self) -> tuple[list[_Job], bool]:
         """Everything that waits now; callers that come while a commit is under way form the next batch."""
@@ -165,14 +181,14 @@ class Database:
         sent = False
         try:
             self._session.notices.clear()
-            self._faults.hit("commit.begin")
+            self._faults.at("commit.begin")
             self._session.begin(write=True)
             for job in batch:
                 self._run(job)
-            self._faults.hit("commit.send")
+            self._faults.at("commit.send")
             sent = True
             self._session.commit()
-            self._faults.hit("commit.done")
+            self._faults.at("commit.done")
         except Exception as error:  # noqa: BLE001 the callers of the batch get it, the writer must go on
             return _Broken(error, sent) if self._roll_back() else _Broken(error, True)
         return None
@@ -185,7 +201,7 @@ class Database:
         session.tx.run("SAVEPOINT work")
         try:
             job.value = job.work(session.tx)
-            self._faults.hit("commit.work")
+            self._faults.at("commit.work")
         except BaseException as error:
             if not session.in_transaction():
                 raise
@@ -209,7 +225,10 @@ class Database:
 
     def _wake(self, channel: str) -> None:
         for wake in tuple(self._listeners.get(channel, ())):
-            wake()
+            try:
+                wake()
+            except Exception:  # noqa: BLE001 a listener's bug must not stop the writer
+                _log.exception("a listener of %s failed", channel)
 
 
 class _Broken:
@@ -240,7 +259,8 @@ class _Job:
         self.error = error
 
     def end(self) -> None:
-        self._done.release()
+        if self._done.locked():
+            self._done.release()
 
     def wait(self) -> Any:
         self._done.acquire()

@@ -95,7 +95,7 @@ def _apply(session: Session, dialect: Dialect, migration: Migration, clock: Cloc
             session.script(migration.spelled(dialect))
             row = (migration.number, migration.name, micros(clock.now()))
             session.tx.run("INSERT INTO migrations (number, name, applied_at) VALUES (?, ?, ?)", *row)
-            faults.hit(f"migrate.{migration.number:04d}.commit")
+            faults.at(f"migrate.{migration.number:04d}.commit")
         session.commit()
     finally:
         session.rollback()
