@@ -1,0 +1,145 @@
+"""The life of a note, decided without a file in sight: what a write means, what is current, what has expired.
+
+The vault loads, asks `decide`, and stores; each rule here is one row of `tests/unit/test_lifecycle.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal, get_args
+
+from lithos.errors import Conflict, InvalidInput
+
+Status = Literal["active", "superseded", "deprecated", "stale"]
+TtlPolicy = Literal["ephemeral", "decay", "persistent"]
+OnConflict = Literal["merge", "supersede", "reject"]
+Action = Literal["inserted", "updated", "merged", "superseded"]
+STATUSES: tuple[str, ...] = get_args(Status)
+TTL_POLICIES: tuple[str, ...] = get_args(TtlPolicy)
+
+PROCEDURAL = "procedural/"
+_LONGEST_PROVENANCE = 2000
+_PROVENANCE = re.compile(
+    r"(?:file:[^#\n]+(?:#L\d+(?:-L\d+)?)?|url:[^ \n]+|cmd:[^ \n]+|commit:[a-f0-9]+|event:[A-Z0-9_]+)"
+)
+_SECONDS_PER_DAY = 86_400
+
+
+def check_provenance(text: str) -> str:
+    if len(text) <= _LONGEST_PROVENANCE and _PROVENANCE.fullmatch(text):
+        return text
+    raise InvalidInput(
+        f"provenance {text[:80]!r} has no known form",
+        hint="Use file:PATH#L1-L9, url:ADDRESS, cmd:COMMAND (no spaces), commit:HEX or event:ID.",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a write asks for, as far as its place among the other notes goes."""
+
+    id: str | None = None  # the note to update
+    merge_key: str | None = None
+    on_conflict: OnConflict = "merge"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    action: Action
+    target: str | None = None  # the note that is changed in place, or superseded
+
+
+def decide(wish: Wish, holder: str | None) -> Step:
+    """What to do, given the active note that holds the merge key now; refusals are `conflict` and name it."""
+    if wish.id is not None:
+        if holder is not None and holder != wish.id:
+            raise _taken(wish, holder, "Leave out id to write to that note, or give another merge_key.")
+        return Step("updated", wish.id)
+    if holder is None:
+        return Step("inserted")
+    if wish.on_conflict == "reject":
+        raise _taken(wish, holder, "Read that note; merge into it or supersede it with on_conflict.")
+    return Step("merged" if wish.on_conflict == "merge" else "superseded", holder)
+
+
+def _taken(wish: Wish, holder: str, hint: str) -> Conflict:
+    return Conflict(f"an active note already holds the merge_key {wish.merge_key!r}", hint=hint, active_id=holder)
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """The recorded times of one note; what was never recorded is None."""
+
+    status: str
+    ttl_policy: str
+    created_at: datetime | None
+    expires_at: datetime | None = None
+    superseded_at: datetime | None = None
+
+
+def has_expired(life: Life, at: datetime) -> bool:
+    """Decapod's rule of decay: active, of a policy that ends, and its time has come."""
+    ends = life.ttl_policy in ("decay", "ephemeral") and life.expires_at is not None
+    return life.status == "active" and ends and life.expires_at is not None and life.expires_at <= at
+
+
+def was_current(life: Life, at: datetime) -> bool:
+    """Whether the note counted at that moment: created, not yet superseded, not yet expired."""
+    if life.created_at is not None and life.created_at > at:
+        return False
+    if life.ttl_policy != "persistent" and life.expires_at is not None and life.expires_at <= at:
+        return False
+    if life.superseded_at is not None:
+        return life.superseded_at > at
+    return life.status in ("active", "stale")
+
+
+def in_window(created_at: datetime, reference: datetime, days: int) -> bool:
+    return created_at >= reference - timedelta(days=days)
+
+
+def recency_score(created_at: datetime, now: datetime) -> float:
+    """1 / (1 + age in days); a note from the future is as recent as can be."""
+    age = max(0.0, (now - created_at).total_seconds() / _SECONDS_PER_DAY)
+    return 1 / (1 + age)
+
+
+def clean_references(references: Iterable[str]) -> list[str]:
+    """Trimmed, sorted, unique, and at least one."""
+    cleaned = sorted({each.strip() for each in references} - {""})
+    if not cleaned:
+        raise InvalidInput("evidence_refs is empty", hint="Name at least one piece of evidence.")
+    return cleaned
+
+
+def check_promotion(actor: str, approved_by: str, reason: str, approvers: Iterable[str]) -> None:
+    """Nobody promotes on their own word; with a list of approvers, only those count."""
+    for name, value in (("actor", actor), ("approved_by", approved_by), ("reason", reason)):
+        if not value.strip():
+            raise InvalidInput(
+                f"{name} is empty", hint="A promotion needs an actor, another who approves, and a reason."
+            )
+    if approved_by.strip() == actor.strip():
+        raise InvalidInput("approved_by must be somebody else than actor", hint="Ask a person or another agent.")
+    known = list(approvers)
+    if known and approved_by.strip() not in known:
+        raise InvalidInput(f"{approved_by!r} may not approve", hint="Approvers: " + ", ".join(known))
+
+
+def trusted(own: float, sources: Iterable[float]) -> float:
+    """A derived note is trusted no more than its least trusted source."""
+    return min([own, *sources])
+
+
+def successor(note_id: str, superseded_by: Callable[[str], str | None], longest: int = 100) -> str | None:
+    """The living end of a chain of successors; None for a cycle or a chain that leads nowhere."""
+    seen = {note_id}
+    at = superseded_by(note_id)
+    last = None
+    while at is not None and at not in seen and len(seen) <= longest:
+        seen.add(at)
+        last, at = at, superseded_by(at)
+    return last if at is None else None

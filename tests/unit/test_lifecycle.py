@@ -1,0 +1,183 @@
+"""Decapod's rules, one row each."""
+
+from __future__ import annotations
+
+import pytest
+
+from lithos.core.clock import parse_time
+from lithos.errors import Conflict, InvalidInput
+from lithos.notes.lifecycle import (
+    Life,
+    Step,
+    Wish,
+    check_promotion,
+    check_provenance,
+    clean_references,
+    decide,
+    has_expired,
+    in_window,
+    recency_score,
+    successor,
+    trusted,
+    was_current,
+)
+
+NOON = parse_time("2026-01-10T12:00:00Z")
+
+
+@pytest.mark.parametrize(
+    ("wish", "holder", "step"),
+    [
+        (Wish(), None, Step("inserted")),
+        (Wish(id="a"), None, Step("updated", "a")),
+        (Wish(id="a", merge_key="k"), "a", Step("updated", "a")),
+        (Wish(id="a", merge_key="k"), None, Step("updated", "a")),
+        (Wish(merge_key="k"), None, Step("inserted")),
+        (Wish(merge_key="k"), "a", Step("merged", "a")),
+        (Wish(merge_key="k", on_conflict="merge"), "a", Step("merged", "a")),
+        (Wish(merge_key="k", on_conflict="supersede"), "a", Step("superseded", "a")),
+        (Wish(merge_key="k", on_conflict="supersede"), None, Step("inserted")),
+        (Wish(merge_key="k", on_conflict="reject"), None, Step("inserted")),
+    ],
+)
+def test_a_write_means_one_step(wish: Wish, holder: str | None, step: Step) -> None:
+    assert decide(wish, holder) == step
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        Wish(merge_key="k", on_conflict="reject"),
+        Wish(id="b", merge_key="k"),
+        Wish(id="b", merge_key="k", on_conflict="supersede"),
+    ],
+)
+def test_a_key_that_another_note_holds_is_refused_and_the_note_named(wish: Wish) -> None:
+    with pytest.raises(Conflict) as refusal:
+        decide(wish, "a")
+    assert refusal.value.details["active_id"] == "a"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "file:src/a.py",
+        "file:a b.md#L10",
+        "file:a.md#L10-L20",
+        "url:https://x.org/?q#f",
+        "cmd:make",
+        "commit:0af",
+        "event:01HZ_X",
+    ],
+)
+def test_provenance_of_every_scheme_is_taken(text: str) -> None:
+    assert check_provenance(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "file:",
+        "file:a#10",
+        "file:a#L1-2",
+        "url:a b",
+        "cmd:make test",
+        "commit:XYZ",
+        "commit:",
+        "event:abc",
+        "http://x",
+        "FILE:a",
+        "event:A\n",
+        "file:" + "a" * 3000,
+    ],
+)
+def test_provenance_of_no_known_form_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="provenance"):
+        check_provenance(text)
+
+
+def life(**changes: object) -> Life:
+    fields: dict[str, object] = {"status": "active", "ttl_policy": "decay", "created_at": parse_time("2026-01-01")}
+    times = {
+        key: parse_time(value) if isinstance(value, str) and key.endswith("_at") else value
+        for key, value in changes.items()
+    }
+    return Life(**{**fields, **times})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("note", "expired"),
+    [
+        (life(expires_at="2026-01-10T12:00:00Z"), True),
+        (life(expires_at="2026-01-10T12:00:01Z"), False),
+        (life(ttl_policy="ephemeral", expires_at="2026-01-09"), True),
+        (life(ttl_policy="persistent", expires_at="2026-01-09"), False),
+        (life(), False),
+        (life(status="stale", expires_at="2026-01-09"), False),
+        (life(status="superseded", expires_at="2026-01-09"), False),
+    ],
+)
+def test_decay_takes_what_is_active_ends_and_has_come_to_its_time(note: Life, expired: bool) -> None:
+    assert has_expired(note, NOON) is expired
+
+
+@pytest.mark.parametrize(
+    ("note", "current"),
+    [
+        (life(), True),
+        (life(created_at="2026-01-11"), False),
+        (life(status="superseded", superseded_at="2026-01-11"), True),
+        (life(status="superseded", superseded_at="2026-01-10"), False),
+        (life(expires_at="2026-01-10"), False),
+        (life(status="stale", expires_at="2026-01-11"), True),
+        (life(status="deprecated"), False),
+        (life(status="superseded"), False),
+        (life(created_at=None), True),
+    ],
+)
+def test_as_of_asks_the_recorded_times(note: Life, current: bool) -> None:
+    assert was_current(note, NOON) is current
+
+
+def test_recency_halves_after_a_day_and_the_future_is_no_better_than_now() -> None:
+    assert recency_score(parse_time("2026-01-09T12:00:00Z"), NOON) == 0.5
+    assert recency_score(parse_time("2027-01-01"), NOON) == 1.0
+
+
+def test_a_window_counts_back_from_its_reference() -> None:
+    assert in_window(parse_time("2026-01-03T12:00:00Z"), NOON, 7)
+    assert not in_window(parse_time("2026-01-03T11:59:59Z"), NOON, 7)
+
+
+def test_references_are_trimmed_sorted_and_unique() -> None:
+    assert clean_references([" b", "a", "b ", ""]) == ["a", "b"]
+    with pytest.raises(InvalidInput):
+        clean_references([" ", ""])
+
+
+@pytest.mark.parametrize(
+    ("actor", "approver", "reason", "known"),
+    [("", "b", "r", []), ("a", " ", "r", []), ("a", "b", "", []), ("a", "a ", "r", []), ("a", "b", "r", ["c"])],
+)
+def test_a_promotion_without_a_second_voice_is_refused(
+    actor: str, approver: str, reason: str, known: list[str]
+) -> None:
+    with pytest.raises(InvalidInput):
+        check_promotion(actor, approver, reason, known)
+
+
+def test_a_promotion_with_a_second_voice_passes() -> None:
+    check_promotion("a", "b", "r", [])
+    check_promotion("a", "b", "r", ["b", "c"])
+
+
+def test_trust_is_that_of_the_weakest_source() -> None:
+    assert trusted(0.9, [0.4, 0.8]) == 0.4
+    assert trusted(0.9, []) == 0.9
+
+
+def test_a_chain_of_successors_ends_at_the_living_one_and_a_cycle_nowhere() -> None:
+    assert successor("a", {"a": "b", "b": "c"}.get) == "c"
+    assert successor("a", {"a": "b", "b": "a"}.get) is None
+    assert successor("a", {}.get) is None
