@@ -1,0 +1,22 @@
+"""Files confined beneath one folder, replaced durably, with nothing of anybody's lost."""
+
+from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, best_kernel
+from lithos.storage.files.paths import checked, checked_new, is_conflict_copy
+from lithos.storage.files.root import Root
+from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
+
+__all__ = [
+    "Entry",
+    "File",
+    "Kept",
+    "Kernel",
+    "Limits",
+    "LinuxKernel",
+    "PortableKernel",
+    "Replaced",
+    "Root",
+    "best_kernel",
+    "checked",
+    "checked_new",
+    "is_conflict_copy",
+]

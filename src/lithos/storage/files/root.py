@@ -1,0 +1,308 @@
+"""Root: reads and durable writes confined beneath one folder; nothing that anybody else saves is ever lost."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lithos.core.canonical import version_of
+from lithos.core.clock import Clock
+from lithos.errors import Forbidden, NotFound
+from lithos.storage.faults import Faults, NoFaults
+from lithos.storage.files import replacing
+from lithos.storage.files.archive import Archive, Bounds
+from lithos.storage.files.kernel import Kernel, best_kernel, held_by_others, look
+from lithos.storage.files.leftovers import HELD, NEW, Leftover, Sighting, judge
+from lithos.storage.files.paths import checked, checked_new, joined, split
+from lithos.storage.files.place import Place
+from lithos.storage.files.tree import Tree
+from lithos.storage.files.trouble import changed, translated
+from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
+
+_LOCKS = 64  # stripes: two paths rarely share one, and a stripe costs nothing
+_MOST_WATCHED = 2_000  # leftovers beyond this are judged before their time rather than pile up in people's folders
+
+
+@dataclass(frozen=True, slots=True)
+class _Watched:
+    folder: str
+    leftover: Leftover
+    since: float
+
+
+class Root:
+    """`name` tells roots apart in `.lithos/`; `keep` is that folder, where history and trash lie."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        name: str,
+        keep: Path,
+        clock: Clock,
+        faults: Faults | None = None,
+        kernel: Kernel | None = None,
+        limits: Limits | None = None,
+    ) -> None:
+        self.name = name
+        self._clock = clock
+        self._limits = limits or Limits()
+        kernel, faults = kernel or best_kernel(), faults or NoFaults()
+        largest = self._limits.largest_file
+        self._tree = Tree(path, kernel, faults, largest)
+        self._kept = Tree(keep, kernel, faults, largest, mode=0o700)
+        self._history = Archive(self._kept, f"history/{name}", clock, _history_bounds(self._limits))
+        self._trash = Archive(self._kept, f"trash/{name}", clock, _trash_bounds(self._limits))
+        self._locks = [threading.RLock() for _ in range(_LOCKS)]
+        self._watched: deque[_Watched] = deque()
+
+    @property
+    def path(self) -> Path:
+        return self._tree.path
+
+    def close(self) -> None:
+        self._tree.close()
+        self._kept.close()
+
+    # Reading
+
+    def read(self, path: str) -> File:
+        with translated(checked(path)):
+            try:
+                return self._read(path)
+            except FileNotFoundError:
+                if self._tree.kernel.exchanges:
+                    raise
+            with self._locked(path):  # without an exchange a file that is being replaced is away for a moment
+                return self._read(path)
+
+    def _read(self, path: str) -> File:
+        folder, name = split(path)
+        with self._tree.place(folder) as place:
+            return place.read(name)
+
+    def version(self, path: str) -> str | None:
+        try:
+            return self.read(path).version
+        except NotFound:
+            return None
+
+    def stat(self, path: str) -> os.stat_result:
+        """Of whatever bears the name, link or special file included; nothing is opened or followed."""
+        with translated(checked(path)):
+            return look(self._tree.kernel, self._tree.descriptor, path)
+
+    def exists(self, path: str) -> bool:
+        """Whether anything bears the name."""
+        try:
+            self.stat(path)
+        except NotFound:
+            return False
+        return True
+
+    def scan(self, folder: str = "", *, hidden: bool = False) -> Iterator[Entry]:
+        """Every file, and with a reason everything that is not served; never raises for what it meets."""
+        return self._tree.scan(checked(folder) if folder else "", hidden)
+
+    # Writing
+
+    def replace(self, path: str, data: bytes, before: str | None, *, history: bool = True) -> Replaced:
+        """Put these bytes there durably if `before` is there (None: if nothing is); else Conflict, nothing changed."""
+        if before is None:
+            checked_new(path)
+        self.sweep()
+        folder, name = split(checked(path))
+        with translated(path), self._locked(path):
+            if before is None:
+                return self._create(folder, name, data)
+            try:
+                with self._tree.place(folder) as place:
+                    return self._replace(place, name, data, before, history)
+            except FileNotFoundError:
+                raise changed(path, None) from None
+
+    def _create(self, folder: str, name: str, data: bytes) -> Replaced:
+        with self._tree.place(folder, make=True) as place:
+            try:
+                replacing.create(place, name, data, self._tree.descriptor)
+            except FileExistsError:
+                raise changed(joined(folder, name), place.version(name)) from None
+            return Replaced(version_of(data))
+
+    def _replace(self, place: Place, name: str, data: bytes, before: str, history: bool) -> Replaced:
+        path = joined(place.folder, name)
+        old = place.read(name)
+        if old.version != before:
+            raise changed(path, old.version)
+        if old.data == data:
+            return Replaced(before)
+        if history:
+            self._history.keep(path, old.data)
+        change = self._change(place, name, before, data)
+        replacing.replace(change, old)
+        return Replaced(change.after)
+
+    def move(self, path: str, to: str, before: str) -> None:
+        """Give the file another path; Conflict if its bytes are not `before` or the new path is taken."""
+        folder, name = split(checked(path))
+        to_folder, to_name = split(checked_new(to))
+        with translated(path), self._locked(path, to), self._tree.place(folder) as place:
+            found = place.read(name).version
+            if found != before:
+                raise changed(path, found)
+            with self._tree.place(to_folder, make=True) as there:
+                place.must_be_at(self._tree.descriptor)
+                there.must_be_at(self._tree.descriptor)
+                try:
+                    place.rename_new(name, to_name, there)
+                except FileExistsError:
+                    raise changed(to, there.version(to_name)) from None
+                place.flush()
+                there.flush()
+
+    def trash(self, path: str, before: str) -> str:
+        """Take the file away if it is still `before`; where it is kept for a while, relative to `.lithos/`."""
+        folder, name = split(checked(path))
+        with translated(path), self._locked(path), self._tree.place(folder) as place:
+            old = place.read(name)
+            if old.version != before:
+                raise changed(path, old.version)
+            kept = self._trash.keep(path, old.data)
+            change = self._change(place, name, before, b"")
+            held = replacing.take(change)
+            if held is None:
+                raise changed(path, place.version(name))
+            place.flush()
+            replacing.leave(change, held)
+            return kept.kept
+
+    def make_folder(self, path: str) -> None:
+        with translated(checked_new(path)):
+            self._tree.make(path)
+
+    # What is kept
+
+    def keep_history(self, path: str, data: bytes) -> Kept:
+        with translated(checked(path)), self._locked(path):
+            return self._history.keep(path, data)
+
+    def history(self, path: str) -> list[Kept]:
+        """Older versions, newest first."""
+        with translated(checked(path)):
+            return self._history.versions(path)
+
+    def trashed(self, path: str) -> list[Kept]:
+        with translated(checked(path)):
+            return self._trash.versions(path)
+
+    def read_kept(self, kept: Kept) -> bytes:
+        with translated(kept.path):
+            return self._trash.read(kept)
+
+    def version_kept(self, path: str, version: str) -> bytes:
+        """The bytes that had this version; NotFound when they are no longer kept."""
+        with translated(checked(path)):
+            return self._history.find(path, version)
+
+    def prune(self) -> int:
+        """Hold history and trash to their bounds; how many files went."""
+        with translated(self.name):
+            return self._history.prune() + self._trash.prune()
+
+    # Leftovers
+
+    def recover(self) -> list[str]:
+        """At start, before anything is served: clear what a crash left; the conflict copies that came of it."""
+        copies = []
+        for folder, name in list(self._tree.leftovers()):
+            with translated(joined(folder, name)), self._tree.place(folder) as place:
+                leftover = Leftover.parse(name)
+                if name.startswith(NEW):
+                    place.unlink(name)
+                elif leftover is not None:
+                    copies += self._settle(place, leftover, overdue=leftover.kind == HELD)
+        return copies
+
+    def sweep(self, everything: bool = False) -> list[str]:
+        """Judge the leftovers whose time has come; the conflict copies that came to light."""
+        copies: list[str] = []
+        now = self._clock.since_boot()
+        for _ in range(len(self._watched)):
+            if not everything and not self._is_due(now):
+                break
+            try:
+                watched = self._watched.popleft()
+            except IndexError:  # another thread sweeps too
+                break
+            overdue = everything or now - watched.since >= self._limits.patience_seconds
+            try:
+                with translated(watched.folder or "."), self._tree.place(watched.folder) as place:
+                    copies += self._settle(place, watched.leftover, overdue, watched.since)
+            except NotFound:
+                continue  # the folder is gone, and the leftover with it
+        return copies
+
+    def _is_due(self, now: float) -> bool:
+        try:
+            oldest = self._watched[0]
+        except IndexError:
+            return False
+        return len(self._watched) > _MOST_WATCHED or now - oldest.since >= self._limits.grace_seconds
+
+    def _settle(self, place: Place, leftover: Leftover, overdue: bool, since: float | None = None) -> list[str]:
+        try:
+            verdict = judge(leftover, _sighting(place, leftover, overdue))
+        except FileNotFoundError:
+            return []
+        if verdict == "drop":
+            place.unlink(leftover.name)
+        elif verdict == "wait":
+            self._watch(place.folder, leftover, since)
+        elif verdict == "put-back":
+            place.rename_new(leftover.name, leftover.target)
+            place.flush()
+        else:
+            copy = replacing.to_light(place, leftover.name, leftover.target, self._clock.now())
+            return [joined(place.folder, copy)]
+        return []
+
+    def _watch(self, folder: str, leftover: Leftover, since: float | None = None) -> None:
+        self._watched.append(_Watched(folder, leftover, self._clock.since_boot() if since is None else since))
+
+    # Small parts
+
+    def _change(self, place: Place, name: str, before: str, data: bytes) -> replacing.Replacement:
+        return replacing.Replacement(
+            place, name, before, version_of(data), data, self._tree.descriptor, self._watch, self._clock.now
+        )
+
+    @contextmanager
+    def _locked(self, *paths: str) -> Iterator[None]:
+        with ExitStack() as stack:
+            for index in sorted({hash(path) % _LOCKS for path in paths}):
+                stack.enter_context(self._locks[index])
+            yield
+
+
+def _sighting(place: Place, leftover: Leftover, overdue: bool) -> Sighting:
+    target = place.version(leftover.target)
+    try:
+        with place.opened(leftover.name) as descriptor:
+            open_elsewhere = held_by_others(descriptor)
+        found = place.read(leftover.name)
+    except Forbidden:
+        return Sighting(None, False, False, target, overdue)
+    return Sighting(found.version, not found.data, open_elsewhere, target, overdue)
+
+
+def _history_bounds(limits: Limits) -> Bounds:
+    return Bounds(limits.history_versions, limits.history_days, limits.history_bytes)
+
+
+def _trash_bounds(limits: Limits) -> Bounds:
+    return Bounds(limits.history_versions, limits.trash_days, limits.trash_bytes)

@@ -1,0 +1,140 @@
+"""A folder and everything beneath it, reached without ever following a link."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lithos.storage.faults import Faults
+from lithos.storage.files.kernel import Kernel, flush, look, open_folder
+from lithos.storage.files.paths import OURS, is_conflict_copy, joined, name_fault
+from lithos.storage.files.place import Place
+from lithos.storage.files.values import Entry
+
+
+class Tree:
+    def __init__(self, path: Path, kernel: Kernel, faults: Faults, largest: int, mode: int = 0o777) -> None:
+        path.mkdir(parents=True, exist_ok=True, mode=mode)
+        self.path = path
+        self.kernel = kernel
+        self._faults = faults
+        self._largest = largest
+        self._mode = mode
+        # The top itself may be a link; from here on only this descriptor counts.
+        self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    @contextmanager
+    def place(self, folder: str, make: bool = False) -> Iterator[Place]:
+        descriptor = self._open(folder, make)
+        try:
+            yield Place(self.kernel, self._faults, descriptor, folder, self._largest)
+        finally:
+            os.close(descriptor)
+
+    def _open(self, folder: str, make: bool) -> int:
+        try:
+            return open_folder(self.kernel, self.descriptor, folder)
+        except NotADirectoryError:
+            self._refuse_links(folder)
+            raise
+        except FileNotFoundError:
+            if not make:
+                raise
+        self.make(folder)
+        return open_folder(self.kernel, self.descriptor, folder)
+
+    def _refuse_links(self, folder: str) -> None:
+        """The kernel calls a link where a folder should be "not a directory"; the caller should hear which it was."""
+        names = folder.split("/")
+        for end in range(1, len(names) + 1):
+            if stat.S_ISLNK(look(self.kernel, self.descriptor, "/".join(names[:end])).st_mode):
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), folder)
+
+    def make(self, folder: str) -> None:
+        """The folder and those above it, durably."""
+        above, _, name = folder.rpartition("/")
+        descriptor = self._open(above, make=bool(above))
+        try:
+            self._faults.at("make-folder")
+            os.mkdir(name, self._mode, dir_fd=descriptor)
+            flush(descriptor)
+        except FileExistsError:
+            os.close(self._open(folder, make=False))  # a file or link of that name is an error
+        finally:
+            os.close(descriptor)
+
+    def scan(self, folder: str = "", hidden: bool = False) -> Iterator[Entry]:
+        """Every file beneath, and with a reason what cannot be served; dot names are left out unless `hidden`."""
+        pending = [folder]
+        while pending:
+            here = pending.pop()
+            try:
+                descriptor = open_folder(self.kernel, self.descriptor, here)
+            except OSError as error:
+                yield Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))
+                continue
+            try:
+                entries = os.scandir(descriptor)
+                with entries:
+                    yield from _entries(entries, here, hidden, pending)
+            except OSError as error:
+                yield Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))
+            finally:
+                os.close(descriptor)
+
+    def leftovers(self) -> Iterator[tuple[str, str]]:
+        """(folder, name) of every file that a replace left behind."""
+        pending = [""]
+        while pending:
+            here = pending.pop()
+            try:
+                descriptor = open_folder(self.kernel, self.descriptor, here)
+            except OSError:
+                continue  # unreadable folders are reported by `scan`
+            try:
+                with os.scandir(descriptor) as entries:
+                    for entry in entries:
+                        if entry.name.startswith(f"{OURS}-"):
+                            yield here, entry.name
+                        elif entry.is_dir(follow_symlinks=False) and name_fault(entry.name) is None:
+                            pending.append(joined(here, entry.name))
+            finally:
+                os.close(descriptor)
+
+
+def _entries(entries: Iterator[os.DirEntry[str]], here: str, hidden: bool, pending: list[str]) -> Iterator[Entry]:
+    prefix = f"{here}/" if here else ""
+    for entry in entries:
+        name = entry.name
+        if name[0] == "." and (not hidden or name.lower().startswith(OURS)):
+            continue
+        path = prefix + name
+        if not (name.isascii() and name.isprintable()) and (fault := name_fault(name)):
+            yield Entry(path, 0, 0, 0, "name", fault)
+        elif entry.is_file(follow_symlinks=False):
+            yield _file(entry, path)
+        elif entry.is_dir(follow_symlinks=False):
+            pending.append(path)
+        elif entry.is_symlink():
+            yield Entry(path, 0, 0, 0, "link", "links are never followed")
+        else:
+            yield Entry(path, 0, 0, 0, "special", "a FIFO, socket or device")
+
+
+def _file(entry: os.DirEntry[str], path: str) -> Entry:
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError as error:
+        return Entry(path, 0, 0, 0, "unreadable", error.strerror or str(error))
+    if ".conflict-" in path and is_conflict_copy(path):
+        return Entry(path, found.st_size, found.st_mtime_ns, found.st_ino, "conflict", "a conflict copy")
+    return Entry(path, found.st_size, found.st_mtime_ns, found.st_ino)
