@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 from lithos.storage.database import Database, open_database
+from lithos.storage.effects import Effects
+from lithos.storage.events import Events
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
+from lithos.storage.keys import Keyring, store_id
 from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
+from lithos.storage.once import Once
 from lithos.storage.values import Answer, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
     "Answer",
     "Crash",
     "Database",
+    "Effects",
     "Entry",
     "EventDraft",
+    "Events",
     "Faults",
     "File",
     "FileChange",
     "Kept",
+    "Keyring",
     "Limits",
     "Migration",
     "Moment",
     "NoFaults",
+    "Once",
     "Outcome",
     "Plan",
     "PlannedFaults",
@@ -33,4 +41,5 @@ __all__ = [
     "is_conflict_copy",
     "open_database",
     "read_migrations",
+    "store_id",
 ]

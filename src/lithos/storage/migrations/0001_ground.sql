@@ -26,11 +26,12 @@ CREATE TABLE tokens (
     revoked_at {integer}
 ) {strict};
 
--- One row per event, as it stands now; event_chain holds how it came to that.
+-- One row per event, as it stands now; event_chain holds how it came to that, and `position` is the newest link.
 CREATE TABLE events (
     sequence {counter},
     id {text} NOT NULL UNIQUE,
     store {text} NOT NULL,
+    position {integer} NOT NULL,
     at {integer} NOT NULL,
     updated_at {integer} NOT NULL,
     tool {text} NOT NULL,
@@ -53,12 +54,12 @@ CREATE TABLE events (
     agent_action_id {text}
 ) {strict};
 CREATE INDEX events_by_time ON events (at, sequence);
-CREATE INDEX events_by_agent ON events (agent, sequence);
-CREATE INDEX events_by_user ON events (user_id, sequence) WHERE user_id IS NOT NULL;
-CREATE INDEX events_by_path ON events (path, sequence) WHERE path IS NOT NULL;
-CREATE INDEX events_by_thing ON events (thing, sequence);
-CREATE INDEX events_by_type ON events (type, sequence);
-CREATE INDEX events_by_status ON events (status, sequence) WHERE status <> 'committed';
+CREATE INDEX events_by_agent ON events (agent, at, sequence);
+CREATE INDEX events_by_user ON events (user_id, at, sequence) WHERE user_id IS NOT NULL;
+CREATE INDEX events_by_path ON events (path, at, sequence) WHERE path IS NOT NULL;
+CREATE INDEX events_by_thing ON events (thing, at, sequence);
+CREATE INDEX events_by_type ON events (type, at, sequence);
+CREATE INDEX events_by_status ON events (status, at, sequence) WHERE status <> 'committed';
 CREATE INDEX events_by_tool_call ON events (tool_call_id) WHERE tool_call_id IS NOT NULL;
 CREATE INDEX events_by_transaction ON events (transaction_id) WHERE transaction_id IS NOT NULL;
 CREATE INDEX events_by_agent_action ON events (agent_action_id) WHERE agent_action_id IS NOT NULL;
@@ -68,6 +69,7 @@ CREATE INDEX events_by_agent_action ON events (agent_action_id) WHERE agent_acti
 CREATE TABLE event_chain (
     store {text} NOT NULL,
     position {integer} NOT NULL,
+    previous {integer} NOT NULL, -- position of the same event's state before this one; 0: it is the first
     event_id {text} NOT NULL,
     status {text} NOT NULL,
     digest {text} NOT NULL,

@@ -1,0 +1,66 @@
+"""The audit's arithmetic: what is hashed, what is sealed, and in which order. No I/O."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+
+import orjson
+
+from lithos.storage.values import Row
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One state of one event, in the chain of its store."""
+
+    store: str
+    position: int
+    previous: int
+    event_id: str
+    status: str
+    digest: str
+    salt_version: int
+
+    def mac(self, key: bytes, before: str) -> str:
+        """Over everything it says and the MAC before it, so that no link can be changed, moved, added or left out."""
+        return _mac(
+            key,
+            "link",
+            self.store,
+            self.position,
+            self.previous,
+            self.event_id,
+            self.status,
+            self.digest,
+            self.salt_version,
+            before,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a chain ends."""
+
+    store: str
+    length: int = 0
+    mac: str = ""
+    salt_version: int = 0
+
+    def seal(self, key: bytes) -> str:
+        return _mac(key, "head", self.store, self.length, self.mac, self.salt_version)
+
+
+def digest(event: Row) -> str:
+    """SHA-256 over the whole row: every column is text, integer or null, for which this JSON is canonical."""
+    return hashlib.sha256(orjson.dumps(event, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def fingerprint(key: bytes) -> str:
+    """Tells which key a salt version meant without telling the key."""
+    return _mac(key, "fingerprint")
+
+
+def _mac(key: bytes, *parts: str | int) -> str:
+    return hmac.digest(key, orjson.dumps(parts), "sha256").hex()

@@ -1,0 +1,135 @@
+"""The audit: every mutation leaves an event, and every state of an event a link in an HMAC chain."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import orjson
+
+from lithos.core.call import Call
+from lithos.core.clock import Clock, micros
+from lithos.core.ids import Ids
+from lithos.errors import Damaged
+from lithos.storage.chain import Head, Link, digest, fingerprint
+from lithos.storage.keys import Keyring
+from lithos.storage.values import EventDraft, Row, Tx
+
+Status = Literal["pending", "written", "committed", "failed", "conflict"]
+
+
+class Events:
+    """The events of one store (data directory); all of them are in one table, each store has a chain of its own."""
+
+    def __init__(self, store: str, keys: Keyring, *, clock: Clock, ids: Ids) -> None:
+        self.store = store
+        self._keys = keys
+        self._clock = clock
+        self._ids = ids
+
+    def append(self, tx: Tx, call: Call, draft: EventDraft, status: Status = "committed") -> str:
+        """Write an event in the transaction of its effect; its id."""
+        head = self._head(tx)
+        values = self._row(call, draft, status, head.length + 1)
+        marks = ", ".join("?" * len(values))
+        row = tx.one(f"INSERT INTO events ({', '.join(values)}) VALUES ({marks}) RETURNING *", *values.values())
+        assert row is not None
+        self._link(tx, head, row, previous=0)
+        return str(row["id"])
+
+    def advance(self, tx: Tx, event_id: str, status: Status, error: dict[str, Any] | None = None) -> None:
+        """Give an event its next status; what it was before stays provable from the chain."""
+        head = self._head(tx)
+        known = tx.one("SELECT position FROM events WHERE id = ?", event_id)
+        if known is None:
+            raise Damaged(f"event {event_id} is gone from the audit", hint="Run `lithos events verify`.")
+        sql = "UPDATE events SET status = ?, error = ?, updated_at = ?, position = ? WHERE id = ? RETURNING *"
+        row = tx.one(sql, status, _json(error), micros(self._clock.now()), head.length + 1, event_id)
+        assert row is not None
+        self._link(tx, head, row, previous=known["position"])
+
+    def rotate(self, tx: Tx, call: Call) -> int:
+        """From here on a new key; the old ones stay, to verify what they sealed. Returns the new salt version."""
+        version = self._next_version(tx)
+        self._use(tx, version)
+        self.append(tx, call, EventDraft("key", "rotate", f"events-{version}"))
+        return version
+
+    def _row(self, call: Call, draft: EventDraft, status: Status, position: int) -> Row:
+        now = micros(self._clock.now())
+        return {
+            "id": self._ids.event(),
+            "store": self.store,
+            "position": position,
+            "at": now,
+            "updated_at": now,
+            "tool": call.tool,
+            "type": draft.type,
+            "op": draft.op,
+            "agent": call.agent,
+            "user_id": call.user,
+            "thing": draft.thing,
+            "path": draft.path,
+            "section_anchor": draft.section_anchor,
+            "before_hash": draft.before_hash,
+            "after_hash": draft.after_hash,
+            "status": status,
+            "rationale": draft.rationale or call.rationale,
+            "lint": _json(draft.lint),
+            "details": _json(draft.details),
+            "error": None,
+            "tool_call_id": call.correlation.tool_call_id,
+            "transaction_id": call.correlation.transaction_id,
+            "agent_action_id": call.correlation.agent_action_id,
+        }
+
+    def _head(self, tx: Tx) -> Head:
+        tx.lock(f"events {self.store}")
+        row = tx.one("SELECT store, length, mac, salt_version FROM event_heads WHERE store = ?", self.store)
+        return Head(**row) if row is not None else Head(self.store)
+
+    def _link(self, tx: Tx, head: Head, event: Row, *, previous: int) -> None:
+        version, key = self._key(tx, head)
+        link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
+        mac = link.mac(key, head.mac)
+        values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, mac)
+        tx.run(_ADD_LINK, *values)
+        new = Head(self.store, link.position, mac, version)
+        tx.run(_SET_HEAD, self.store, new.length, new.mac, version, new.seal(key))
+
+    def _key(self, tx: Tx, head: Head) -> tuple[int, bytes]:
+        """The newest key; made here when there is none, or none any more (verify then tells that one is lost)."""
+        newest = self._keys.newest()
+        key = self._keys.key(newest) if newest >= max(head.salt_version, 1) else None
+        if key is not None and newest == head.salt_version:
+            return newest, key
+        version = newest if key is not None else self._next_version(tx)
+        return version, self._use(tx, version)
+
+    def _next_version(self, tx: Tx) -> int:
+        row = tx.one("SELECT max(salt_version) AS newest FROM event_keys WHERE store = ?", self.store)
+        recorded = row["newest"] if row is not None else None
+        return max(recorded or 0, self._keys.newest()) + 1
+
+    def _use(self, tx: Tx, version: int) -> bytes:
+        key = self._keys.add(version)
+        tx.run(_ADD_KEY, self.store, version, fingerprint(key), micros(self._clock.now()))
+        return key
+
+
+_ADD_LINK = """
+INSERT INTO event_chain (store, position, previous, event_id, status, digest, salt_version, mac)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_SET_HEAD = """
+INSERT INTO event_heads (store, length, mac, salt_version, seal) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (store) DO UPDATE SET
+    length = excluded.length, mac = excluded.mac, salt_version = excluded.salt_version, seal = excluded.seal
+"""
+_ADD_KEY = """
+INSERT INTO event_keys (store, salt_version, fingerprint, since) VALUES (?, ?, ?, ?)
+ON CONFLICT (store, salt_version) DO NOTHING
+"""
+
+
+def _json(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

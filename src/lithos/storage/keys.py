@@ -1,0 +1,101 @@
+"""Secrets that never leave the data directory: HMAC keys by salt version, and the store's own id."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import threading
+from pathlib import Path
+
+from lithos.errors import Damaged
+
+_NAME = re.compile(r"^events-(\d{4,})\.key$")
+KEY_BYTES = 32
+
+
+class Keyring:
+    """The keys in `.lithos/keys/`: one file each, readable by the owner alone, none ever changed or removed."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._known: dict[int, bytes] = {}
+        self._newest: int | None = None
+        self._lock = threading.Lock()
+
+    def versions(self) -> list[int]:
+        if not self._folder.is_dir():
+            return []
+        return sorted(int(match[1]) for path in self._folder.iterdir() if (match := _NAME.match(path.name)))
+
+    def newest(self) -> int:
+        """0: there is none yet. Looked up once: this process is the only one that adds keys."""
+        if self._newest is None:
+            self._newest = max(self.versions(), default=0)
+        return self._newest
+
+    def key(self, version: int) -> bytes | None:
+        """None: the file is not there (any more)."""
+        with self._lock:
+            if version not in self._known:
+                path = self._path(version)
+                if not path.exists():
+                    return None
+                self._known[version] = _read_key(path)
+            return self._known[version]
+
+    def add(self, version: int) -> bytes:
+        """A new key; an existing one of that version is kept and returned."""
+        with self._lock:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            create_private(self._path(version), secrets.token_hex(KEY_BYTES).encode())
+            self._known[version] = _read_key(self._path(version))
+            self._newest = max(self.newest(), version)
+            return self._known[version]
+
+    def _path(self, version: int) -> Path:
+        return self._folder / f"events-{version:04d}.key"
+
+
+def store_id(folder: Path) -> str:
+    """The id of a data directory, made at its first use: it names the directory's chain in a shared database."""
+    path = folder / "store-id"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    create_private(path, secrets.token_hex(8).encode())
+    return path.read_text(encoding="ascii").strip()
+
+
+def create_private(path: Path, content: bytes) -> bool:
+    """Write a file for the owner's eyes, whole and durable; False, and nothing done, when there is one already."""
+    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(unfinished, path)
+    except FileExistsError:
+        return False
+    finally:
+        unfinished.unlink(missing_ok=True)
+    _flush_folder(path.parent)
+    return True
+
+
+def _flush_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read_key(path: Path) -> bytes:
+    try:
+        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise Damaged(f"{path.name} is not a key", hint="Restore .lithos/keys from a backup.")
+    return key
