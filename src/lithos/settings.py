@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+import yaml
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from lithos.core.text import nearest
+from lithos.errors import ConfigInvalid
+
+PREFIX = "LITHOS_"
+FILE_NAME = "config.yaml"
+FILE_VARIABLE = "LITHOS_CONFIG"  # where the file lies; not an option itself
+
+
+def _split(value: Any) -> Any:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_split)]  # `a,b` in the environment, a list in the file
 
 
 class Section(BaseModel):
@@ -17,6 +37,19 @@ class ServerSettings(Section):
     host: str = Field("127.0.0.1", description="Address to bind; anything but loopback needs a token.")
     port: int = Field(8765, ge=0, le=65535, description="Port for HTTP and SSE.")
     watch_files: bool = Field(True, description="Follow changes that people make to files.")
+    toolsets: Names = Field(("core",), description="Which tools `tools/list` shows; `all` shows every one.")
+    output_schemas: bool = Field(False, description="Show the answers' schemas in `tools/list` too.")
+    agent: str | None = Field(None, description="Stands in where a call names no agent.")
+    read_only: bool = Field(False, description="Refuse every tool that changes something.")
+    max_request_bytes: int = Field(8_388_608, ge=1024, description="Largest request; more is refused as too_large.")
+    allowed_hosts: Names = Field(
+        (), description="Host headers accepted besides loopback, for example `lithos.lan:8765`."
+    )
+    allowed_origins: Names = Field((), description="Web origins accepted besides loopback.")
+    stop_seconds: float = Field(10.0, ge=0, description="How long a stop waits for calls in flight.")
+    workers: int = Field(32, ge=1, le=512, description="Threads that run tools.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much the log tells.")
+    log_file: Path | None = Field(None, description="Where the log goes; left out: stderr.")
 
 
 class StorageSettings(Section):
@@ -32,10 +65,25 @@ class SearchSettings(Section):
     chunk_size: int = Field(500, ge=50, description="Characters that a chunk aims at.")
     chunk_max: int = Field(1000, ge=50, description="Characters that a chunk never exceeds.")
 
+    @model_validator(mode="after")
+    def _chunks_fit(self) -> SearchSettings:
+        if self.chunk_size > self.chunk_max:
+            raise ValueError(f"chunk_size {self.chunk_size} is more than chunk_max {self.chunk_max}")
+        return self
+
 
 class CoordinationSettings(Section):
     claim_default_ttl_minutes: int = Field(60, ge=1, description="How long a claim lasts when nobody says.")
     claim_max_ttl_minutes: int = Field(480, ge=1, description="Longer wishes are clamped to this.")
+
+    @model_validator(mode="after")
+    def _default_fits(self) -> CoordinationSettings:
+        if self.claim_default_ttl_minutes > self.claim_max_ttl_minutes:
+            raise ValueError(
+                f"claim_default_ttl_minutes {self.claim_default_ttl_minutes} is more than "
+                f"claim_max_ttl_minutes {self.claim_max_ttl_minutes}"
+            )
+        return self
 
 
 class IndexSettings(Section):
@@ -43,9 +91,193 @@ class IndexSettings(Section):
     watch_debounce_ms: int = Field(500, ge=0, description="Quiet time before changed files are read.")
 
 
-class LithosConfig(Section):
+class LithosConfig(BaseSettings):
+    """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
+
+    model_config = SettingsConfigDict(extra="forbid", frozen=True)
+
     server: ServerSettings = Field(default_factory=ServerSettings)
     storage: StorageSettings = Field(default_factory=StorageSettings)
     search: SearchSettings = Field(default_factory=SearchSettings)
     coordination: CoordinationSettings = Field(default_factory=CoordinationSettings)
     index: IndexSettings = Field(default_factory=IndexSettings)
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return (init_settings,)
+
+
+@dataclass(frozen=True)
+class Option:
+    section: str
+    name: str
+    field: FieldInfo
+
+    @property
+    def key(self) -> str:
+        return f"{self.section}.{self.name}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names in the environment; the flat one only where it is clear whose it is."""
+        nested = f"{PREFIX}{self.section.upper()}__{self.name.upper()}"
+        return (f"{PREFIX}{self.name.upper()}", nested) if self.name in _flat_names() else (nested,)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    config: LithosConfig
+    origins: dict[str, str]  # option key → "default", "config.yaml line 3", "LITHOS_PORT", "command line"
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Value:
+    value: Any
+    origin: str
+
+
+def options() -> Iterator[Option]:
+    """Every option there is, in the order of the settings page."""
+    for section, field in LithosConfig.model_fields.items():
+        model = field.annotation
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            raise TypeError(f"{section} is no section")
+        for name, inner in model.model_fields.items():
+            yield Option(section, name, inner)
+
+
+def load_config(
+    *,
+    config_file: Path | str | None = None,
+    command_line: Mapping[str, Any] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> Loaded:
+    """defaults < file < LITHOS_* < command line (`{"server.port": 1}`); a refusal names the culprit in one line."""
+    environment = os.environ if environ is None else environ
+    above = {key: _Value(value, "command line") for key, value in (command_line or {}).items() if value is not None}
+    from_environment, warnings = _read_environment(environment)
+    above = {**from_environment, **above}
+    named = config_file or environment.get(FILE_VARIABLE)
+    file = Path(named).expanduser() if named else _found_file(above.get("storage.data_dir"))
+    values = {**(_read_file(file) if file else {}), **above}
+    config = _build(values)
+    if file and not named:
+        _check_data_dir(config, values, file)
+    origins = {option.key: values[option.key].origin if option.key in values else "default" for option in options()}
+    return Loaded(config, origins, tuple(warnings))
+
+
+def _flat_names() -> set[str]:
+    names = [name for model in _sections().values() for name in model.model_fields]
+    return {name for name in names if names.count(name) == 1}
+
+
+def _sections() -> dict[str, type[BaseModel]]:
+    return {name: field.annotation for name, field in LithosConfig.model_fields.items() if field.annotation}
+
+
+def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, _Value], list[str]]:
+    known = {variable: option.key for option in options() for variable in option.variables}
+    found: dict[str, _Value] = {}
+    warnings: list[str] = []
+    for variable in sorted(environment, key=len):  # the nested spelling is longer: where both stand, it wins
+        if variable in known:
+            found[known[variable]] = _Value(environment[variable], variable)
+        elif variable.startswith(PREFIX) and variable != FILE_VARIABLE:
+            warnings.append(f"{variable} is no setting of Lithos{_did_you_mean(variable, known)}")
+    return found, warnings
+
+
+def _found_file(data_dir: _Value | None) -> Path | None:
+    folder = Path(data_dir.value if data_dir else StorageSettings().data_dir).expanduser()
+    return folder / FILE_NAME if (folder / FILE_NAME).is_file() else None
+
+
+def _read_file(file: Path) -> dict[str, _Value]:
+    try:
+        root = yaml.compose(file.read_text(encoding="utf-8"), Loader=yaml.SafeLoader)
+    except OSError as error:
+        raise ConfigInvalid(f"{file}: {error.strerror or error}", hint="Check --config.") from None
+    except UnicodeDecodeError:
+        raise ConfigInvalid(f"{file} is not UTF-8 text") from None
+    except yaml.YAMLError as error:
+        raise ConfigInvalid(f"{file} is not YAML: {_one_line(error)}", hint="Mend it or remove it.") from None
+    return {} if root is None else dict(_file_values(root, file))
+
+
+def _file_values(root: yaml.Node, file: Path) -> Iterator[tuple[str, _Value]]:
+    sections = _sections()
+    for section, node, line in _entries(root, file, "the file"):
+        if section not in sections:
+            raise _unknown(section, [*sections, *(option.key for option in options())], f"{file} line {line}")
+        for name, inner, inner_line in _entries(node, file, section):
+            where = f"{file} line {inner_line}"
+            if name not in sections[section].model_fields:
+                raise _unknown(f"{section}.{name}", [option.key for option in options()], where)
+            yield f"{section}.{name}", _Value(_plain(inner), where)
+
+
+def _entries(node: yaml.Node, file: Path, what: str) -> Iterator[tuple[str, yaml.Node, int]]:
+    if isinstance(node, yaml.ScalarNode) and node.value in ("", "null", "~"):
+        return
+    if not isinstance(node, yaml.MappingNode):
+        raise ConfigInvalid(f"{file} line {node.start_mark.line + 1}: {what} holds no `name: value` pairs")
+    for key, value in node.value:
+        yield str(key.value), value, key.start_mark.line + 1
+
+
+def _plain(node: yaml.Node) -> Any:
+    return yaml.SafeLoader("").construct_document(node)
+
+
+def _build(values: Mapping[str, _Value]) -> LithosConfig:
+    tree: dict[str, dict[str, Any]] = {}
+    for key, held in values.items():
+        section, _, name = key.partition(".")
+        tree.setdefault(section, {})[name] = held.value
+    try:
+        return LithosConfig.model_validate(tree)
+    except ValidationError as error:
+        raise _wrong_value(error, values) from None
+
+
+def _wrong_value(error: ValidationError, values: Mapping[str, _Value]) -> ConfigInvalid:
+    first = error.errors(include_url=False, include_context=False)[0]
+    key = ".".join(str(part) for part in first["loc"][:2])
+    if first["type"] == "extra_forbidden":
+        return _unknown(key, [option.key for option in options()], values[key].origin)
+    message = first["msg"].removeprefix("Value error, ")
+    origin = values[key].origin if key in values else "settings"
+    shown = f", not {values[key].value!r}" if key in values else ""
+    return ConfigInvalid(f"{origin}: {key}: {message}{shown}", hint="`lithos config show` lists every setting.")
+
+
+def _unknown(key: str, known: list[str], where: str) -> ConfigInvalid:
+    return ConfigInvalid(
+        f"{where}: there is no setting {key!r}{_did_you_mean(key, known)}",
+        hint="`lithos config show` lists every setting.",
+    )
+
+
+def _check_data_dir(config: LithosConfig, values: Mapping[str, _Value], file: Path) -> None:
+    """A file found inside a data directory cannot name another one: which of the two would be opened?"""
+    held = values.get("storage.data_dir")
+    if held is None or not held.origin.startswith(str(file)):
+        return
+    if file.parent.resolve() != config.storage.data_dir.expanduser().resolve():
+        raise ConfigInvalid(
+            f"{held.origin}: storage.data_dir points away from the data directory that this file lies in",
+            hint="Remove the line, or use --data-dir.",
+        )
+
+
+def _did_you_mean(word: str, known: Any) -> str:
+    meant = nearest(word, known)
+    return f", did you mean {meant!r}?" if meant else ""
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,7 +1,11 @@
-"""The console script."""
+"""The console script: decides what to import before anything heavy is."""
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> int:
-    return 0
+    from lithos.cli.root import run
+
+    return run(sys.argv[1:])

@@ -2,32 +2,52 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from lithos.core.text import estimate_tokens, nearest
-from lithos.errors import UnknownTool
+from lithos.errors import InvalidInput, UnknownTool
+from lithos.tools.caller import Caller
+from lithos.tools.dispatch import CORRELATION, OPERATOR, Ready, prepare
 
+if TYPE_CHECKING:
+    from lithos.app import Lithos
+
+Answer = dict[str, Any]
 NAME = re.compile(r"^[a-z][a-z0-9_]{2,39}$")
+CALL_BY_NAME = "lithos_tool_call"
 GIVEN = ("lithos", "call")  # parameters that the dispatcher fills, never the client
 
 IdempotencyKey = Annotated[
-    str | None,
-    Field(
-        default=None, max_length=200, description="Same key and arguments: the first answer again, no second effect."
-    ),
+    str | None, Field(max_length=200, description="Retry safely: same key, same answer, one effect.")
 ]
-CorrelationId = Annotated[
-    str | None, Field(default=None, max_length=200, description="Your own id, kept in the event.")
-]
-CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
+CorrelationId = Annotated[str | None, Field(max_length=200)]
+ERROR_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message", "hint", "retryable"],
+            "properties": {
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+                "hint": {"type": "string"},
+                "retryable": {"type": "boolean"},
+            },
+        }
+    },
+}
+# Accepted by every mutating tool, not listed: programs set them, and a model would pay for reading them.
+UNLISTED = CORRELATION
 
 
 @dataclass(frozen=True)
@@ -38,6 +58,7 @@ class Tool:
     reads: bool
     destructive: bool
     agent_argument: str
+    bare: bool = False  # no argument for free
 
     @property
     def description(self) -> str:
@@ -48,26 +69,49 @@ class Tool:
         return inspect.iscoroutinefunction(self.function)
 
     @cached_property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The function's own arguments, without those that the dispatcher gives."""
+        own = inspect.signature(self.function).parameters.items()
+        return {name: parameter for name, parameter in own if name not in GIVEN}
+
+    @cached_property
     def arguments(self) -> type[BaseModel]:
         """The pydantic model of what a client may send."""
-        hints = get_type_hints(self.function, include_extras=True)
+        hints = self._hints()
         fields: dict[str, Any] = {
             name: (hints[name], ... if parameter.default is parameter.empty else parameter.default)
-            for name, parameter in inspect.signature(self.function).parameters.items()
-            if name not in GIVEN
+            for name, parameter in self.parameters.items()
         }
-        if not self.reads:
+        if self.agent_argument not in fields and not self.bare:
+            fields[self.agent_argument] = (str | None, None)
+        if not self.reads and not self.bare:
             fields["idempotency_key"] = (IdempotencyKey, None)
-        return create_model(self.name, __config__=ConfigDict(extra="forbid", strict=False), **fields)
+            fields.update(dict.fromkeys(CORRELATION, (CorrelationId, None)))
+        config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=False)
+        return create_model(self.name, __config__=config, **fields)
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         schema: dict[str, Any] = _compact(self.arguments.model_json_schema())
+        for name in UNLISTED:
+            schema.get("properties", {}).pop(name, None)
         return schema
+
+    def _hints(self) -> dict[str, Any]:
+        # The given parameters may be imported for type checkers only.
+        return get_type_hints(self.function, localns={"Lithos": object, "Call": object}, include_extras=True)
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:
-        return TypeAdapter(get_type_hints(self.function, include_extras=True)["return"]).json_schema()
+        return TypeAdapter(self._hints()["return"]).json_schema()
+
+    @cached_property
+    def listed_output_schema(self) -> dict[str, Any]:
+        """The answer or an error: some clients check refusals against this schema too, and MCP wants an object."""
+        answer = dict(self.output_schema)
+        named = answer.pop("$defs", {})
+        either: dict[str, Any] = {"type": "object", "anyOf": [answer, ERROR_SCHEMA]}
+        return {**either, "$defs": named} if named else either
 
     def as_listed(self) -> dict[str, Any]:
         """What `tools/list` shows of it, as MCP has it."""
@@ -81,14 +125,19 @@ class Tool:
 
 
 def tool(
-    *, toolset: str, reads: bool = False, destructive: bool = False, agent_argument: str = "agent"
+    *,
+    toolset: str,
+    reads: bool = False,
+    destructive: bool = False,
+    agent_argument: str = "agent",
+    bare: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a typed function a tool; its name is the function's, its docstring what the model reads."""
 
     def register(function: Callable[..., Any]) -> Tool:
         if not NAME.match(function.__name__):
             raise ValueError(f"{function.__name__} is no name for a tool: {NAME.pattern}")
-        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument)
+        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument, bare)
 
     return register
 
@@ -115,15 +164,41 @@ class Registry:
             raise UnknownTool(f"there is no tool {name[:80]!r}", hint=hint)
         return found
 
+    def ready(self, name: str, arguments: Mapping[str, Any] | None, caller: Caller) -> Ready:
+        """Every check that needs no I/O. `lithos_tool_call` is unwrapped here: all rules hold for the inner tool."""
+        if name == CALL_BY_NAME:
+            outer = prepare(self.get(name), arguments, replace(caller, read_only=False))
+            name, arguments = outer.values["name"], outer.values["arguments"]
+        return prepare(self.get(name), arguments, caller)
+
+    def call(
+        self, lithos: Lithos, name: str, arguments: Mapping[str, Any] | None = None, caller: Caller | None = None
+    ) -> Answer:
+        """Call a tool from ordinary synchronous code; the MCP adapter does the same with threads."""
+        ready = self.ready(name, arguments, caller or Caller())
+        answer = ready.run(lithos)
+        return asyncio.run(answer) if ready.tool.waits else answer
+
     def toolsets(self) -> list[str]:
-        return list(dict.fromkeys(each.toolset for each in self))
+        """What a client may ask to see."""
+        return [*dict.fromkeys(each.toolset for each in self if each.toolset != OPERATOR), "all"]
+
+    def check_toolsets(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The same names, if all of them exist."""
+        known, wanted = self.toolsets(), tuple(names)
+        for name in wanted:
+            if name not in known:
+                meant = nearest(name, known)
+                hint = f"Did you mean {meant}? " if meant else ""
+                raise InvalidInput(f"there is no toolset {name[:80]!r}", hint=f"{hint}There are: {', '.join(known)}.")
+        return wanted
 
     def shown(self, toolsets: Iterable[str]) -> list[Tool]:
-        """The tools of these toolsets; `all` is every one of them but the pair of `find`."""
+        """The tools of these toolsets; `all` is every one but the pair of `find`, and but the operator's."""
         wanted = frozenset(toolsets)
         if "all" in wanted:
-            return [each for each in self if each.toolset != "find"]
-        return [each for each in self if each.toolset in wanted]
+            return [each for each in self if each.toolset not in ("find", OPERATOR)]
+        return [each for each in self if each.toolset in wanted and each.toolset != OPERATOR]
 
 
 def _compact(schema: Any) -> Any:

@@ -1,0 +1,179 @@
+"""Who writes: known from the first call, with as much about themselves as they care to tell."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import orjson
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
+from lithos.core.names import agent_name
+from lithos.errors import NotFound
+from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
+
+MOST_PENDING = 10_000  # while the disk is full nothing can be noted; who calls first then is not worth more memory
+MOST_LISTED = 1000
+
+_NOTE = """
+INSERT INTO agents (id, metadata, first_seen_at, last_seen_at) VALUES (?, '{}', ?, ?)
+ON CONFLICT (id) DO UPDATE SET last_seen_at = excluded.last_seen_at WHERE agents.last_seen_at < excluded.last_seen_at
+"""
+_REGISTER = """
+INSERT INTO agents (id, name, type, metadata, first_seen_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    name = excluded.name, type = excluded.type, metadata = excluded.metadata, last_seen_at = excluded.last_seen_at
+"""
+
+
+class Registered(TypedDict):
+    success: bool
+    created: bool
+
+
+class AgentInfo(TypedDict):
+    id: str
+    name: str | None
+    type: str | None
+    first_seen_at: str
+    last_seen_at: str
+    metadata: dict[str, Any]
+
+
+class ListedAgent(TypedDict):
+    id: str
+    name: str | None
+    type: str | None
+    last_seen_at: str
+
+
+class AgentList(TypedDict):
+    agents: list[ListedAgent]
+    total: int
+
+
+class Agents:
+    def __init__(self, database: Database, effects: Effects, clock: Clock) -> None:
+        self._database = database
+        self._effects = effects
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pending: dict[str, tuple[int, int]] = {}  # id → first and last time seen, not yet in the table
+
+    def seen(self, agent: str) -> None:
+        """Remember that somebody called. Nothing is written here: `flush` does it, behind the answers."""
+        now = micros(self._clock.now())
+        with self._lock:
+            held = self._pending.get(agent)
+            if held is not None or len(self._pending) < MOST_PENDING:
+                self._pending[agent] = (held[0] if held else now, now)
+
+    def flush(self) -> None:
+        with self._lock:
+            pending = dict(self._pending)
+        if not pending:
+            return
+        self._database.write(lambda tx: tx.many(_NOTE, [(name, *times) for name, times in pending.items()]))
+        with self._lock:
+            for name, times in pending.items():
+                if self._pending.get(name) == times:
+                    del self._pending[name]
+
+    def register(
+        self, call: Call, id: str, name: str | None, type: str | None, metadata: dict[str, Any] | None
+    ) -> Registered:
+        agent = agent_name(id, "id")
+        now = micros(self._clock.now())
+        first = self._first_seen(agent)
+
+        told = {"name": name, "type": type, "metadata": None if metadata is None else orjson.dumps(metadata).decode()}
+
+        def work(tx: Tx) -> Outcome:
+            known = tx.one("SELECT * FROM agents WHERE id = ?", agent)
+            kept = _merged(known, told)
+            tx.run(_REGISTER, agent, kept["name"], kept["type"], kept["metadata"], first or now, now)
+            created = known is None and first is None
+            event = EventDraft(type="agent", op="create" if created else "update", thing=agent)
+            return Outcome({"success": True, "created": created}, (event,))
+
+        answer = self._effects.commit(call, work)
+        return {"success": answer["success"], "created": answer["created"]}
+
+    def info(self, id: str) -> AgentInfo:
+        row = self._database.read(lambda tx: tx.one("SELECT * FROM agents WHERE id = ?", id))
+        row = self._with_pending(id, row)
+        if row is None:
+            raise NotFound(f"no agent is called {id[:80]!r}", hint="lithos_agent_list names those that are known.")
+        return {
+            "id": row["id"],
+            "name": row["name"],
+            "type": row["type"],
+            "first_seen_at": rfc3339(from_micros(row["first_seen_at"])),
+            "last_seen_at": rfc3339(from_micros(row["last_seen_at"])),
+            "metadata": orjson.loads(row["metadata"]),
+        }
+
+    def list(self, type: str | None, active_since: str | None, limit: int, offset: int) -> AgentList:
+        """The last seen first."""
+        since = None if active_since is None else micros(parse_time(active_since, "active_since"))
+        rows = [row for row in self._all() if _matches(row, type, since)]
+        rows.sort(key=lambda row: (-row["last_seen_at"], row["id"]))
+        return {"agents": [_listed(row) for row in rows[offset : offset + limit]], "total": len(rows)}
+
+    def count(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> list[Row]:
+        rows = self._database.read(lambda tx: tx.all("SELECT id, name, type, last_seen_at FROM agents"))
+        known = {row["id"]: row for row in rows}
+        with self._lock:
+            pending = list(self._pending)
+        for agent in pending:
+            merged = self._with_pending(agent, known.get(agent))
+            if merged is not None:
+                known[agent] = merged
+        return list(known.values())
+
+    def _first_seen(self, agent: str) -> int | None:
+        with self._lock:
+            held = self._pending.get(agent)
+        return held[0] if held else None
+
+    def _with_pending(self, agent: str, row: Row | None) -> Row | None:
+        """The row as it will be after the next flush."""
+        with self._lock:
+            held = self._pending.get(agent)
+        if held is None:
+            return row
+        if row is None:
+            first, last = held
+            return {
+                "id": agent,
+                "name": None,
+                "type": None,
+                "metadata": "{}",
+                "first_seen_at": first,
+                "last_seen_at": last,
+            }
+        return {**row, "last_seen_at": max(row["last_seen_at"], held[1])}
+
+
+def _merged(known: Row | None, told: dict[str, str | None]) -> Row:
+    """What is left out stays as it was."""
+    before = known or {"name": None, "type": None, "metadata": "{}"}
+    return {field: before[field] if value is None else value for field, value in told.items()}
+
+
+def _matches(row: Row, type: str | None, since: int | None) -> bool:
+    return (type is None or row["type"] == type) and (since is None or row["last_seen_at"] >= since)
+
+
+def _listed(row: Row) -> ListedAgent:
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "type": row["type"],
+        "last_seen_at": rfc3339(from_micros(row["last_seen_at"])),
+    }

@@ -1,0 +1,151 @@
+"""Bearer tokens for everything that is not this machine: kept as hashes, narrowed by scope, bound to an agent."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from dataclasses import replace
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.core.canonical import sha256_hex
+from lithos.core.clock import Clock, from_micros, micros, rfc3339
+from lithos.core.names import agent_name
+from lithos.errors import InvalidInput, NotFound
+from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
+
+Scope = Literal["read", "full"]
+
+MARK = "lithos_"  # lets a scanner of leaked secrets, ours too, know one at sight
+REMEMBERED_SECONDS = 2.0  # how long a revocation by another host on the same PostgreSQL may take
+MOST_REMEMBERED = 1000
+LONGEST_NAME = 100
+
+
+class Token(TypedDict):
+    id: str
+    name: str
+    scope: Scope
+    agent: str | None
+    created_at: str
+    last_used_at: str | None
+
+
+class NewToken(Token):
+    token: str
+
+
+class TokenList(TypedDict):
+    tokens: list[Token]
+
+
+class Revoked(TypedDict):
+    success: bool
+
+
+class Tokens:
+    def __init__(self, database: Database, effects: Effects, clock: Clock) -> None:
+        self._database = database
+        self._effects = effects
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[float, Token]] = {}  # hash → until when (since boot), token
+        self._used: dict[str, int] = {}
+
+    def new(self, call: Call, name: str, scope: Scope = "full", agent: str | None = None) -> NewToken:
+        """The only time that the secret itself is seen; what is kept cannot be turned back into it."""
+        secret = MARK + secrets.token_urlsafe(32)
+        row: Row = {
+            "id": secrets.token_hex(4),
+            "name": _checked_name(name),
+            "scope": scope,
+            "agent": None if agent is None else agent_name(agent),
+            "created_at": micros(self._clock.now()),
+            "last_used_at": None,
+        }
+
+        def work(tx: Tx) -> Outcome:
+            tx.run(
+                "INSERT INTO tokens (id, name, secret_hash, scope, agent, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+                *(row["id"], row["name"], sha256_hex(secret.encode()), row["scope"], row["agent"], row["created_at"]),
+            )
+            facts = {"name": row["name"], "scope": row["scope"], "agent": row["agent"]}
+            return Outcome({"id": row["id"]}, (EventDraft("token", "create", row["id"], details=facts),))
+
+        # Not under the caller's keys: what `once` remembers would have to contain the secret.
+        self._effects.commit(replace(call, idempotency_key=None, delivery=None), work)
+        return {**_token(row), "token": secret}
+
+    def list(self) -> TokenList:
+        rows = self._database.read(
+            lambda tx: tx.all("SELECT * FROM tokens WHERE revoked_at IS NULL ORDER BY created_at, id")
+        )
+        return {"tokens": [_token(row) for row in rows]}
+
+    def revoke(self, call: Call, id: str) -> Revoked:
+        now = micros(self._clock.now())
+
+        def work(tx: Tx) -> Outcome:
+            if not tx.run("UPDATE tokens SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL", now, id):
+                raise NotFound(f"there is no token {id[:80]!r}", hint="`lithos token list` shows their ids.")
+            return Outcome({"success": True}, (EventDraft("token", "revoke", id),))
+
+        self._effects.commit(call, work)
+        with self._lock:
+            self._known.clear()
+        return {"success": True}
+
+    def exist(self) -> bool:
+        found = self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM tokens WHERE revoked_at IS NULL LIMIT 1"))
+        return found is not None
+
+    def remembered(self, secret: str) -> Token | None:
+        """A token that `find` found a moment ago; costs no I/O."""
+        hashed = sha256_hex(secret.encode())
+        with self._lock:
+            until, token = self._known.get(hashed, (0.0, None))
+        return token if self._clock.since_boot() < until else None
+
+    def find(self, secret: str) -> Token | None:
+        """The token that this secret opens. Looked up by its hash: no comparison leaks how near a guess was."""
+        hashed = sha256_hex(secret.encode())
+        row = self._database.read(
+            lambda tx: tx.one("SELECT * FROM tokens WHERE secret_hash = ? AND revoked_at IS NULL", hashed)
+        )
+        if row is None:
+            return None
+        token = _token(row)
+        with self._lock:
+            if len(self._known) >= MOST_REMEMBERED:
+                self._known.clear()
+            self._known[hashed] = (self._clock.since_boot() + REMEMBERED_SECONDS, token)
+            self._used[token["id"]] = micros(self._clock.now())
+        return token
+
+    def flush(self) -> None:
+        """When each was used last: written behind the answers, like the agents' times."""
+        with self._lock:
+            used, self._used = self._used, {}
+        if used:
+            rows = [(at, id) for id, at in used.items()]
+            self._database.write(lambda tx: tx.many("UPDATE tokens SET last_used_at = ? WHERE id = ?", rows))
+
+
+def _checked_name(name: str) -> str:
+    text = " ".join(name.split())
+    if not text or len(text) > LONGEST_NAME:
+        raise InvalidInput(f"a token's name has 1 to {LONGEST_NAME} characters", hint="Say who it is for.")
+    return text
+
+
+def _token(row: Row) -> Token:
+    return {
+        "id": row["id"],
+        "name": row["name"],
+        "scope": row["scope"],
+        "agent": row["agent"],
+        "created_at": rfc3339(from_micros(row["created_at"])),
+        "last_used_at": None if row["last_used_at"] is None else rfc3339(from_micros(row["last_used_at"])),
+    }

@@ -1,0 +1,87 @@
+"""`lithos tools` and `lithos call`: the registry at the keyboard."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.errors import InvalidInput
+
+
+def join(root: typer.Typer) -> None:
+    root.command("tools")(tools)
+    root.command("call")(call)
+
+
+@verb
+def tools(
+    toolsets: Annotated[str, typer.Option("--toolsets", help="Only these, with commas between.")] = "",
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the tools, their toolsets and what they cost a client's context."""
+    from lithos.tools.caller import parse_toolsets
+    from lithos.tools.catalogue import catalogue
+
+    registry = catalogue()
+    chosen = registry.shown(registry.check_toolsets(parse_toolsets(toolsets))) if toolsets else list(registry)
+    rows = [(each.name, each.toolset, "reads" if each.reads else "writes", each.token_cost) for each in chosen]
+    if as_json:
+        show([dict(zip(("name", "toolset", "access", "tokens"), row, strict=True)) for row in rows])
+        return
+    width = max((len(row[0]) for row in rows), default=4)
+    print(f"{'tool':{width}}  {'toolset':10} {'access':7} tokens")
+    for name, toolset, access, cost in rows:
+        print(f"{name:{width}}  {toolset:10} {access:7} {cost:6}")
+    print(f"{'all of these':{width}}  {'':10} {'':7} {sum(row[3] for row in rows):6}")
+
+
+@verb
+def call(
+    tool: Annotated[str, typer.Argument(help="Name of the tool.")],
+    pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
+    json_text: Annotated[
+        str, typer.Option("--json", help="All arguments as one JSON object; - reads it from stdin.")
+    ] = "",
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+) -> None:
+    """Call a tool; its answer is printed as JSON. A refusal has an exit code of its own."""
+    from lithos.cli.reach import call_tool
+    from lithos.errors import LithosError
+    from lithos.tools.answers import exit_code, failure
+
+    arguments = {**_object(json_text), **dict(map(_pair, pairs or []))}
+    try:
+        show(call_tool(load(data_dir, config).config, tool, arguments))
+    except LithosError as error:
+        show(failure(error))
+        raise typer.Exit(exit_code(error)) from None
+
+
+def _object(text: str) -> dict[str, Any]:
+    if not text:
+        return {}
+    try:
+        value = json.loads(sys.stdin.read() if text == "-" else text)
+    except ValueError as error:
+        raise InvalidInput(f"--json is not JSON: {error}", hint="Quote it: --json '{\"key\": \"value\"}'.") from None
+    if not isinstance(value, dict):
+        raise InvalidInput("--json is no JSON object", hint="Quote it: --json '{\"key\": \"value\"}'.")
+    return value
+
+
+def _pair(text: str) -> tuple[str, Any]:
+    """`limit=5`, `tags=["a"]`: JSON where it is JSON, text where it is not."""
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise InvalidInput(f"{text!r} is not key=value", hint="For example: lithos call lithos_search query=asyncio")
+    try:
+        return key, json.loads(value)
+    except ValueError:
+        return key, value

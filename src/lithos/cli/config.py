@@ -1,0 +1,32 @@
+"""`lithos config show`: every setting, its value, and where it came from."""
+
+from __future__ import annotations
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+
+
+def join(root: typer.Typer) -> None:
+    noun = typer.Typer(help="Settings.", no_args_is_help=True)
+    noun.command("show")(show_settings)
+    root.add_typer(noun, name="config")
+
+
+@verb
+def show_settings(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+    """Print each setting and where its value came from."""
+    loaded = load(data_dir, config)
+    values = loaded.config.model_dump(mode="json")
+    rows = [(key, values[key.split(".")[0]][key.split(".")[1]], origin) for key, origin in loaded.origins.items()]
+    if as_json:
+        show([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
+        return
+    for key, value, origin in rows:
+        print(f"{key:40} {_spelled(value):32} {origin}")
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value)) or "-"
+    return "-" if value is None else str(value)

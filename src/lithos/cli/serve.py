@@ -1,0 +1,75 @@
+"""`lithos serve`: the memory, open to clients."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, verb
+
+if TYPE_CHECKING:
+    from lithos.settings import LithosConfig
+
+
+def join(root: typer.Typer) -> None:
+    root.command("serve")(serve)
+
+
+@verb
+def serve(
+    transport: Annotated[str | None, typer.Option("--transport", help="stdio, http or sse.  [default: stdio]")] = None,
+    host: Annotated[str | None, typer.Option("--host", help="Address to bind.  [default: 127.0.0.1]")] = None,
+    port: Annotated[int | None, typer.Option("--port", help="Port to bind.  [default: 8765]")] = None,
+    no_watch: Annotated[bool, typer.Option("--no-watch", help="Do not follow changes of files.")] = False,
+    toolsets: Annotated[str | None, typer.Option("--toolsets", help="Tools to show, commas between.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Stands in where a call names no agent.")] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve the memory to MCP clients: over stdin and stdout, or over HTTP."""
+    loaded = load(
+        data_dir,
+        config,
+        server__transport=transport,
+        server__host=host,
+        server__port=port,
+        server__watch_files=False if no_watch else None,
+        server__toolsets=toolsets,
+        server__agent=agent,
+        server__read_only=read_only or None,
+    )
+    _serve(loaded.config)
+
+
+def _serve(config: LithosConfig) -> None:
+    from lithos.mcp.run import run_http, run_stdio
+
+    if config.server.transport == "stdio":
+        run_stdio(config)
+        return
+    run_http(config, announce=lambda port: print(_welcome(config, port), file=sys.stderr, flush=True))
+
+
+def _welcome(config: LithosConfig, port: int) -> str:
+    """How to connect, for the person who started it."""
+    host = "127.0.0.1" if config.server.host in ("0.0.0.0", "::") else config.server.host  # noqa: S104 - compared only
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    data = config.storage.data_dir.expanduser().resolve()
+    return f"""
+Lithos is serving {data}
+  Streamable HTTP  {url}/mcp
+  SSE              {url}/sse
+  health           {url}/health
+
+Connect a client:
+  Claude Code      claude mcp add --transport http lithos {url}/mcp
+  Codex            codex mcp add lithos -- lithos serve --data-dir {data}
+  Cursor           .cursor/mcp.json   {{"mcpServers": {{"lithos": {{"url": "{url}/mcp"}}}}}}
+  VS Code          .vscode/mcp.json   {{"servers": {{"lithos": {{"type": "http", "url": "{url}/mcp"}}}}}}
+  Gemini CLI       ~/.gemini/settings.json   {{"mcpServers": {{"lithos": {{"httpUrl": "{url}/mcp"}}}}}}
+
+Ctrl-C ends it."""

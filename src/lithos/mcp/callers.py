@@ -1,0 +1,33 @@
+"""From what a transport attached to a message to the `Caller` that the registry knows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Protocol, runtime_checkable
+
+from mcp.server.context import ServerRequestContext
+from mcp_types import RequestId
+
+from lithos.tools.caller import Caller
+
+SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASGI scope
+
+
+@runtime_checkable
+class Connection(Protocol):
+    """What the host puts into `request_context`: it knows its guest, and makes a delivery of each request id."""
+
+    def caller(self, request_id: RequestId | None) -> Caller: ...
+
+
+def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Caller:
+    """HTTP: what the guard found; host: the guest's hello; in process: the default of the start."""
+    base = context.lifespan_context if isinstance(context.lifespan_context, Caller) else None
+    request = context.request
+    if request is None:
+        return base or default
+    if isinstance(request, Connection):
+        return request.caller(context.request_id)
+    caller: Caller = request.scope.get(SCOPE_KEY, default)
+    # An SSE client names its toolsets when it opens the stream; its messages come in requests of their own.
+    return replace(caller, toolsets=base.toolsets) if base else caller

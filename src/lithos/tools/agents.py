@@ -1,0 +1,47 @@
+"""Who writes."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from lithos.agents import AgentInfo, AgentList, Registered
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.tools.registry import tool
+
+
+@tool(toolset="core", agent_argument="id")
+def lithos_agent_register(
+    lithos: Lithos,
+    call: Call,
+    id: Annotated[str, Field(description="Your agent identifier")],
+    name: Annotated[str | None, Field(description="Display name", max_length=200)] = None,
+    type: Annotated[str | None, Field(description='Kind of agent, e.g. "claude-code"', max_length=100)] = None,
+    metadata: Annotated[dict[str, Any] | None, Field(description="Capabilities, version …")] = None,
+) -> Registered:
+    """Tell others about yourself. Optional: every call that names an agent makes it known. Again: given fields are
+    replaced, the others stay. `created` is false if the agent was known."""
+    return lithos.agents.register(call, id, name, type, metadata)
+
+
+@tool(toolset="core", reads=True)
+def lithos_agent_info(
+    lithos: Lithos, call: Call, id: Annotated[str, Field(description="Agent identifier")]
+) -> AgentInfo:
+    """What is known of one agent: name, type, metadata, first and last seen. Unknown: not_found."""
+    return lithos.agents.info(id)
+
+
+@tool(toolset="core", reads=True)
+def lithos_agent_list(
+    lithos: Lithos,
+    call: Call,
+    type: Annotated[str | None, Field(description="Only this kind")] = None,
+    active_since: Annotated[str | None, Field(description="Only seen since (ISO 8601)")] = None,
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100,
+    offset: Annotated[int, Field(ge=0)] = 0,
+) -> AgentList:
+    """Who works here, last seen first."""
+    return lithos.agents.list(type, active_since, limit, offset)

@@ -1,0 +1,77 @@
+"""The one place where the tree of errors becomes what callers see: answers, exit codes, HTTP statuses."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import secrets
+from typing import Any
+
+from lithos.errors import (
+    Busy,
+    ConfigInvalid,
+    Conflict,
+    Damaged,
+    Forbidden,
+    Internal,
+    InvalidInput,
+    LithosError,
+    NotFound,
+    StorageFull,
+    TooLarge,
+    Unavailable,
+    Unsupported,
+)
+
+_log = logging.getLogger("lithos")
+
+# First match wins, so children stand before their parents. Exit code 1 is left to Python's own failures, 2 to usage.
+_EXIT_CODES: tuple[tuple[type[LithosError], int], ...] = (
+    (InvalidInput, 2),
+    (NotFound, 3),
+    (Conflict, 4),
+    (Forbidden, 5),
+    (Unavailable, 6),
+    (Damaged, 7),
+    (ConfigInvalid, 8),
+    (Unsupported, 9),
+    (LithosError, 10),
+)
+_HTTP_STATUSES: tuple[tuple[type[LithosError], int], ...] = (
+    (TooLarge, 413),
+    (InvalidInput, 400),
+    (NotFound, 404),
+    (Conflict, 409),
+    (Forbidden, 403),
+    (Busy, 429),
+    (StorageFull, 507),
+    (Unavailable, 503),
+    (LithosError, 500),
+)
+
+
+def failure(error: LithosError) -> dict[str, Any]:
+    return {"error": error.as_dict()}
+
+
+def exit_code(error: LithosError) -> int:
+    return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
+
+
+def http_status(error: LithosError) -> int:
+    return next(status for kind, status in _HTTP_STATUSES if isinstance(error, kind))
+
+
+def as_lithos_error(error: Exception, doing: str) -> LithosError:
+    """Ours as it is; a full disk by name; anything else is our bug, told to the log and not to the caller."""
+    if isinstance(error, LithosError):
+        return error
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull("the disk is full", hint="Free some space, then call again; nothing was changed.")
+    reference = secrets.token_hex(4)
+    _log.error("%s failed, reference %s", doing, reference, exc_info=error)
+    return Internal(
+        f"{doing} failed inside Lithos (reference {reference})",
+        hint="The server's log has the details under this reference.",
+        reference=reference,
+    )

@@ -1,0 +1,25 @@
+"""Every tool of Lithos, joined: a part adds its tools by adding its module here."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+
+from lithos.tools.registry import Registry, Tool
+
+
+@cache
+def catalogue() -> Registry:
+    """The registry that is served; made once, because schemas cost a few milliseconds each."""
+    return Registry(each for module in _modules() for each in tools_of(module))
+
+
+def tools_of(module: ModuleType) -> list[Tool]:
+    """The tools that a module defines, in the order in which they stand there."""
+    return [each for each in vars(module).values() if isinstance(each, Tool)]
+
+
+def _modules() -> list[ModuleType]:
+    from lithos.tools import agents, find, stats, tokens
+
+    return [agents, stats, find, tokens]

@@ -1,0 +1,164 @@
+"""From a name and a JSON object to a checked call of a tool: decided here, without I/O, acted on by `Ready.run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ValidationError
+
+from lithos.core.call import Call, Correlation
+from lithos.core.canonical import canonical_hash
+from lithos.core.text import nearest
+from lithos.errors import Forbidden, InvalidInput, TooLarge
+from lithos.tools.caller import Caller
+
+if TYPE_CHECKING:
+    from lithos.tools.registry import Tool
+
+LARGEST_ARGUMENTS = 8 * 1024 * 1024
+DEEPEST_ARGUMENTS = 64  # far above any tool's schema, far below Python's recursion limit
+MOST_PROBLEMS = 5  # a model mends one call at a time; the sixth problem only costs tokens
+
+OPERATOR = "operator"  # the toolset of what only the person at the machine may do
+CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that has passed every check that needs no I/O."""
+
+    tool: Tool
+    call: Call
+    values: dict[str, Any]
+
+    def run(self, lithos: Any) -> Any:
+        """The tool's answer, or the coroutine of one that waits."""
+        answer = self.tool.function(lithos, self.call, **self.values)
+        if self.call.agent is not None:
+            lithos.agents.seen(self.call.agent)
+        return answer
+
+
+def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller) -> Ready:
+    given = _as_object(arguments)
+    check_size(given)
+    _check_scope(tool, caller)
+    given = {name: value for name, value in given.items() if value is not None}
+    agent = _agent(tool, given, caller)
+    checked = _validate(tool, given)
+    values = {name: getattr(checked, name) for name in tool.parameters}
+    return Ready(tool, _call(tool, checked, agent, caller), values)
+
+
+def _check_scope(tool: Tool, caller: Caller) -> None:
+    if tool.toolset == OPERATOR and not caller.operator:
+        raise Forbidden(f"{tool.name} is for the operator", hint="Use the lithos command on the server's machine.")
+    if caller.read_only and not tool.reads:
+        raise Forbidden(
+            f"{tool.name} changes something, and this connection may only read",
+            hint="Ask for a token with full scope, or start without --read-only.",
+        )
+
+
+def check_size(arguments: Mapping[str, Any], largest: int = LARGEST_ARGUMENTS) -> None:
+    """Refuse what no table or file should ever see: too much, too deep, half a character, NUL."""
+    size = _weigh(arguments, 0)
+    if size > largest:
+        raise TooLarge(
+            f"the arguments have {size:,} bytes; {largest:,} is the most", hint="Split the text into several calls."
+        )
+
+
+def _as_object(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
+    if arguments is None:
+        return {}
+    if not isinstance(arguments, Mapping):
+        raise InvalidInput("the arguments are not a JSON object", hint='Send {"name": value, …}.')
+    return dict(arguments)
+
+
+def _weigh(value: Any, depth: int) -> int:
+    if isinstance(value, str):
+        return _text_weight(value)
+    if depth > DEEPEST_ARGUMENTS:
+        raise InvalidInput(f"the arguments are nested deeper than {DEEPEST_ARGUMENTS} levels")
+    if isinstance(value, Mapping):
+        return sum(_weigh(key, depth) + _weigh(item, depth + 1) for key, item in value.items())
+    if isinstance(value, list):
+        return sum(_weigh(item, depth + 1) for item in value) + len(value)
+    return 8
+
+
+def _text_weight(text: str) -> int:
+    if "\0" in text:
+        raise InvalidInput("text contains the character NUL", hint="Send text, not binary data.")
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput("text contains a lone surrogate", hint="Send valid Unicode text.") from None
+
+
+def _agent(tool: Tool, given: dict[str, Any], caller: Caller) -> str | None:
+    """Who acts. An argument that is left out is filled in from the caller, so that a bound token need not repeat it."""
+    field = tool.agent_argument
+    named = given.get(field)
+    if named is not None and not isinstance(named, str):
+        return None  # validation says what is wrong with it
+    agent = caller.acting_as(named, field)
+    if agent is not None and field in tool.arguments.model_fields:
+        given[field] = agent
+    return agent
+
+
+def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
+    try:
+        return tool.arguments.model_validate(given)
+    except ValidationError as error:
+        raise _refusal(tool, error) from None
+
+
+def _refusal(tool: Tool, error: ValidationError) -> InvalidInput:
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    problems = [_problem(tool, each["type"], each["loc"], each["msg"]) for each in found[:MOST_PROBLEMS]]
+    more = f"; and {len(found) - MOST_PROBLEMS} more" if len(found) > MOST_PROBLEMS else ""
+    return InvalidInput(f"{tool.name}: {'; '.join(problems)}{more}", hint=_usage(tool))
+
+
+def _problem(tool: Tool, kind: str, place: tuple[int | str, ...], message: str) -> str:
+    name = ".".join(str(part) for part in place)[:120] or "arguments"
+    if kind == "extra_forbidden":
+        meant = nearest(name, tool.arguments.model_fields)
+        return f"unknown argument {name!r}" + (f", did you mean {meant!r}?" if meant else "")
+    if kind == "missing":
+        return f"{name!r} is missing"
+    return f"{name}: {message.removeprefix('Value error, ')}"
+
+
+def _usage(tool: Tool) -> str:
+    fields = tool.arguments.model_fields
+    needed = [name for name, field in fields.items() if field.is_required()]
+    optional = [name for name in fields if name not in needed]
+    parts = [f"needs {', '.join(needed)}" if needed else "needs no argument"]
+    parts += [f"takes {', '.join(optional)}"] if optional else []
+    return f"{tool.name} {'; '.join(parts)}."
+
+
+def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
+    if tool.reads:
+        return Call(tool=tool.name, agent=agent, user=caller.user)
+    # The hash is over the wish itself: a retry under the same key may carry other correlation ids.
+    wish = checked.model_dump(mode="json", include=set(tool.parameters))
+    return Call(
+        tool=tool.name,
+        agent=agent,
+        user=caller.user,
+        arguments_hash=canonical_hash(wish),
+        idempotency_key=getattr(checked, "idempotency_key", None),
+        delivery=caller.delivery,
+        rationale=getattr(checked, "rationale", None),
+        correlation=Correlation(**{name: getattr(checked, name) for name in CORRELATION}),
+    )
