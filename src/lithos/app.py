@@ -3,28 +3,79 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lithos.agents import Agents, Tokens
 from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
+from lithos.errors import ConfigInvalid
+from lithos.storage import (
+    Database,
+    Effects,
+    Events,
+    Faults,
+    Keyring,
+    NoFaults,
+    Once,
+    coordination_migrations,
+    open_database,
+    store_id,
+)
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
+
+STATE = ".lithos"
+FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
+PRUNE_SECONDS = 3600.0
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every part stands on; a part takes from here what it needs, as plain values."""
+
+    data_dir: Path
+    clock: Clock
+    ids: Ids
+    faults: Faults
+    database: Database
+    effects: Effects
+    chores: Chores
+
+    @property
+    def state(self) -> Path:
+        return self.data_dir / STATE
 
 
 @dataclass
 class Lithos:
     """Everything a tool may reach, opened and joined; `open_lithos` makes one, `close` ends it."""
 
-    clock: Clock
-    ids: Ids
-    chores: Chores = field(default_factory=Chores)
+    ground: Ground
+    agents: Agents
+    tokens: Tokens
     counters: dict[str, Callable[[], int]] = field(default_factory=dict)  # for lithos_stats, by its fields
     weighers: dict[str, Callable[[], int]] = field(default_factory=dict)  # bytes on disk, by part
-    _opened: ExitStack = field(default_factory=ExitStack)
+    starters: list[Callable[[], object]] = field(default_factory=list)  # what goes on behind the calls
+    hindrances: list[Callable[[], str | None]] = field(default_factory=list)  # each: why we cannot serve, or None
+    opened: ExitStack = field(default_factory=ExitStack)
+
+    @property
+    def clock(self) -> Clock:
+        return self.ground.clock
+
+    def start(self) -> None:
+        """Begin what goes on behind the calls (watching, reconciling, chores); a verb that runs once does without."""
+        for begin in self.starters:
+            begin()
+
+    def health(self) -> str | None:
+        """Why this memory cannot serve now, without paths or content; None: it can."""
+        return next((why for hindrance in self.hindrances if (why := hindrance()) is not None), None)
 
     def count(self, what: str) -> int:
         """How many there are; a part that does not exist counts nothing."""
@@ -34,22 +85,67 @@ class Lithos:
     def sizes(self) -> dict[str, int]:
         return {part: weigh() for part, weigh in self.weighers.items()}
 
-    def start(self) -> None:
-        """Begin what goes on behind the calls. Verbs that run once do without it."""
-        self.chores.start()
-
-    def health(self) -> str | None:
-        """Why this memory cannot serve now; None: it can."""
-        return None
-
     def close(self) -> None:
         """Ends everything in the reverse order of its opening; a second time does nothing."""
-        self._opened.close()
+        self.opened.close()
 
 
-def open_lithos(config: LithosConfig, *, clock: Clock | None = None, ids: Ids | None = None) -> Lithos:
+def open_lithos(
+    config: LithosConfig, *, clock: Clock | None = None, ids: Ids | None = None, faults: Faults | None = None
+) -> Lithos:
     """Open every part in the order of the layers. What fails half way closes what was opened before it."""
     with ExitStack() as opened:
-        lithos = Lithos(clock=clock or SystemClock(), ids=ids or RandomIds())
-        lithos._opened = opened.pop_all()
+        ground = _open_ground(config, opened, clock or SystemClock(), ids or RandomIds(), faults or NoFaults())
+        lithos = _open_agents(ground, opened)
+        # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
+        # and puts its closing on the stack.
+        opened.callback(ground.chores.stop)
+        lithos.opened = opened.pop_all()
     return lithos
+
+
+def _open_ground(config: LithosConfig, opened: ExitStack, clock: Clock, ids: Ids, faults: Faults) -> Ground:
+    data_dir = config.storage.data_dir.expanduser().absolute()
+    state = data_dir / STATE
+    make_private_folder(state)
+    path = state / "coordination.db"
+    database = open_database(
+        path, coordination_migrations(), synchronous=config.storage.synchronous, clock=clock, faults=faults
+    )
+    opened.enter_context(closing(database))
+    once = Once(clock, config.storage.idempotency_hours)
+    events = Events(store_id(state), Keyring(state / "keys"), clock=clock, ids=ids)
+    chores = Chores()
+    chores.add("forget answers", PRUNE_SECONDS, lambda: database.write(once.prune))
+    return Ground(data_dir, clock, ids, faults, database, Effects(database, events, once), chores)
+
+
+def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:
+    agents = Agents(ground.database, ground.effects, ground.clock)
+    tokens = Tokens(ground.database, ground.effects, ground.clock)
+    for part in (agents, tokens):
+        ground.chores.add("note who was seen", FLUSH_SECONDS, part.flush)
+        opened.callback(part.flush)
+    path = ground.state / "coordination.db"
+    return Lithos(
+        ground,
+        agents,
+        tokens,
+        counters={"agents": agents.count},
+        weighers={"coordination": lambda: path.stat().st_size if path.exists() else 0},
+        starters=[ground.chores.start],
+    )
+
+
+def make_private_folder(folder: Path) -> None:
+    """With all above it; a folder that cannot be made or written to ends the start with one sentence."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = folder / ".probe"
+        probe.touch(mode=0o600)
+        probe.unlink()
+    except OSError as error:
+        raise ConfigInvalid(
+            f"the data directory {folder.parent} cannot be written: {error.strerror or error}",
+            hint="Check --data-dir, the owner of the folder and the free space.",
+        ) from None

@@ -56,6 +56,10 @@ class StorageSettings(Section):
     data_dir: Path = Field(Path("./data"), description="Where everything of one memory lies.")
     knowledge_subdir: str = Field("knowledge", description="The vault's folder inside data_dir.")
     knowledge_dir: Path | None = Field(None, description="An absolute folder as the vault; wins over knowledge_subdir.")
+    synchronous: Literal["FULL", "NORMAL"] = Field(
+        "FULL", description="NORMAL: faster, the last writes may not survive a power cut."
+    )
+    idempotency_hours: float = Field(48.0, gt=0, description="How long the answer to an idempotency_key is remembered.")
 
 
 class SearchSettings(Section):
@@ -104,7 +108,12 @@ class LithosConfig(BaseSettings):
 
     @classmethod
     def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_: Any
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return (init_settings,)
 
@@ -141,12 +150,9 @@ class _Value:
 
 def options() -> Iterator[Option]:
     """Every option there is, in the order of the settings page."""
-    for section, field in LithosConfig.model_fields.items():
-        model = field.annotation
-        if not (isinstance(model, type) and issubclass(model, BaseModel)):
-            raise TypeError(f"{section} is no section")
-        for name, inner in model.model_fields.items():
-            yield Option(section, name, inner)
+    for section, model in _sections().items():
+        for name, field in model.model_fields.items():
+            yield Option(section, name, field)
 
 
 def load_config(
@@ -176,7 +182,8 @@ def _flat_names() -> set[str]:
 
 
 def _sections() -> dict[str, type[BaseModel]]:
-    return {name: field.annotation for name, field in LithosConfig.model_fields.items() if field.annotation}
+    found = {name: field.annotation for name, field in LithosConfig.model_fields.items()}
+    return {name: model for name, model in found.items() if isinstance(model, type) and issubclass(model, BaseModel)}
 
 
 def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, _Value], list[str]]:

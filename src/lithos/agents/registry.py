@@ -115,13 +115,6 @@ class Agents:
             "metadata": orjson.loads(row["metadata"]),
         }
 
-    def list(self, type: str | None, active_since: str | None, limit: int, offset: int) -> AgentList:
-        """The last seen first."""
-        since = None if active_since is None else micros(parse_time(active_since, "active_since"))
-        rows = [row for row in self._all() if _matches(row, type, since)]
-        rows.sort(key=lambda row: (-row["last_seen_at"], row["id"]))
-        return {"agents": [_listed(row) for row in rows[offset : offset + limit]], "total": len(rows)}
-
     def count(self) -> int:
         return len(self._all())
 
@@ -158,6 +151,13 @@ class Agents:
                 "last_seen_at": last,
             }
         return {**row, "last_seen_at": max(row["last_seen_at"], held[1])}
+
+    def list(self, type: str | None, active_since: str | None, limit: int, offset: int) -> AgentList:
+        """The last seen first."""
+        since = None if active_since is None else micros(parse_time(active_since, "active_since"))
+        rows = [row for row in self._all() if _matches(row, type, since)]
+        rows.sort(key=lambda row: (-row["last_seen_at"], row["id"]))
+        return {"agents": [_listed(row) for row in rows[offset : offset + limit]], "total": len(rows)}
 
 
 def _merged(known: Row | None, told: dict[str, str | None]) -> Row:

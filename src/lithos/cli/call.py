@@ -70,9 +70,9 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(sys.stdin.read() if text == "-" else text)
     except ValueError as error:
-        raise InvalidInput(f"--json is not JSON: {error}", hint="Quote it: --json '{\"key\": \"value\"}'.") from None
+        raise InvalidInput(f"--json is not JSON: {error}", hint='Quote it: --json \'{"key": "value"}\'.') from None
     if not isinstance(value, dict):
-        raise InvalidInput("--json is no JSON object", hint="Quote it: --json '{\"key\": \"value\"}'.")
+        raise InvalidInput("--json is no JSON object", hint='Quote it: --json \'{"key": "value"}\'.')
     return value
 
 

@@ -46,7 +46,7 @@ def serve(
 
 
 def _serve(config: LithosConfig) -> None:
-    from lithos.mcp.run import run_http, run_stdio
+    from lithos.mcp import run_http, run_stdio
 
     if config.server.transport == "stdio":
         run_stdio(config)

@@ -51,7 +51,7 @@ class Chores:
         while (chore := self._next()) is not None:
             try:
                 chore.work()
-            except Exception:
+            except Exception:  # noqa: BLE001 - one chore's bug must not end the others
                 _log.exception("the chore %s failed", chore.name)
             chore.due = time.monotonic() + chore.every
 

@@ -1,7 +1,23 @@
 """The registry of tools, served over MCP. Importing this imports the protocol's SDK (about 0.7 s): do it in verbs."""
 
 from lithos.mcp.adapter import build_server
-from lithos.mcp.http import http_app
+from lithos.mcp.callers import Connection
+from lithos.mcp.http import http_app, is_loopback
+from lithos.mcp.listener import Listener, bind
+from lithos.mcp.run import default_caller, require_token, run_http, run_stdio, set_up_log
 from lithos.mcp.stdio import serve_stdio
 
-__all__ = ["build_server", "http_app", "serve_stdio"]
+__all__ = [
+    "Connection",
+    "Listener",
+    "bind",
+    "build_server",
+    "default_caller",
+    "http_app",
+    "is_loopback",
+    "require_token",
+    "run_http",
+    "run_stdio",
+    "serve_stdio",
+    "set_up_log",
+]

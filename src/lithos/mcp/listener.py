@@ -74,5 +74,5 @@ class Listener:
         self._server.should_exit = True
 
     async def until_ready(self) -> None:
-        while not self._server.started and not self._server.should_exit:
+        while not self._server.started and not self._server.should_exit:  # noqa: ASYNC110 - uvicorn has no event
             await asyncio.sleep(0.005)

@@ -1,0 +1,38 @@
+"""The registry over MCP, in both eras of the protocol, through the official client in memory."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import Connect
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_the_default_list_shows_core_and_nothing_else(connect: Connect) -> None:
+    async with connect() as client:
+        names = {tool.name for tool in (await client.list_tools()).tools}
+    assert "lithos_stats" in names
+    assert not names & {"lithos_tool_find", "lithos_tool_call", "lithos_token_new"}
+
+
+async def test_an_answer_is_the_same_json_as_text_and_as_structure(connect: Connect) -> None:
+    async with connect() as client:
+        await client.call_tool("lithos_agent_register", {"id": "a", "metadata": {"none": None}})
+        result = await client.call_tool("lithos_agent_info", {"id": "a"})
+    assert result.structured_content["name"] is None
+    assert result.structured_content["metadata"] == {"none": None}
+    assert json.loads(result.content[0].text) == result.structured_content
+    assert not result.is_error
+
+
+async def test_a_refusal_is_a_tool_error_with_code_message_hint_and_retryable(connect: Connect) -> None:
+    async with connect() as client:
+        result = await client.call_tool("lithos_agent_info", {"id": "nobody"})
+    assert result.is_error
+    error = result.structured_content["error"]
+    assert error["code"] == "not_found"
+    assert error["retryable"] is False
+    assert error["message"] and error["hint"]
