@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.agents import Agents, Tokens
+from lithos.board import Board, Terms
 from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
@@ -58,6 +59,7 @@ class Lithos:
     ground: Ground
     agents: Agents
     tokens: Tokens
+    board: Board = field(init=False)
     counters: dict[str, Callable[[], int]] = field(default_factory=dict)  # for lithos_stats, by its fields
     weighers: dict[str, Callable[[], int]] = field(default_factory=dict)  # bytes on disk, by part
     starters: list[Callable[[], object]] = field(default_factory=list)  # what goes on behind the calls
@@ -97,6 +99,7 @@ def open_lithos(
     with ExitStack() as opened:
         ground = _open_ground(config, opened, clock or SystemClock(), ids or RandomIds(), faults or NoFaults())
         lithos = _open_agents(ground, opened)
+        _open_board(config, lithos, opened)
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
         # and puts its closing on the stack.
         opened.callback(ground.chores.stop)
@@ -135,6 +138,16 @@ def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:
         weighers={"coordination": lambda: path.stat().st_size if path.exists() else 0},
         starters=[ground.chores.start],
     )
+
+
+def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
+    ground, wanted = lithos.ground, config.coordination
+    terms = Terms(wanted.claim_default_ttl_minutes, wanted.claim_max_ttl_minutes, wanted.reboot_grace_seconds)
+    lithos.board = Board(ground.database, ground.effects, ground.ids, terms=terms)
+    lithos.board.start()
+    opened.callback(lithos.board.close)
+    lithos.counters["active_tasks"] = lambda: lithos.board.counts()["active_tasks"]
+    lithos.counters["open_claims"] = lambda: lithos.board.counts()["open_claims"]
 
 
 def make_private_folder(folder: Path) -> None:

@@ -77,8 +77,9 @@ class SearchSettings(Section):
 
 
 class CoordinationSettings(Section):
-    claim_default_ttl_minutes: int = Field(60, ge=1, description="How long a claim lasts when nobody says.")
-    claim_max_ttl_minutes: int = Field(480, ge=1, description="Longer wishes are clamped to this.")
+    claim_default_ttl_minutes: float = Field(60, gt=0, description="How long a claim lasts when nobody says.")
+    claim_max_ttl_minutes: float = Field(480, gt=0, description="Longer wishes are clamped to this.")
+    reboot_grace_seconds: float = Field(120, ge=0, description="How long claims outlive a reboot of the machine.")
 
     @model_validator(mode="after")
     def _default_fits(self) -> CoordinationSettings:

@@ -1,0 +1,46 @@
+"""The board: tasks, claims and findings of agents that work together."""
+
+from __future__ import annotations
+
+from lithos.board.answers import (
+    BoardCounts,
+    Changes,
+    Claimed,
+    Created,
+    FindingPage,
+    FindingPosted,
+    FindingShown,
+    NoteRef,
+    Refusable,
+    Renewed,
+    TaskPage,
+    TaskShown,
+)
+from lithos.board.board import LONGEST_WAIT_S, Board, Notes, Terms
+from lithos.board.inputs import NewTask, TaskEdit
+from lithos.board.lists import LARGEST_PAGE, USUAL_PAGE, Page, TaskFilter
+
+__all__ = [
+    "LARGEST_PAGE",
+    "LONGEST_WAIT_S",
+    "USUAL_PAGE",
+    "Board",
+    "BoardCounts",
+    "Changes",
+    "Claimed",
+    "Created",
+    "FindingPage",
+    "FindingPosted",
+    "FindingShown",
+    "NewTask",
+    "NoteRef",
+    "Notes",
+    "Page",
+    "Refusable",
+    "Renewed",
+    "TaskEdit",
+    "TaskFilter",
+    "TaskPage",
+    "TaskShown",
+    "Terms",
+]

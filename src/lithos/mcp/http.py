@@ -18,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
-from lithos.mcp.adapter import LithosServer
 from lithos.mcp.callers import SCOPE_KEY
 from lithos.mcp.guard import Guard, KnownTokens, Rules
 from lithos.settings import ServerSettings
@@ -34,7 +33,7 @@ def is_loopback(host: str) -> bool:
 
 
 def http_app(
-    server: LithosServer,
+    server: Server[Any],
     registry: Registry,
     settings: ServerSettings,
     *,
@@ -52,7 +51,6 @@ def http_app(
         default=default,
         tokens=tokens,
         check_toolsets=registry.check_toolsets,
-        in_flight=server.in_flight,
     )
     routes = [
         Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions)),

@@ -1,0 +1,262 @@
+"""The board: tasks that agents share out, claims that end by themselves, findings that stay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from lithos.board import changes, claims, steps, tasks
+from lithos.board.answers import (
+    BoardCounts,
+    Changes,
+    Claimed,
+    Created,
+    FindingPage,
+    FindingPosted,
+    FindingShown,
+    NoteRef,
+    Refusable,
+    Renewed,
+    TaskPage,
+    TaskShown,
+)
+from lithos.board.inputs import NewTask, TaskEdit, aspect_of, minutes_of, summary_of
+from lithos.board.leases import lease_from
+from lithos.board.lists import Page, TaskFilter, list_findings, list_ready, list_tasks
+from lithos.board.rules import Duration, Refusal, clamp, decide_claim, decide_status, need_open
+from lithos.board.values import Claim, Status
+from lithos.board.waiting import Hub
+from lithos.core.call import Call
+from lithos.core.clock import micros
+from lithos.core.ids import Ids
+from lithos.core.names import agent_name
+from lithos.errors import NotFound
+from lithos.storage import Answer, Database, Effects, Moment, Outcome, Tx
+
+LONGEST_WAIT_S = 55  # clients give up a call after a minute
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How long claims last."""
+
+    default_minutes: float = 60
+    max_minutes: float = 480
+    reboot_grace_s: float = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What the board asks of the vault; `app` hands it over."""
+
+    exists: Callable[[str], bool] = lambda note_id: True
+    of_task: Callable[[str], Sequence[NoteRef]] = lambda task_id: ()
+
+
+class Board:
+    def __init__(
+        self, database: Database, effects: Effects, ids: Ids, *, terms: Terms | None = None, notes: Notes | None = None
+    ) -> None:
+        self._database = database
+        self._effects = effects
+        self._ids = ids
+        self._terms = terms or Terms()
+        self._notes = notes or Notes()
+        self.waiting = Hub(self.changes)
+        self._stop_listening: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Before the first call: leases of an earlier boot get their grace."""
+        self._database.write(lambda tx: claims.carry_over_claims(tx, tx.now(), self._terms.reboot_grace_s))
+        self._stop_listening = self._database.listen(changes.CHANNEL, self.waiting.wake)
+
+    def close(self) -> None:
+        if self._stop_listening:
+            self._stop_listening()
+            self._stop_listening = None
+
+    # Tasks
+
+    def create(self, call: Call, new: NewTask) -> Created:
+        wanted = new.checked()
+
+        def work(tx: Tx, now: Moment) -> Outcome:
+            steps.need_known(tx, wanted.depends_on)
+            task_id = self._ids.sortable()
+            seq = changes.record(tx, "created", task_id, wanted.agent, now)
+            tasks.insert(tx, steps.new_task(task_id, seq, wanted, now), now)
+            tasks.set_dependencies(tx, task_id, wanted.depends_on)
+            return Outcome({"task_id": task_id}, (steps.event("create", task_id),))
+
+        return cast(Created, self._change(call, work))
+
+    def update(self, call: Call, task_id: str, agent: str, edit: TaskEdit) -> Refusable:
+        wanted, agent = edit.checked(), agent_name(agent)
+
+        def work(tx: Tx, now: Moment) -> Outcome:
+            task = decide_status(tasks.load(tx, task_id), wanted.status)
+            if isinstance(task, Refusal):
+                return steps.refused(task)
+            steps.edit(tx, task, wanted, now)
+            return steps.turn(tx, task, agent, now)
+
+        return cast(Refusable, self._change(call, work))
+
+    def complete(self, call: Call, task_id: str, agent: str, token: int | None = None) -> Refusable:
+        """Ends the task and every claim on it. With a token only its holder may: one who slept is refused."""
+        return self._end(call, task_id, agent_name(agent), "completed", token)
+
+    def cancel(self, call: Call, task_id: str, agent: str) -> Refusable:
+        return self._end(call, task_id, agent_name(agent), "cancelled", None)
+
+    def _end(self, call: Call, task_id: str, agent: str, status: Status, token: int | None) -> Refusable:
+        def work(tx: Tx, now: Moment) -> Outcome:
+            task = need_open(tasks.load(tx, task_id))
+            if not isinstance(task, Refusal) and token is not None:
+                task = steps.holding(tx, task, token, agent, now)
+            if isinstance(task, Refusal):
+                return steps.refused(task)
+            return steps.turn(tx, replace(task, status=status), agent, now)
+
+        return cast(Refusable, self._change(call, work))
+
+    # Claims
+
+    def claim(self, call: Call, task_id: str, aspect: str, agent: str, ttl_minutes: float | None = None) -> Claimed:
+        """One holder per (task, aspect). The holder's own claim is renewed under the token it has."""
+        aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
+
+        def work(tx: Tx, now: Moment) -> Outcome:
+            task, held = need_open(tasks.load(tx, task_id)), claims.claim_on(tx, task_id, aspect)
+            if isinstance(task, Refusal):
+                return steps.refused(task)
+            lease = decide_claim(held, agent, duration.seconds, now)
+            if isinstance(lease, Refusal):
+                return steps.refused(lease)
+            claim, renewed = steps.take(tx, held, Claim(0, task_id, aspect, agent, lease), now)
+            answer = steps.granted("expires_at", claim, duration) | {"renewed": renewed}
+            if task.blocked:
+                answer["blocked_by"] = [each for each, is_open in tasks.needed_by(tx, task_id) if is_open]
+            return Outcome(answer, (steps.claim_event("claim", claim),))
+
+        return cast(Claimed, self._change(call, work))
+
+    def renew(
+        self,
+        call: Call,
+        task_id: str,
+        aspect: str,
+        agent: str,
+        ttl_minutes: float | None = None,
+        token: int | None = None,
+    ) -> Renewed:
+        """`ttl_minutes` from now on. A lease that has ended is lost, even when nobody has taken it: claim again."""
+        aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
+
+        def work(tx: Tx, now: Moment) -> Outcome:
+            held = steps.held(tx, task_id, aspect, agent, token, now)
+            if isinstance(held, Refusal):
+                return steps.refused(held)
+            renewed = replace(held, lease=lease_from(now, duration.seconds))
+            claims.prolong(tx, renewed.token, renewed.lease)
+            return Outcome(steps.granted("new_expires_at", renewed, duration), (steps.claim_event("renew", renewed),))
+
+        return cast(Renewed, self._change(call, work))
+
+    def release(self, call: Call, task_id: str, aspect: str, agent: str, token: int | None = None) -> Refusable:
+        aspect, agent = aspect_of(aspect), agent_name(agent)
+
+        def work(tx: Tx, now: Moment) -> Outcome:
+            held = steps.held(tx, task_id, aspect, agent, token, now)
+            if isinstance(held, Refusal):
+                return steps.refused(held)
+            claims.drop(tx, task_id, aspect)
+            changes.record(tx, "released", task_id, agent, now, aspect=aspect)
+            return Outcome({"success": True}, (steps.claim_event("release", held),))
+
+        return cast(Refusable, self._change(call, work))
+
+    def check_token(self, tx: Tx, token: int, agent: str | None = None) -> None:
+        """For whoever commits other work under a claim, inside the transaction that commits it; raises `ClaimLost`."""
+        tx.lock(changes.CHANNEL)
+        refusal = steps.token_refusal(tx, token, agent, tx.now())
+        if refusal:
+            raise steps.as_error(refusal)
+
+    # Findings
+
+    def post_finding(
+        self,
+        call: Call,
+        task_id: str,
+        agent: str,
+        summary: str,
+        knowledge_id: str | None = None,
+        token: int | None = None,
+    ) -> FindingPosted:
+        """A completed task still takes findings (they come late), a cancelled one does not."""
+        agent, summary = agent_name(agent), summary_of(summary)
+        if knowledge_id is not None and not self._notes.exists(knowledge_id):
+            raise NotFound(f"there is no note {knowledge_id[:80]!r}", hint="lithos_write answers with the note's id.")
+
+        def work(tx: Tx, now: Moment) -> Outcome:
+            steps.need_finding_allowed(tx, task_id, agent, token, now)
+            finding_id = self._ids.sortable()
+            seq = changes.record(tx, "finding", task_id, agent, now)
+            tx.run(
+                "INSERT INTO findings (id, seq, task_id, agent, summary, knowledge_id, created_at)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                *(finding_id, seq, task_id, agent, summary, knowledge_id, micros(now.wall)),
+            )
+            return Outcome({"finding_id": finding_id}, (steps.event("finding", task_id, finding=finding_id),))
+
+        return cast(FindingPosted, self._change(call, work))
+
+    def findings(self, task_id: str, since: str | None = None, page: Page | None = None) -> FindingPage:
+        return self._database.read(lambda tx: list_findings(tx, page or Page(), task_id=task_id, since=since))
+
+    def findings_of_note(self, note_id: str, limit: int = 20) -> list[FindingShown]:
+        """The way back from a note to what was found with it."""
+        return self._database.read(lambda tx: list_findings(tx, Page(limit), note_id=note_id)["findings"])
+
+    # Looking
+
+    def status(self, task_id: str | None = None, page: Page | None = None) -> TaskPage:
+        """One task with everything about it, or the open ones, a page at a time; an unknown one is an empty list."""
+        if task_id is None:
+            return self.list(TaskFilter(), page)
+        shown = self.show(task_id)
+        return {"tasks": [shown] if shown else [], "total": 1 if shown else 0, "next_cursor": None}
+
+    def show(self, task_id: str) -> TaskShown | None:
+        shown = self._database.read(lambda tx: steps.show(tx, task_id))
+        if shown:
+            shown["notes"] = list(self._notes.of_task(task_id))
+        return shown
+
+    def list(self, wanted: TaskFilter | None = None, page: Page | None = None) -> TaskPage:
+        return self._database.read(lambda tx: list_tasks(tx, wanted or TaskFilter(), page or Page(), tx.now()))
+
+    def ready(self, page: Page | None = None, *, tags: Sequence[str] = (), claimed: bool = False) -> TaskPage:
+        """What can be taken now."""
+        return self._database.read(lambda tx: list_ready(tx, page or Page(), tx.now(), tags=tags, claimed=claimed))
+
+    def changes(self, since: int | None = None, task_id: str | None = None) -> Changes:
+        """What changed after `since`, and the cursor to go on from; without `since` only the cursor of now."""
+        return self._database.read(lambda tx: changes.look(tx, since, task_id))
+
+    def counts(self) -> BoardCounts:
+        return self._database.read(steps.counts)
+
+    def _duration(self, minutes: float | None) -> Duration:
+        return clamp(minutes_of(minutes, self._terms.default_minutes), self._terms.max_minutes)
+
+    def _change(self, call: Call, work: Callable[[Tx, Moment], Outcome]) -> Answer:
+        """Every change of the board, one after the other: decided and written in the transaction that commits it."""
+
+        def locked(tx: Tx) -> Outcome:
+            tx.lock(changes.CHANNEL)
+            return work(tx, tx.now())
+
+        return self._effects.commit(call, locked)

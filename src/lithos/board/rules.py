@@ -1,0 +1,104 @@
+"""What the board decides, without touching anything: who gets a claim, whose token still counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from lithos.board.leases import Lease, lease_from
+from lithos.board.values import Claim, Status, Task
+from lithos.core.clock import rfc3339
+from lithos.storage import Moment
+
+Reason = Literal["unknown_task", "task_completed", "task_cancelled", "claim_held", "claim_lost", "wrong_agent"]
+
+# A closed task can be taken up again, but never turn from one end into the other without being open between.
+TRANSITIONS: dict[Status, frozenset[Status]] = {
+    "open": frozenset({"open", "completed", "cancelled"}),
+    "completed": frozenset({"completed", "open"}),
+    "cancelled": frozenset({"cancelled", "open"}),
+}
+
+# What is wrong, and what to do next.
+_WORDS: dict[Reason, tuple[str, str]] = {
+    "unknown_task": ("there is no such task", "lithos_task_status lists the open tasks."),
+    "task_completed": ("the task is completed", "lithos_task_update with status open takes it up again."),
+    "task_cancelled": ("the task is cancelled", "lithos_task_update with status open takes it up again."),
+    "claim_held": ("another agent holds this aspect", "Take another aspect or task, or wait until the claim ends."),
+    "claim_lost": ("the claim has ended", "Stop this work, read what others did meanwhile, then claim again."),
+    "wrong_agent": ("another agent holds this claim", "Only its holder may do this."),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An expected no: `success` false with a reason for programs, and what to do for the model that reads it."""
+
+    reason: Reason
+    holder: str | None = None
+    until: str | None = None
+
+    @property
+    def message(self) -> str:
+        return _WORDS[self.reason][0]
+
+    @property
+    def hint(self) -> str:
+        return _WORDS[self.reason][1]
+
+    @property
+    def held_by(self) -> dict[str, Any]:
+        return {"holder": self.holder, "until": self.until} if self.holder is not None else {}
+
+    def as_answer(self) -> dict[str, Any]:
+        return {"success": False, "reason": self.reason, "hint": self.hint, **self.held_by}
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    seconds: float
+    clamped: bool
+
+
+def clamp(minutes: float, longest: float) -> Duration:
+    return Duration(min(minutes, longest) * 60, minutes > longest)
+
+
+def need_open(task: Task | None) -> Task | Refusal:
+    """Work on a task needs it open."""
+    if task is None:
+        return Refusal("unknown_task")
+    return task if task.status == "open" else _closed(task)
+
+
+def decide_claim(held: Claim | None, agent: str, seconds: float, now: Moment) -> Lease | Refusal:
+    """`held` is whatever row the aspect has; an ended lease binds nobody. The holder's own claim is renewed."""
+    if held and held.alive(now) and held.agent != agent:
+        return _naming("claim_held", held, now)
+    return lease_from(now, seconds)
+
+
+def decide_hold(held: Claim | None, agent: str | None, token: int | None, now: Moment) -> Claim | Refusal:
+    """Whether `agent` still holds the claim, under the token it shows: an ended or overtaken lease never comes back."""
+    if held is None or not held.alive(now):
+        return Refusal("claim_lost")
+    if token is not None and held.token != token:
+        return _naming("claim_lost", held, now)
+    return held if agent in (None, held.agent) else _naming("wrong_agent", held, now)
+
+
+def decide_status(task: Task | None, wanted: Status | None) -> Task | Refusal:
+    """The task in its new status (None: the one it has), or why it cannot get there."""
+    if task is None:
+        return Refusal("unknown_task")
+    if wanted is None or wanted in TRANSITIONS[task.status]:
+        return replace(task, status=wanted or task.status)
+    return _closed(task)
+
+
+def _closed(task: Task) -> Refusal:
+    return Refusal("task_completed" if task.status == "completed" else "task_cancelled")
+
+
+def _naming(reason: Reason, held: Claim, now: Moment) -> Refusal:
+    return Refusal(reason, held.agent, rfc3339(held.lease.shown_until(now)))

@@ -1,0 +1,165 @@
+"""The steps of the board's transactions: each reads or writes a little, none commits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lithos.board import changes, claims, tasks
+from lithos.board.answers import BoardCounts, TaskShown
+from lithos.board.inputs import NewTask, TaskEdit
+from lithos.board.lists import show_task
+from lithos.board.rules import Duration, Refusal, decide_hold, need_open
+from lithos.board.values import Claim, Status, Task
+from lithos.core.clock import rfc3339
+from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound
+from lithos.storage import Answer, EventDraft, Moment, Outcome, Tx
+
+_TURNS: dict[Status, changes.Kind] = {"completed": "completed", "cancelled": "cancelled", "open": "reopened"}
+_ERRORS: dict[str, type[LithosError]] = {"unknown_task": NotFound, "claim_lost": ClaimLost, "wrong_agent": Forbidden}
+
+
+def new_task(task_id: str, seq: int, wanted: NewTask, now: Moment) -> Task:
+    made = rfc3339(now.wall)
+    return Task(
+        id=task_id,
+        title=wanted.title,
+        status="open",
+        created_by=wanted.agent,
+        created_at=made,
+        updated_at=made,
+        seq=seq,
+        description=wanted.description,
+        tags=tuple(wanted.tags),
+        priority=wanted.priority,
+    )
+
+
+def edit(tx: Tx, task: Task, wanted: TaskEdit, now: Moment) -> None:
+    changed = replace(
+        task,
+        title=task.title if wanted.title is None else wanted.title,
+        description=task.description if wanted.description is None else wanted.description,
+        priority=task.priority if wanted.priority is None else wanted.priority,
+        tags=task.tags if wanted.tags is None else tuple(wanted.tags),
+    )
+    tasks.update(tx, changed, now)
+    if wanted.depends_on is not None:
+        need_known(tx, wanted.depends_on)
+        _need_no_cycle(tx, task.id, wanted.depends_on)
+        tasks.set_dependencies(tx, task.id, wanted.depends_on)
+
+
+def turn(tx: Tx, task: Task, agent: str, now: Moment) -> Outcome:
+    """Into the status that `task` has; one that ends takes its claims with it, so that their tokens count no more."""
+    turned = tasks.set_status(tx, task.id, task.status, now)
+    if turned and task.status != "open":
+        claims.drop_all(tx, task.id)
+    kind = _TURNS[task.status] if turned else "updated"
+    changes.record(tx, kind, task.id, agent, now)
+    return Outcome({"success": True}, (event(kind, task.id),))
+
+
+def take(tx: Tx, held: Claim | None, wanted: Claim, now: Moment) -> tuple[Claim, bool]:
+    """The claim as it is now, and whether it was only renewed: a live one keeps its token."""
+    if held and held.alive(now):
+        claims.prolong(tx, held.token, wanted.lease)
+        return replace(held, lease=wanted.lease), True
+    token = changes.record(tx, "claimed", wanted.task_id, wanted.agent, now, aspect=wanted.aspect)
+    claim = replace(wanted, token=token)
+    claims.take(tx, claim, now)
+    return claim, False
+
+
+def held(tx: Tx, task_id: str, aspect: str, agent: str, token: int | None, now: Moment) -> Claim | Refusal:
+    task = need_open(tasks.load(tx, task_id))
+    if isinstance(task, Refusal):
+        return task
+    return decide_hold(claims.claim_on(tx, task_id, aspect), agent, token, now)
+
+
+def holding(tx: Tx, task: Task, token: int, agent: str, now: Moment) -> Task | Refusal:
+    return token_refusal(tx, token, agent, now, task.id) or task
+
+
+def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: str | None = None) -> Refusal | None:
+    """Why a bare token does not count: it must be alive, the agent's and, where one is named, the task's."""
+    named = claims.claim_of_token(tx, token)
+    if named and task_id not in (None, named.task_id):
+        return Refusal("claim_lost")
+    decided = decide_hold(named, agent, token, now)
+    return decided if isinstance(decided, Refusal) else None
+
+
+def need_finding_allowed(tx: Tx, task_id: str, agent: str, token: int | None, now: Moment) -> None:
+    task = tasks.load(tx, task_id)
+    decided = task if task and task.status == "completed" else need_open(task)
+    if not isinstance(decided, Refusal) and token is not None:
+        decided = holding(tx, decided, token, agent, now)
+    if isinstance(decided, Refusal):
+        raise as_error(decided)
+
+
+def need_known(tx: Tx, task_ids: Sequence[str]) -> None:
+    unknown = tasks.first_unknown(tx, task_ids)
+    if unknown is not None:
+        raise NotFound(f"depends_on: there is no task {unknown!r}", hint="lithos_task_list names the tasks.")
+
+
+def _need_no_cycle(tx: Tx, task_id: str, depends_on: Sequence[str]) -> None:
+    for each in depends_on:
+        if each == task_id or tasks.reaches(tx, each, task_id):
+            way = "itself" if each == task_id else f"{each}, which already waits for it"
+            raise InvalidInput(f"depends_on: {task_id} would wait for {way}", hint="Leave that dependency out.")
+
+
+def show(tx: Tx, task_id: str) -> TaskShown | None:
+    task, now = tasks.load(tx, task_id), tx.now()
+    if task is None:
+        return None
+    shown = show_task(task, claims.live_claims(tx, [task_id], now).get(task_id, ()), now)
+    needed = tasks.needed_by(tx, task_id)
+    found = tx.one("SELECT count(*) AS n FROM findings WHERE task_id = ?", task_id)
+    return {
+        **shown,
+        "description": task.description,
+        "depends_on": [each for each, _ in needed],
+        "blocked_by": [each for each, is_open in needed if is_open],
+        "blocks": tasks.waiting_for(tx, task_id),
+        "findings": found["n"] if found else 0,
+    }
+
+
+def counts(tx: Tx) -> BoardCounts:
+    by_status = tasks.count(tx)
+    found = tx.one("SELECT count(*) AS n FROM findings")
+    return {
+        "active_tasks": by_status["open"],
+        "open_claims": claims.count_live(tx, tx.now()),
+        "completed_tasks": by_status["completed"],
+        "cancelled_tasks": by_status["cancelled"],
+        "findings": found["n"] if found else 0,
+    }
+
+
+def granted(field: str, claim: Claim, duration: Duration) -> Answer:
+    clamped = {"clamped": True} if duration.clamped else {}
+    return {"success": True, field: rfc3339(claim.lease.expires_at), "token": claim.token, **clamped}
+
+
+def refused(refusal: Refusal) -> Outcome:
+    return Outcome(refusal.as_answer(), refused=True)
+
+
+def as_error(refusal: Refusal) -> LithosError:
+    """The same no where an answer has no `success` to say it with."""
+    kind = _ERRORS.get(refusal.reason, Conflict)
+    return kind(refusal.message, hint=refusal.hint, reason=refusal.reason, **refusal.held_by)
+
+
+def claim_event(op: str, claim: Claim) -> EventDraft:
+    return event(op, claim.task_id, aspect=claim.aspect, token=claim.token)
+
+
+def event(op: str, task_id: str, **details: object) -> EventDraft:
+    return EventDraft("task", op, thing=task_id, details=details)

@@ -1,0 +1,118 @@
+"""Tasks and their dependencies in the table. `open_blockers` is kept with every change, so that lists never walk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+
+from lithos.board.values import Status, Task
+from lithos.core.clock import from_micros, micros, rfc3339
+from lithos.storage import Moment, Row, Tx
+
+# UNION (not ALL) visits each task once, however many ways lead there.
+_REACHES = """
+WITH RECURSIVE above(id) AS (
+    SELECT depends_on FROM dependencies WHERE task_id = ?
+    UNION
+    SELECT dependencies.depends_on FROM dependencies JOIN above ON dependencies.task_id = above.id
+)
+SELECT 1 AS found FROM above WHERE id = ? LIMIT 1
+"""
+
+_PLAIN = ("id", "seq", "title", "description", "status", "priority", "open_blockers", "created_by")
+
+
+def load(tx: Tx, task_id: str) -> Task | None:
+    row = tx.one("SELECT * FROM tasks WHERE id = ?", task_id)
+    return task_of(row) if row else None
+
+
+def insert(tx: Tx, task: Task, now: Moment) -> None:
+    tx.run(
+        "INSERT INTO tasks (id, seq, title, description, status, priority, created_by, created_at, updated_at, tags)"
+        " VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)",
+        *(task.id, task.seq, task.title, task.description, task.priority, task.created_by),
+        *(micros(now.wall), micros(now.wall), orjson.dumps(task.tags).decode()),
+    )
+    _write_tags(tx, task)
+
+
+def update(tx: Tx, task: Task, now: Moment) -> None:
+    """Title, description, priority and tags; status and dependencies have verbs of their own."""
+    tx.run(
+        "UPDATE tasks SET title = ?, description = ?, priority = ?, tags = ?, updated_at = ? WHERE id = ?",
+        *(task.title, task.description, task.priority, orjson.dumps(task.tags).decode(), micros(now.wall), task.id),
+    )
+    tx.run("DELETE FROM task_tags WHERE task_id = ?", task.id)
+    _write_tags(tx, task)
+
+
+def set_status(tx: Tx, task_id: str, status: Status, now: Moment) -> bool:
+    """Whether it changed. Opening or closing a task blocks or frees those that wait for it."""
+    changed = tx.run(
+        "UPDATE tasks SET status = ?, updated_at = ? WHERE id = ? AND status <> ?",
+        *(status, micros(now.wall), task_id, status),
+    )
+    if changed:  # the table of transitions has no way between the two ends, so one side of a change is always `open`
+        tx.run(
+            "UPDATE tasks SET open_blockers = open_blockers + ?"
+            " WHERE id IN (SELECT task_id FROM dependencies WHERE depends_on = ?)",
+            *(1 if status == "open" else -1, task_id),
+        )
+    return changed > 0
+
+
+def set_dependencies(tx: Tx, task_id: str, depends_on: Sequence[str]) -> None:
+    tx.run("DELETE FROM dependencies WHERE task_id = ?", task_id)
+    tx.many("INSERT INTO dependencies (task_id, depends_on) VALUES (?, ?)", [(task_id, each) for each in depends_on])
+    tx.run(
+        "UPDATE tasks SET open_blockers = (SELECT count(*) FROM dependencies JOIN tasks AS needed"
+        " ON needed.id = dependencies.depends_on WHERE dependencies.task_id = ? AND needed.status = 'open')"
+        " WHERE id = ?",
+        *(task_id, task_id),
+    )
+
+
+def first_unknown(tx: Tx, task_ids: Sequence[str]) -> str | None:
+    return next((each for each in task_ids if not tx.one("SELECT 1 AS found FROM tasks WHERE id = ?", each)), None)
+
+
+def reaches(tx: Tx, task_id: str, other: str) -> bool:
+    """Whether `task_id` needs `other`, directly or through others."""
+    return tx.one(_REACHES, task_id, other) is not None
+
+
+def needed_by(tx: Tx, task_id: str) -> list[tuple[str, bool]]:
+    """What the task depends on, each with whether it is still open."""
+    rows = tx.all(
+        "SELECT tasks.id, tasks.status FROM dependencies JOIN tasks ON tasks.id = dependencies.depends_on"
+        " WHERE dependencies.task_id = ? ORDER BY tasks.seq",
+        task_id,
+    )
+    return [(row["id"], row["status"] == "open") for row in rows]
+
+
+def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> list[str]:
+    rows = tx.all(
+        "SELECT tasks.id FROM dependencies JOIN tasks ON tasks.id = dependencies.task_id"
+        " WHERE dependencies.depends_on = ? ORDER BY tasks.seq LIMIT ?",
+        *(task_id, limit),
+    )
+    return [row["id"] for row in rows]
+
+
+def count(tx: Tx) -> dict[str, int]:
+    found = {row["status"]: row["n"] for row in tx.all("SELECT status, count(*) AS n FROM tasks GROUP BY status")}
+    return {status: found.get(status, 0) for status in ("open", "completed", "cancelled")}
+
+
+def task_of(row: Row) -> Task:
+    fields: dict[str, Any] = {name: row[name] for name in _PLAIN}
+    fields |= {name: rfc3339(from_micros(row[name])) for name in ("created_at", "updated_at")}
+    return Task(**fields, tags=tuple(orjson.loads(row["tags"])))
+
+
+def _write_tags(tx: Tx, task: Task) -> None:
+    tx.many("INSERT INTO task_tags (tag, task_id) VALUES (?, ?)", [(tag, task.id) for tag in task.tags])
