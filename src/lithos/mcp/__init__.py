@@ -1,6 +1,6 @@
 """The registry of tools, served over MCP. Importing this imports the protocol's SDK (about 0.7 s): do it in verbs."""
 
-from lithos.mcp.adapter import build_server
+from lithos.mcp.adapter import LithosServer, build_server
 from lithos.mcp.callers import Connection
 from lithos.mcp.http import http_app, is_loopback
 from lithos.mcp.listener import Listener, bind
@@ -10,6 +10,7 @@ from lithos.mcp.stdio import serve_stdio
 __all__ = [
     "Connection",
     "Listener",
+    "LithosServer",
     "bind",
     "build_server",
     "default_caller",

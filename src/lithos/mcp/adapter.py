@@ -19,6 +19,7 @@ from mcp.server.lowlevel import Server
 from lithos.app import Lithos
 from lithos.errors import UnknownTool
 from lithos.mcp.callers import caller_of
+from lithos.mcp.inflight import InFlight
 from lithos.mcp.instructions import INSTRUCTIONS
 from lithos.tools.answers import as_lithos_error, failure
 from lithos.tools.caller import Caller
@@ -40,10 +41,11 @@ def build_server(
     default: Caller | None = None,
     output_schemas: bool = False,
     workers: int = DEFAULT_WORKERS,
-) -> Server[Any]:
+) -> LithosServer:
     """One server for all connections and both eras of the protocol; who calls is found anew for each message."""
-    adapter = Adapter(lithos, registry or catalogue(), default or Caller(), output_schemas, workers)
-    server: Server[Any] = Server(
+    in_flight = InFlight()
+    adapter = Adapter(lithos, registry or catalogue(), default or Caller(), output_schemas, workers, in_flight)
+    server = LithosServer(
         "lithos",
         version=version("lithos-memory"),
         title="Lithos",
@@ -53,12 +55,28 @@ def build_server(
         get_tool_input_schema=adapter.input_schema,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
     )
+    server.in_flight = in_flight
     server.middleware.clear()  # a span per request for a tracer that is never there
     return server
 
 
+class LithosServer(Server[Any]):
+    """The SDK's server, which also knows what it has not answered yet."""
+
+    in_flight: InFlight
+
+
 class Adapter:
-    def __init__(self, lithos: Lithos, registry: Registry, default: Caller, output_schemas: bool, workers: int) -> None:
+    def __init__(
+        self,
+        lithos: Lithos,
+        registry: Registry,
+        default: Caller,
+        output_schemas: bool,
+        workers: int,
+        in_flight: InFlight,
+    ) -> None:
+        self._in_flight = in_flight
         self._lithos = lithos
         self._registry = registry
         self._default = default
@@ -72,7 +90,8 @@ class Adapter:
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = caller_of(context, self._default)
         started = time.perf_counter()
-        answer, outcome, agent = await self._outcome(params.name, params.arguments, caller)
+        with self._in_flight.one():
+            answer, outcome, agent = await self._outcome(params.name, params.arguments, caller)
         _calls.info(
             "tool=%s agent=%s ms=%.1f outcome=%s",
             params.name[:40],

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lithos.agents import Token
 from lithos.errors import Forbidden, LithosError
 from lithos.mcp.callers import SCOPE_KEY
+from lithos.mcp.inflight import InFlight
 from lithos.tools.answers import failure, http_status
 from lithos.tools.caller import Caller, parse_toolsets
 
@@ -67,19 +68,25 @@ class Guard:
         default: Caller,
         tokens: KnownTokens,
         check_toolsets: Callable[[tuple[str, ...]], tuple[str, ...]],
+        in_flight: InFlight,
     ) -> None:
         self._app = app
         self._rules = rules
         self._default = default
         self._tokens = tokens
         self._check_toolsets = check_toolsets
+        self._in_flight = in_flight
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        refusal = await self._admit(scope)
-        await (refusal or self._app)(scope, receive, send)
+        app = await self._admit(scope) or self._app
+        if scope["method"] == "GET":  # a stream that stays open for as long as its client likes
+            await app(scope, receive, send)
+            return
+        with self._in_flight.one():
+            await app(scope, receive, send)
 
     async def _admit(self, scope: Scope) -> JSONResponse | None:
         headers = Headers(scope=scope)

@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from lithos.mcp.adapter import LithosServer
 from lithos.mcp.callers import SCOPE_KEY
 from lithos.mcp.guard import Guard, KnownTokens, Rules
 from lithos.settings import ServerSettings
@@ -33,7 +34,7 @@ def is_loopback(host: str) -> bool:
 
 
 def http_app(
-    server: Server[Any],
+    server: LithosServer,
     registry: Registry,
     settings: ServerSettings,
     *,
@@ -51,6 +52,7 @@ def http_app(
         default=default,
         tokens=tokens,
         check_toolsets=registry.check_toolsets,
+        in_flight=server.in_flight,
     )
     routes = [
         Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions)),

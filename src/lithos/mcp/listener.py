@@ -12,8 +12,10 @@ import uvicorn
 from starlette.applications import Starlette
 
 from lithos.errors import ConfigInvalid
+from lithos.mcp.inflight import InFlight
 
 BACKLOG = 1024
+FLUSH_SECONDS = 0.05  # for the last answers to leave through streams that other tasks write
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -44,16 +46,14 @@ class _Uvicorn(uvicorn.Server):
 
 
 class Listener:
-    def __init__(self, app: Starlette, listening: socket.socket, stop_seconds: float) -> None:
+    def __init__(self, app: Starlette, listening: socket.socket, in_flight: InFlight, stop_seconds: float) -> None:
         self._socket = listening
+        self._in_flight = in_flight
+        self._stop_seconds = stop_seconds
+        self._stopping = asyncio.Event()
         self._server = _Uvicorn(
             uvicorn.Config(
-                app,
-                lifespan="on",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                timeout_graceful_shutdown=max(1, round(stop_seconds)),
+                app, lifespan="on", log_config=None, access_log=False, server_header=False, date_header=False
             )
         )
 
@@ -67,12 +67,20 @@ class Listener:
         return self._server.started
 
     async def serve(self) -> None:
-        """Until `stop`; calls in flight are finished first."""
-        await self._server.serve(sockets=[self._socket])
+        """Until `stop`: then no new request is taken, and those in flight are answered."""
+        serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        self._server.should_exit = True
+        await self._in_flight.none(self._stop_seconds)
+        await asyncio.sleep(FLUSH_SECONDS)
+        self._server.force_exit = True  # what is still open are streams that only their clients would end
+        await serving
 
     def stop(self) -> None:
-        self._server.should_exit = True
+        self._stopping.set()
 
     async def until_ready(self) -> None:
-        while not self._server.started and not self._server.should_exit:  # noqa: ASYNC110 - uvicorn has no event
+        while not self._server.started and not self._stopping.is_set():  # noqa: ASYNC110 - uvicorn has no event
             await asyncio.sleep(0.005)

@@ -10,11 +10,9 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mcp.server.lowlevel import Server
-
 from lithos.app import Lithos, open_lithos
 from lithos.errors import ConfigInvalid
-from lithos.mcp.adapter import build_server
+from lithos.mcp.adapter import LithosServer, build_server
 from lithos.mcp.http import http_app, is_loopback
 from lithos.mcp.listener import Listener, bind
 from lithos.mcp.stdio import serve_stdio
@@ -36,10 +34,13 @@ def set_up_log(config: LithosConfig) -> None:
         config.server.log_file.parent.mkdir(parents=True, exist_ok=True)
         target = logging.FileHandler(config.server.log_file, encoding="utf-8")
     target.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
-    ours = logging.getLogger("lithos")
-    ours.handlers[:] = [target]
-    ours.setLevel(config.server.log_level.upper())
-    ours.propagate = False
+    # The SDK's messages quote what clients sent: they are for developers only.
+    foreign = "WARNING" if config.server.log_level == "debug" else "CRITICAL"
+    for name, level in (("lithos", config.server.log_level.upper()), ("mcp", foreign), ("uvicorn", "ERROR")):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [target]
+        logger.setLevel(level)
+        logger.propagate = False
 
 
 def run_stdio(config: LithosConfig) -> None:
@@ -55,7 +56,7 @@ def run_http(config: LithosConfig, announce: Callable[[int], None]) -> None:
         require_token(config, lithos)
         listening = bind(config.server.host, config.server.port)
         app = http_app(server, catalogue(), config.server, default=default, tokens=lithos.tokens, health=lithos.health)
-        listener = Listener(app, listening, config.server.stop_seconds)
+        listener = Listener(app, listening, server.in_flight, config.server.stop_seconds)
         _run(lambda: _serve_listener(listener, announce), listener.stop)
 
 
@@ -70,7 +71,7 @@ def require_token(config: LithosConfig, lithos: Lithos) -> None:
 
 
 @contextmanager
-def _serving(config: LithosConfig) -> Iterator[tuple[Lithos, Server[Any]]]:
+def _serving(config: LithosConfig) -> Iterator[tuple[Lithos, LithosServer]]:
     lithos = open_lithos(config)
     try:
         server = build_server(

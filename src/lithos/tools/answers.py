@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import logging
 import secrets
+import traceback
 from typing import Any
 
 from lithos.errors import (
@@ -69,7 +70,9 @@ def as_lithos_error(error: Exception, doing: str) -> LithosError:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull("the disk is full", hint="Free some space, then call again; nothing was changed.")
     reference = secrets.token_hex(4)
-    _log.error("%s failed, reference %s", doing, reference, exc_info=error)
+    # Where it happened, not what was said: an error's text may quote what is stored.
+    places = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("%s failed, reference %s: %s\n%s", doing, reference, type(error).__name__, places)
     return Internal(
         f"{doing} failed inside Lithos (reference {reference})",
         hint="The server's log has the details under this reference.",

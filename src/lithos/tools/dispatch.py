@@ -148,7 +148,7 @@ def _usage(tool: Tool) -> str:
 
 
 def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
-    if tool.reads:
+    if tool.reads or tool.bare:
         return Call(tool=tool.name, agent=agent, user=caller.user)
     # The hash is over the wish itself: a retry under the same key may carry other correlation ids.
     wish = checked.model_dump(mode="json", include=set(tool.parameters))

@@ -1,0 +1,220 @@
+"""The server over HTTP, with a raw client, in both eras of the protocol."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import mcp
+import pytest
+from mcp.client.sse import sse_client
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.settings import ServerSettings
+from lithos.tools.catalogue import catalogue
+from lithos.tools.registry import Registry, tool
+from tests.conftest import CallTool
+from tests.wire import ACCEPT, Raw, serving
+
+OPEN = ServerSettings(host="0.0.0.0")  # the rules of an address that others can reach; the tests bind loopback
+
+
+@pytest.fixture
+def url(lithos: Lithos) -> Iterator[str]:
+    with serving(lithos) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def open_url(lithos: Lithos) -> Iterator[str]:
+    with serving(lithos, OPEN) as (address, _):
+        yield address
+
+
+def _token(lithos: Lithos, **facts: Any) -> str:
+    return lithos.tokens.new(Call("lithos_token_new"), "test", **facts)["token"]
+
+
+def _bearer(secret: str) -> dict[str, str]:
+    return {"authorization": f"Bearer {secret}"}
+
+
+def test_a_tool_is_called_and_answers(url: str, era: str) -> None:
+    with Raw(url, era) as client:
+        assert client.call("lithos_agent_register", id="a")["structuredContent"] == {"success": True, "created": True}
+        assert client.call("lithos_agent_info", id="a")["structuredContent"]["id"] == "a"
+
+
+def test_toolsets_come_from_the_url_or_a_header(url: str, era: str) -> None:
+    with Raw(url, era, path="/mcp?toolsets=find") as client:
+        assert client.names() == {"lithos_tool_find", "lithos_tool_call"}
+    with Raw(url, era, headers={"x-lithos-toolsets": "core,find"}) as client:
+        assert {"lithos_stats", "lithos_tool_find"} <= client.names()
+
+
+def test_a_tool_that_is_not_listed_can_be_called_all_the_same(url: str, era: str) -> None:
+    with Raw(url, era, path="/mcp?toolsets=find") as client:
+        assert client.call("lithos_stats")["structuredContent"]["documents"] == 0
+
+
+def test_an_unknown_toolset_is_refused_with_the_nearest_name(url: str) -> None:
+    answer = httpx.post(f"{url}/mcp?toolsets=cor", headers=ACCEPT, json={})
+    assert answer.status_code == 400
+    assert "core" in answer.json()["error"]["hint"]
+
+
+def test_old_clients_are_served_over_sse_with_the_toolsets_of_their_url(lithos: Lithos, url: str) -> None:
+    import anyio
+
+    async def talk() -> tuple[set[str], Any]:
+        async with sse_client(f"{url}/sse?toolsets=find") as streams, mcp.ClientSession(*streams) as session:
+            await session.initialize()
+            listed = await session.list_tools()
+            answer = await session.call_tool("lithos_stats", {})
+            return {each.name for each in listed.tools}, answer.structured_content
+
+    names, stats = anyio.run(talk)
+    assert names == {"lithos_tool_find", "lithos_tool_call"}
+    assert stats["documents"] == 0
+
+
+def test_health_tells_ready_or_why_not_and_no_path(lithos: Lithos, url: str, data_dir: Path) -> None:
+    answer = httpx.get(f"{url}/health")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ready")
+    lithos.hindrances.append(lambda: "the index is being opened")
+    answer = httpx.get(f"{url}/health")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "the index is being opened")
+    assert str(data_dir) not in answer.text
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse", "/health", "/messages/"])
+def test_a_foreign_host_header_is_refused_everywhere(url: str, path: str) -> None:
+    answer = httpx.get(f"{url}{path}", headers={"host": "evil.example"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (421, "forbidden")
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/sse", "/health", "/messages/"])
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://127.0.0.1.evil.example:80", "file://"])
+def test_a_foreign_origin_is_refused_everywhere(url: str, path: str, origin: str) -> None:
+    assert httpx.get(f"{url}{path}", headers={"origin": origin}).status_code == 403
+
+
+def test_loopback_origins_and_allowed_names_pass(lithos: Lithos) -> None:
+    settings = ServerSettings(allowed_hosts=("lithos.lan",), allowed_origins=("https://board.lan",))
+    with serving(lithos, settings) as (url, _):
+        for headers in (
+            {"origin": "http://localhost:3000"},
+            {"origin": "https://board.lan"},
+            {"host": "lithos.lan:8765"},
+            {"host": "localhost:1"},
+        ):
+            assert httpx.get(f"{url}/health", headers=headers).status_code == 200, headers
+
+
+def test_an_open_address_without_a_token_answers_401(open_url: str, lithos: Lithos, era: str) -> None:
+    _token(lithos)
+    answer = Raw(open_url, era).post("tools/list")
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert httpx.get(f"{open_url}/health").status_code == 200
+
+
+def test_a_wrong_token_answers_401_even_on_loopback(url: str, era: str) -> None:
+    assert Raw(url, era, headers=_bearer("lithos_guess")).post("tools/list").status_code == 401
+
+
+def test_a_token_opens_and_a_revoked_one_does_not(open_url: str, lithos: Lithos, era: str) -> None:
+    secret = _token(lithos)
+    with Raw(open_url, era, headers=_bearer(secret)) as client:
+        assert "lithos_stats" in client.names()
+        lithos.tokens.revoke(Call("lithos_token_revoke"), lithos.tokens.list()["tokens"][0]["id"])
+        assert client.post("tools/list").status_code == 401
+
+
+def test_a_token_of_read_scope_reads_and_changes_nothing(open_url: str, lithos: Lithos, era: str) -> None:
+    with Raw(open_url, era, headers=_bearer(_token(lithos, scope="read"))) as client:
+        assert client.call("lithos_stats")["structuredContent"]["agents"] == 0
+        refused = client.call("lithos_agent_register", id="a")
+        hidden = client.call("lithos_tool_call", name="lithos_agent_register", arguments={"id": "a"})
+    for result in (refused, hidden):
+        assert result["isError"] and result["structuredContent"]["error"]["code"] == "forbidden"
+    assert lithos.agents.count() == 0
+
+
+def test_a_token_bound_to_an_agent_acts_as_no_other(open_url: str, lithos: Lithos, era: str) -> None:
+    with Raw(open_url, era, headers=_bearer(_token(lithos, agent="anna"))) as client:
+        assert client.call("lithos_agent_register", id="bob")["structuredContent"]["error"]["code"] == "forbidden"
+        assert client.call("lithos_stats", agent="bob")["structuredContent"]["error"]["code"] == "forbidden"
+        assert client.call("lithos_stats")["structuredContent"]["agents"] == 0
+    assert [each["id"] for each in lithos.agents.list(None, None, 10, 0)["agents"]] == ["anna"]
+
+
+def test_a_header_cannot_name_another_agent_than_the_tokens(open_url: str, lithos: Lithos, era: str) -> None:
+    headers = {**_bearer(_token(lithos, agent="anna")), "x-lithos-agent": "bob"}
+    assert Raw(open_url, era, headers=headers).post("tools/list").status_code == 403
+
+
+def test_a_session_belongs_to_the_token_that_opened_it(open_url: str, lithos: Lithos) -> None:
+    with Raw(open_url, "legacy", headers=_bearer(_token(lithos))) as client:
+        other = client.post("tools/list", headers=_bearer(_token(lithos)))
+    assert other.status_code == 404
+
+
+def test_the_operators_tools_are_refused_over_http(url: str, era: str) -> None:
+    with Raw(url, era, path="/mcp?toolsets=all") as client:
+        assert not any("token" in name for name in client.names())
+        assert client.call("lithos_token_new", name="x")["structuredContent"]["error"]["code"] == "forbidden"
+
+
+def test_a_body_above_the_limit_answers_413(lithos: Lithos, era: str) -> None:
+    with serving(lithos, ServerSettings(max_request_bytes=50_000)) as (url, _), Raw(url, era) as client:
+        answer = client.post("tools/call", {"name": "lithos_stats", "arguments": {"agent": "x" * 60_000}})
+        assert answer.status_code == 413
+        assert client.call("lithos_stats")["structuredContent"]["agents"] == 0
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff\xfe", b'"text"', b"[]", b"", b'{"jsonrpc":"2.0"}'])
+def test_a_body_that_is_no_request_answers_400_and_the_server_goes_on(url: str, era: str, body: bytes) -> None:
+    with Raw(url, era) as client:
+        _, headers = client.message("tools/call", {"name": "lithos_stats"})
+        answer = client.http.post("/mcp", content=body, headers=headers)
+        assert answer.status_code == 400
+        assert client.call("lithos_stats")["structuredContent"]["documents"] == 0
+
+
+def test_a_stop_answers_what_is_in_flight_and_drops_idle_streams(lithos: Lithos, era: str) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    @tool(toolset="core", reads=True)
+    def lithos_slow(lithos: Lithos, call: Call) -> dict[str, bool]:
+        """Waits."""
+        begun.set()
+        return {"went_on": go_on.wait(10)}
+
+    registry = Registry([*catalogue(), lithos_slow])
+    answers: list[dict[str, Any]] = []
+    with (
+        serving(lithos, registry=registry) as (url, stop),
+        Raw(url, era) as client,
+        httpx.stream("GET", f"{url}/sse", timeout=20) as stream,
+    ):
+        assert next(stream.iter_lines()) == "event: endpoint"
+        caller = threading.Thread(target=lambda: answers.append(client.call("lithos_slow")))
+        caller.start()
+        assert begun.wait(10)
+        stop()
+        go_on.set()
+        caller.join(10)
+    assert answers[0]["structuredContent"] == {"went_on": True}
+
+
+def test_without_an_agent_argument_the_default_agent_of_the_request_is_noted(
+    url: str, era: str, call: CallTool
+) -> None:
+    with Raw(url, era, path="/mcp?agent=carla") as client:
+        client.call("lithos_stats")
+    assert call("lithos_agent_info", id="carla")["id"] == "carla"
