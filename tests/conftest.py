@@ -58,7 +58,7 @@ def lithos(config: LithosConfig, clock: FakeClock) -> Iterator[Lithos]:
 def call(lithos: Lithos) -> CallTool:
     """`call("lithos_stats")`, `call("lithos_agent_info", id="a")`, `call(..., _caller=Caller(read_only=True))`."""
 
-    def call_tool(name: str, _caller: Caller | None = None, **arguments: Any) -> dict[str, Any]:
+    def call_tool(name: str, /, _caller: Caller | None = None, **arguments: Any) -> dict[str, Any]:
         return catalogue().call(lithos, name, arguments, _caller)
 
     return call_tool

@@ -82,7 +82,7 @@ class Raw:
         message, headers = self.message(method, params)
         return self.http.post(self.path, json=message, headers={**headers, **options.pop("headers", {})}, **options)
 
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+    def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """The whole result; fails on anything but a result."""
         answer = self.post("tools/call", {"name": tool, "arguments": arguments})
         assert answer.status_code == 200, answer.text

@@ -169,6 +169,8 @@ class Registry:
         if name == CALL_BY_NAME:
             outer = prepare(self.get(name), arguments, replace(caller, read_only=False))
             name, arguments = outer.values["name"], outer.values["arguments"]
+            if name == CALL_BY_NAME:
+                raise InvalidInput(f"{CALL_BY_NAME} does not call itself", hint="Name the tool that you mean.")
         return prepare(self.get(name), arguments, caller)
 
     def call(
