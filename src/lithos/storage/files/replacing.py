@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from lithos.core.canonical import version_of
 from lithos.errors import LithosError
+from lithos.storage.files.kernel import held_by_others
 from lithos.storage.files.leftovers import HELD, OLD, Leftover, new_name
 from lithos.storage.files.paths import conflict_name, joined
 from lithos.storage.files.place import Place
@@ -26,6 +28,7 @@ from lithos.storage.files.trouble import changed
 from lithos.storage.files.values import File
 
 _PUT_BACK_TRIES = 16  # each needs another save by a person within microseconds
+_CLOSING_TRIES, _CLOSING_PAUSE = 50, 0.002  # 0.1 s in all: a save in place takes far less, `tail -f` never closes
 _CONFLICT_NAMES = 1_000
 _NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
 Watch = Callable[[str, Leftover], None]  # (folder, what is left there)
@@ -105,6 +108,14 @@ def _after_exchange(change: Replacement, staged: Leftover) -> None:
 
 
 def _put_back(change: Replacement, staged: Leftover) -> None:
+    try:
+        _exchange_back(change, staged)
+    except Exception:
+        change.watch(change.place.folder, staged)  # what came out still lies there and will come to light
+        raise
+
+
+def _exchange_back(change: Replacement, staged: Leftover) -> None:
     """Bring what came out back in; a save that falls in between is the newest and stays, older ones are kept aside."""
     place, placed = change.place, change.after
     for _ in range(_PUT_BACK_TRIES):
@@ -117,7 +128,8 @@ def _put_back(change: Replacement, staged: Leftover) -> None:
             return
         found = place.version(staged.name)
         if found == change.after:
-            place.unlink(staged.name)
+            # Not dropped yet: an editor may have opened it in the moment in which it stood in the file's place.
+            change.watch(place.folder, staged)
             return
         if found == placed:
             break
@@ -129,6 +141,7 @@ def _keep_aside(change: Replacement, name: str) -> None:
     """A copy of somebody's bytes, for the case that an editor which saw ours for a moment overwrites them."""
     copy = Leftover.make(OLD, None, None, change.name)
     try:
+        _wait_until_closed(change.place, name)
         foreign = change.place.read(name)
         if foreign.version in (change.before, change.after):
             return
@@ -138,31 +151,87 @@ def _keep_aside(change: Replacement, name: str) -> None:
     change.watch(change.place.folder, copy)
 
 
+def _wait_until_closed(place: Place, name: str) -> None:
+    """Until whoever was saving in place is done: nobody can open it anew under its hidden name, so then it is final."""
+    for _ in range(_CLOSING_TRIES):
+        with place.opened(name) as descriptor:
+            if not held_by_others(descriptor):
+                return
+        time.sleep(_CLOSING_PAUSE)
+
+
 def _take_and_put(change: Replacement, fresh: str) -> None:
     place = change.place
-    held = take(change)
-    if held is None:
+    try:
+        held = take(change)
+        if held is None:
+            raise changed(change.path, place.version(change.name))
+        _put(change, fresh, held)
+    except Exception:
         place.unlink(fresh)
-        raise changed(change.path, place.version(change.name))
+        raise
+
+
+def _put(change: Replacement, fresh: str, held: Leftover) -> None:
+    place = change.place
     try:
         place.rename_new(fresh, change.name)
+        place.flush()
+        leave(change, held)
     except FileExistsError:
-        place.unlink(fresh)
         leave(change, held)
         raise changed(change.path, place.version(change.name)) from None
     except Exception:
-        place.unlink(fresh)
+        _take_back(change)
         give_back(change, held)
         raise
-    place.flush()
-    leave(change, held)
+
+
+def _take_back(change: Replacement) -> None:
+    """Our new bytes leave the place again, watched as anything that stood there; a save made over them stays."""
+    ours = Leftover.make(OLD, change.before, change.after, change.name)
+    if change.place.version(change.name) == change.after:
+        change.place.rename(change.name, ours.name)
+        change.watch(change.place.folder, ours)
+
+
+def take_away(change: Replacement) -> None:
+    """Take the file out of its place for good; it is only watched from then on."""
+    held = take(change)
+    if held is None:
+        raise changed(change.path, change.place.version(change.name))
+    try:
+        change.place.flush()
+        leave(change, held)
+    except Exception:
+        give_back(change, held)
+        raise
+
+
+def move(change: Replacement, there: Place, to_name: str) -> None:
+    """FileExistsError, and it is back in its place, if the new name is taken."""
+    held = take(change)
+    if held is None:
+        raise changed(change.path, change.place.version(change.name))
+    try:
+        change.place.rename_new(held.name, to_name, there)
+    except Exception:
+        give_back(change, held)
+        raise
+    try:
+        there.flush()
+        change.place.flush()
+    except Exception:
+        there.rename_new(to_name, change.name, change.place)
+        raise
 
 
 def take(change: Replacement) -> Leftover | None:
     """Take the file away under a hidden name; None, and it is back, if its bytes are not the expected ones."""
     place, held = change.place, change.leftover(HELD)
     try:
-        place.rename_new(change.name, held.name)
+        # Not rename_new: without the kernel's own it is a link and an unlink, and a save in between would be unlinked.
+        place.rename(change.name, held.name)
     except FileNotFoundError:
         return None
     try:
@@ -183,12 +252,19 @@ def give_back(change: Replacement, held: Leftover) -> None:
         change.place.rename_new(held.name, change.name)
     except FileExistsError:
         _to_light(change, held.name)
+    except Exception:
+        change.watch(change.place.folder, held)
+        raise
 
 
 def leave(change: Replacement, held: Leftover) -> None:
     """The taken file is no longer to come back: from now on it is only watched."""
     left = Leftover(OLD, held.before, held.after, held.random, held.target)
-    change.place.rename(held.name, left.name)
+    try:
+        change.place.rename(held.name, left.name)
+    except Exception:
+        change.watch(change.place.folder, held)
+        raise
     change.watch(change.place.folder, left)
 
 

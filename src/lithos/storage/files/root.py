@@ -159,11 +159,9 @@ class Root:
                 place.must_be_at(self._tree.descriptor)
                 there.must_be_at(self._tree.descriptor)
                 try:
-                    place.rename_new(name, to_name, there)
+                    replacing.move(self._change(place, name, before, b""), there, to_name)
                 except FileExistsError:
                     raise changed(to, there.version(to_name)) from None
-                place.flush()
-                there.flush()
 
     def trash(self, path: str, before: str) -> str:
         """Take the file away if it is still `before`; where it is kept for a while, relative to `.lithos/`."""
@@ -173,12 +171,7 @@ class Root:
             if old.version != before:
                 raise changed(path, old.version)
             kept = self._trash.keep(path, old.data)
-            change = self._change(place, name, before, b"")
-            held = replacing.take(change)
-            if held is None:
-                raise changed(path, place.version(name))
-            place.flush()
-            replacing.leave(change, held)
+            replacing.take_away(self._change(place, name, before, b""))
             return kept.kept
 
     def make_folder(self, path: str) -> None:
