@@ -1,0 +1,61 @@
+"""The few lines that guest and host exchange before and beside JSON-RPC. Standard library only: guests import it.
+
+A connection opens with one line of the guest (`hello`), answered by `welcome`, `refused` or `replace`. Only after
+`welcome` may MCP messages follow, so that it is always known whether the host took a request on. A line that starts
+with `{"lithos":` is ours, any other line is MCP's; the SDK fixes the protocol era at the first request it sees, so
+nothing of ours may look like one.
+"""
+
+from __future__ import annotations
+
+import json
+
+from lithos import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+PIPE = 1  # changes when an older guest and a newer host (or the reverse) can no longer talk
+LONGEST_LINE = 16 * 1024 * 1024  # twice the largest arguments of a tool, for the escapes of JSON
+OURS = b'{"lithos":'
+MODERN_MARK = b"io.modelcontextprotocol/protocolVersion"  # in `_meta` of every request since revision 2026-07-28
+
+STOPPED = "stop"  # reasons of `bye`: come back when the client asks for something …
+MOVED = "handover"  # … or at once, a new host takes over
+
+
+def line(message: dict[str, Any]) -> bytes:
+    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def welcome(pid: int, warnings: Iterable[str]) -> bytes:
+    """`once`: the host records each delivery with its effect, so that any call may be sent again."""
+    told = {"pipe": PIPE, "version": __version__, "pid": pid, "once": True, "warnings": list(warnings)}
+    return line({"lithos": "welcome", **told})
+
+
+def refused(error: dict[str, Any]) -> bytes:
+    return line({"lithos": "refused", "error": error})
+
+
+def bye(why: str) -> bytes:
+    return line({"lithos": "bye", "why": why})
+
+
+def parse(text: bytes) -> dict[str, Any]:
+    """One of our lines; ValueError for anything else."""
+    message = json.loads(text)
+    if not isinstance(message, dict) or "lithos" not in message:
+        raise ValueError("not a line of Lithos")
+    return message
+
+
+def is_newer(version: str, than: str) -> bool:
+    return _numbers(version) > _numbers(than)
+
+
+def _numbers(version: str) -> list[int]:
+    """`1.10.0rc1` → [1, 10, 0]: enough to know which of two hosts should stay."""
+    return [int("".join(filter(str.isdigit, part.split("rc")[0])) or 0) for part in version.split(".")[:3]]
