@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
+import pwd
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,14 +49,14 @@ class Hello(BaseModel):
 class Connection:
     """ReadStream and WriteStream of `serve_dual_era_loop`, and its `ctx.request`."""
 
-    def __init__(self, pipe: Pipe, hello: Hello, default: Caller, user: str) -> None:
+    def __init__(self, pipe: Pipe, hello: Hello, default: Caller, warnings: Sequence[str]) -> None:
         self.hello = hello
-        self.warnings: Sequence[str] = ()
+        self.warnings = warnings
         self.since = time.time()
         self.calls = 0
         self.client: str | None = None
         self._pipe = pipe
-        self._caller = _caller(hello, default, user)
+        self._caller = _caller(hello, default)
         self._resent = set(hello.resent)
         self._repeated: set[int | str] = set()  # of the open ones, those that an earlier host may have carried out
         self._open: set[int | str] = set()
@@ -62,6 +64,10 @@ class Connection:
         self._answered = asyncio.Event()
         self._goodbye: bytes | None = None
         self._patience = FINISH_SECONDS
+
+    async def welcome(self) -> None:
+        """From now on the guest may send MCP messages, and knows that what it sends is taken on."""
+        await self._write(wire.welcome(os.getpid(), self.warnings))
 
     # ------------------------------------------------------------------ who asks
     def caller(self, request_id: int | str | None) -> Caller:
@@ -180,15 +186,23 @@ class Connection:
 _UNREADABLE = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error: not a message of MCP"}}
 
 
-def _caller(hello: Hello, default: Caller, user: str) -> Caller:
+def _caller(hello: Hello, default: Caller) -> Caller:
     return Caller(
         toolsets=parse_toolsets(hello.toolsets) if hello.toolsets else default.toolsets,
         agent=hello.agent or default.agent,
         read_only=hello.read_only or default.read_only,
-        user=user,
+        user=_user(),
     )
 
 
 def _client_name(params: dict[str, Any] | None) -> str | None:
     name = ((params or {}).get("clientInfo") or {}).get("name")
     return name[:80] if isinstance(name, str) else None
+
+
+def _user() -> str:
+    """Whose processes these are: guest and host run as the same user."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -97,6 +97,14 @@ class Place:
             os.umask(previous)
         return listener
 
+    def socket_inode(self) -> tuple[int, int] | None:
+        """What lies at the socket's path, to tell ours from a successor's."""
+        try:
+            there = os.stat(self.socket_path)
+        except FileNotFoundError:
+            return None
+        return there.st_dev, there.st_ino
+
     def connect(self) -> socket.socket:
         """A non-blocking connection to the host. NO_HOST: nobody listens; BlockingIOError: its backlog is full."""
         connection = socket.socket(socket.AF_UNIX)
