@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import time
@@ -28,11 +27,12 @@ Operation = Callable[["Host", dict[str, Any], Pipe], Awaitable[dict[str, Any]]]
 
 
 async def answer(host: Host, asked: dict[str, Any], pipe: Pipe) -> None:
-    """One question, one line back. A connection may ask several times."""
+    """One question, one line back. A connection may ask several times, until it asks the host to end."""
     question: dict[str, Any] | None = asked
     while question is not None:
-        await pipe.write(wire.line({"lithos": "answer", **await _outcome(host, question, pipe)}), ANSWER_SECONDS)
-        text = await pipe.line()
+        outcome = await _outcome(host, question, pipe)
+        await pipe.write(wire.line({"lithos": "answer", **outcome}), ANSWER_SECONDS)
+        text = None if "ending" in outcome else await pipe.line()
         question = wire.parse(text) if text else None
 
 
@@ -81,7 +81,7 @@ def describe(host: Host) -> dict[str, Any]:
 
 async def _stop(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     asyncio.get_running_loop().call_soon(host.stop)
-    return {"stopping": True, "pid": os.getpid()}
+    return {"ending": "stop", "pid": os.getpid()}
 
 
 async def _hand_over(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
@@ -94,12 +94,12 @@ async def _hand_over(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[s
     taker = socket.socket(fileno=os.dup(pipe.fileno()))
     taker.setblocking(True)
     asyncio.get_running_loop().call_soon(host.hand_over, taker)
-    return {"handing_over": True, "pid": os.getpid()}
+    return {"ending": "handover", "pid": os.getpid()}
 
 
 async def _call(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """A verb of the command line: the operator, so every tool, and effect-once like a guest's call."""
-    delivery = Delivery(str(question["id"]), json.dumps(question.get("number", 0)), bool(question.get("resent")))
+    delivery = Delivery(**question["delivery"])
     caller = Caller(agent=question.get("agent") or host.config.server.agent, operator=True, delivery=delivery)
     arguments = question.get("arguments")
     async with host.fairness.turns.turn("command line"):

@@ -262,7 +262,7 @@ class Guest:
         if kind == "welcome":
             self._enter(message)
         elif kind == "refused":
-            self._refuse(_told(message.get("error")))
+            self._refuse(told(message.get("error")))
         elif kind == "bye":
             self._clean = True
             self._parked = message.get("why") == wire.STOPPED
@@ -365,7 +365,7 @@ def _refusals() -> type[LithosError]:
     return LithosError
 
 
-def _told(error: Any) -> LithosError:
+def told(error: Any) -> LithosError:
     """A refusal of the host, as the error it was."""
     from lithos.errors import Unavailable, all_errors
 

@@ -105,6 +105,9 @@ class Pipe(asyncio.Protocol):
         if self._lost:
             raise ConnectionResetError("the other end is gone")
 
+    def fileno(self) -> int:
+        return int(self._transport.get_extra_info("socket").fileno())
+
     async def close(self, patience: float) -> None:
         """Flush, then close; by force when the other end reads nothing for `patience` seconds."""
         self._transport.close()

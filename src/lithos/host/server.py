@@ -29,7 +29,7 @@ from lithos.host.fairness import Fairness
 from lithos.host.pipe import Pipe
 from lithos.host.place import Place, belongs_to_another, peer_uid
 from lithos.host.reception import Refusal, Replace, receive
-from lithos.mcp import Listener, build_server, default_caller
+from lithos.mcp import Listener, LithosServer, build_server, default_caller
 from lithos.settings import LithosConfig
 from lithos.tools.answers import as_lithos_error
 from lithos.tools.catalogue import catalogue
@@ -42,7 +42,7 @@ CLOSE_SECONDS = 10.0
 REFUSE_SECONDS = 0.3  # guests that queued for a host that cannot start
 
 OpenMemory = Callable[[LithosConfig], Lithos]
-OpenHttp = Callable[[Lithos, Any], Listener]
+OpenHttp = Callable[[Lithos, LithosServer], Listener]
 
 
 class Host:
@@ -64,6 +64,7 @@ class Host:
         self._door = door
         self._open_memory, self._open_http = open_memory, open_http
         self._http: Listener | None = None
+        self._pipes: set[Pipe] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._why = wire.STOPPED
@@ -99,6 +100,8 @@ class Host:
         self.fairness = Fairness(catalogue(), self.config.server.workers, self._door.is_ours)
         self.server.middleware.append(self.fairness.middleware)
         self.lithos.start()
+        if self._open_http is not None:
+            self._http = self._open_http(self.lithos, self.server)
         self._door.open(self._enter)
         behind = [asyncio.create_task(self._watch()), asyncio.create_task(self._serve_http())]
         _log.info("host of %s, pid %s, Lithos %s", self.place.data_dir, os.getpid(), __version__)
@@ -126,8 +129,10 @@ class Host:
     async def _say_goodbye(self, behind: list[asyncio.Task[None]]) -> None:
         """Answer what was read, flush, end; whoever does not read is cut off in the end."""
         patience = self.config.server.stop_seconds
-        for guest in list(self.guests):
+        for guest in self.guests:
             guest.say_goodbye(self._why, patience)
+        for pipe in self._pipes:
+            pipe.stop_reading()
         if self._http is not None:
             self._http.stop()
         _, late = await asyncio.wait({*self._serving, *behind}, timeout=patience + CLOSE_SECONDS)
@@ -165,6 +170,7 @@ class Host:
             await self._refuse(connection, belongs_to_another(self.place.data_dir))
             return
         pipe = await _attach(connection)
+        self._pipes.add(pipe)
         try:
             async with asyncio.timeout(HELLO_SECONDS):
                 first = wire.parse(await pipe.line() or b"")
@@ -175,6 +181,7 @@ class Host:
         except (TimeoutError, ValueError, ConnectionError, anyio.BrokenResourceError) as error:
             _log.debug("a connection ended: %r", error)
         finally:
+            self._pipes.discard(pipe)
             await pipe.close(CLOSE_SECONDS)
             self._last_use = time.monotonic()
 
@@ -214,17 +221,14 @@ class Host:
             )
         finally:
             self.guests.discard(guest)
-            self.fairness.forget(guest)
 
     # ------------------------------------------------------------------ HTTP
     async def _serve_http(self) -> None:
-        if self._open_http is None:
-            return
-        self._http = self._open_http(self.lithos, self.server)
-        try:
-            await self._http.serve()
-        finally:
-            self.stop()
+        if self._http is not None:
+            try:
+                await self._http.serve()
+            finally:
+                self.stop()
 
     # ------------------------------------------------------------------ watching over itself
     async def _watch(self) -> None:

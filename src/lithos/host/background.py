@@ -1,0 +1,59 @@
+"""The first lines of a host that a guest has started: away from its starter, then the heavy imports, then serving."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+
+from lithos.host.options import DATA_DIR, parse_serve
+from lithos.host.spawn import LISTENER_FD, LOCK_FD
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lithos.host.options import ServeOptions
+
+NO_FORK, NO_OPTIONS = 71, 64  # exit codes that make the guest serve its client by itself
+
+
+def main() -> int:
+    options = parse_serve(sys.argv[1:], os.environ)
+    if options is None:
+        return NO_OPTIONS
+    if not _detach():
+        return NO_FORK
+    return _serve(options)
+
+
+def _detach() -> bool:
+    """A session of its own, no child of its starter: neither a signal nor a tree-kill nor a wait reaches it."""
+    try:
+        if os.fork():
+            os._exit(0)
+    except OSError:
+        return False
+    os.setsid()
+    # Whatever else a client left open in its children (another server's pipe) must not live as long as we do.
+    os.closerange(LISTENER_FD + 1, 4096)
+    for fd in (LOCK_FD, LISTENER_FD):
+        os.set_inheritable(fd, False)
+    return True
+
+
+def _serve(options: ServeOptions) -> int:
+    gc.disable()  # thousands of objects are made by imports and none of them dies: collecting costs 0.1 s
+    import asyncio
+    import socket
+
+    from lithos.host.door import Door
+    from lithos.host.loading import load_for_host
+    from lithos.host.place import Place
+    from lithos.host.server import Host
+    from lithos.mcp import set_up_log
+
+    gc.freeze()
+    gc.enable()
+    data_dir = options.get(DATA_DIR) or ""
+    place = Place(data_dir)
+    door = Door(place, LOCK_FD, socket.socket(fileno=LISTENER_FD))
+    ...
