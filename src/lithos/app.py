@@ -63,6 +63,7 @@ class Lithos:
     counters: dict[str, Callable[[], int]] = field(default_factory=dict)  # for lithos_stats, by its fields
     weighers: dict[str, Callable[[], int]] = field(default_factory=dict)  # bytes on disk, by part
     starters: list[Callable[[], object]] = field(default_factory=list)  # what goes on behind the calls
+    workers: list[Callable[[], bool]] = field(default_factory=list)  # each: whether it has something left to do
     hindrances: list[Callable[[], str | None]] = field(default_factory=list)  # each: why we cannot serve, or None
     opened: ExitStack = field(default_factory=ExitStack)
 
@@ -78,6 +79,10 @@ class Lithos:
     def health(self) -> str | None:
         """Why this memory cannot serve now, without paths or content; None: it can."""
         return next((why for hindrance in self.hindrances if (why := hindrance()) is not None), None)
+
+    def working(self) -> bool:
+        """Whether something goes on behind the calls (indexing) that an idle host should finish first."""
+        return any(has_work() for has_work in self.workers)
 
     def count(self, what: str) -> int:
         """How many there are; a part that does not exist counts nothing."""

@@ -47,6 +47,7 @@ class ServerSettings(Section):
     )
     allowed_origins: Names = Field((), description="Web origins accepted besides loopback.")
     stop_seconds: float = Field(10.0, ge=0, description="How long a stop waits for calls in flight.")
+    idle_exit_minutes: float = Field(15.0, gt=0, description="A background host ends after so long without clients.")
     workers: int = Field(32, ge=1, le=512, description="Threads that run tools.")
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="How much the log tells.")
     log_file: Path | None = Field(None, description="Where the log goes; left out: stderr.")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from lithos.cli.options import AsJson, ConfigFile, DataDir, load, verb
+from lithos.errors import InvalidInput
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
@@ -26,6 +28,7 @@ def serve(
     toolsets: Annotated[str | None, typer.Option("--toolsets", help="Tools to show, commas between.")] = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Stands in where a call names no agent.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
+    standalone: Annotated[bool, typer.Option("--standalone", help="Be the host, or stop if there is one.")] = False,
     data_dir: DataDir = None,
     config: ConfigFile = None,
     as_json: AsJson = False,
@@ -46,12 +49,27 @@ def serve(
 
 
 def _serve(config: LithosConfig) -> None:
-    from lithos.mcp import run_http, run_stdio
+    from lithos.host.options import parse_serve
 
+    options = parse_serve(sys.argv[2:], os.environ)
+    if options is None:
+        raise InvalidInput(
+            "options may not be abbreviated here", hint="Write them as `lithos serve --help` shows them."
+        )
     if config.server.transport == "stdio":
-        run_stdio(config)
-        return
-    run_http(config, announce=lambda port: print(_welcome(config, port), file=sys.stderr, flush=True))
+        _become_guest(config)
+    from lithos.host.foreground import serve_http
+    from lithos.mcp import set_up_log
+
+    set_up_log(config)
+    serve_http(config, options, announce=lambda port: print(_welcome(config, port), file=sys.stderr, flush=True))
+
+
+def _become_guest(config: LithosConfig) -> NoReturn:
+    """The settings file said where; start anew with that knowledge, as a guest that never read it: 11 MB, not 40."""
+    place = ["--transport", "stdio", "--data-dir", str(config.storage.data_dir.expanduser().resolve())]
+    command = [sys.executable, "-P", "-m", "lithos.cli.entry", *sys.argv[1:], *place]
+    os.execv(sys.executable, command)  # noqa: S606 - our own program, no shell
 
 
 def _welcome(config: LithosConfig, port: int) -> str:

@@ -13,16 +13,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from lithos.host.options import ServeOptions
 
-NO_FORK, NO_OPTIONS = 71, 64  # exit codes that make the guest serve its client by itself
+NO_OPTIONS, NO_FORK = 64, 71  # exit codes; either makes the guest serve its client by itself
 
 
 def main() -> int:
     options = parse_serve(sys.argv[1:], os.environ)
     if options is None:
         return NO_OPTIONS
-    if not _detach():
-        return NO_FORK
-    return _serve(options)
+    return _serve(options) if _detach() else NO_FORK
 
 
 def _detach() -> bool:
@@ -41,19 +39,16 @@ def _detach() -> bool:
 
 
 def _serve(options: ServeOptions) -> int:
-    gc.disable()  # thousands of objects are made by imports and none of them dies: collecting costs 0.1 s
+    gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
     import asyncio
     import socket
 
     from lithos.host.door import Door
-    from lithos.host.loading import load_for_host
     from lithos.host.place import Place
-    from lithos.host.server import Host
-    from lithos.mcp import set_up_log
+    from lithos.host.server import host_memory
 
     gc.freeze()
     gc.enable()
-    data_dir = options.get(DATA_DIR) or ""
-    place = Place(data_dir)
+    place = Place(options.get(DATA_DIR) or "")
     door = Door(place, LOCK_FD, socket.socket(fileno=LISTENER_FD))
-    ...
+    return asyncio.run(host_memory(place, door, options))

@@ -37,7 +37,6 @@ class CallTool(Protocol):
     def __call__(self, name: str, arguments: Mapping[str, Any] | None = None) -> Answer: ...
 
 
-
 class HostLost(Exception):
     """The host ended before it answered."""
 

@@ -104,10 +104,8 @@ async def _call(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, A
     arguments = question.get("arguments")
     async with host.fairness.turns.turn("command line"):
         try:
-            found = await asyncio.to_thread(
-                catalogue().call, host.lithos, str(question.get("tool")), arguments, caller
-            )
-        except Exception as error:  # noqa: BLE001 - told to the caller as an error of ours, with a reference
+            found = await asyncio.to_thread(catalogue().call, host.lithos, str(question.get("tool")), arguments, caller)
+        except Exception as error:
             raise as_lithos_error(error, str(question.get("tool"))[:40]) from error
     return {"answer": found}
 

@@ -32,16 +32,16 @@ class Fairness:
         self._registry = registry
         self._is_ours = is_ours
 
-    async def middleware(self, context: Context, call_next: CallNext) -> HandlerResult:
-        if context.method != "tools/call":
-            return await call_next(context)
+    async def middleware(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        if ctx.method != "tools/call":
+            return await call_next(ctx)
         if not self._is_ours():
             return tool_result(failure(_moved()), is_error=True)
-        if self._passes(context.params or {}):
-            return await call_next(context)
+        if self._passes(ctx.params or {}):
+            return await call_next(ctx)
         try:
-            async with self.turns.turn(_who(context.request)):
-                return await call_next(context)
+            async with self.turns.turn(_who(ctx.request)):
+                return await call_next(ctx)
         except Busy as error:
             return tool_result(failure(error), is_error=True)
 

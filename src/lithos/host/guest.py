@@ -50,6 +50,7 @@ class Guest:
         self._dialogue = Dialogue()
         self._link: socket.socket | None = None
         self._welcomed = False
+        self._welcomed_at = 0.0
         self._answered = False  # this host has answered something
         self._clean = False  # this host has said goodbye
         self._parked = False  # the host was stopped on purpose: connect again when the client asks for something
@@ -90,7 +91,7 @@ class Guest:
         if not self._dialogue.open and not self._to_host:
             return True
         # A client that closed stdin may still read the answers, even those of a host that is only starting.
-        return self._welcomed and now - self._client_done_at > LAST_ANSWERS_SECONDS
+        return self._welcomed and now - max(self._client_done_at, self._welcomed_at) > LAST_ANSWERS_SECONDS
 
     def _move(self) -> None:
         poller = select.poll()
@@ -278,6 +279,7 @@ class Guest:
         changed = self._version not in (None, welcome.get("version"))
         self._version = welcome.get("version")
         self._welcomed = True
+        self._welcomed_at = time.monotonic()
         self._starts = 0
         self._dialogue.once = bool(welcome.get("once"))
         self._to_host += self._dialogue.replay()
@@ -393,8 +395,19 @@ def main(options: ServeOptions, data_dir: str) -> int:
     place = Place(data_dir)
     guest = Guest(place, options)
     try:
-        return guest.run()
+        return _standalone(guest, place, options) if options.standalone else guest.run()
     except NoChild as alone:
         from lithos.host.inside import serve_inside
 
         return serve_inside(guest, place, options, alone.lock, alone.listener)
+    except _refusals() as error:
+        _say(f"{error.message}. {error.hint}".strip())
+        return 1
+
+
+def _standalone(guest: Guest, place: Place, options: ServeOptions) -> int:
+    from lithos.host.foreground import take_place
+    from lithos.host.inside import serve_inside
+
+    place.make()
+    return serve_inside(guest, place, options, *take_place(place, standalone=True))

@@ -26,7 +26,7 @@ _TAKES_VALUE = {
     "--host": "--host",
     "--port": "--port",
 }
-_SWITCHES = ("--read-only", "--standalone", "--watch", "--no-watch")
+_SWITCHES = ("--read-only", "--standalone", "--no-watch", "--json")
 # Flag → the variables that mean the same, as lithos.settings reads them: the nested spelling wins.
 _VARIABLES = {
     DATA_DIR: ("LITHOS_STORAGE__DATA_DIR", "LITHOS_DATA_DIR"),
@@ -36,7 +36,7 @@ _VARIABLES = {
     "--agent": ("LITHOS_SERVER__AGENT", "LITHOS_AGENT"),
     "--read-only": ("LITHOS_SERVER__READ_ONLY", "LITHOS_READ_ONLY"),
 }
-_NOT_THE_HOSTS = {*_VARIABLES, "--standalone", "--host", "--port"}
+_NOT_THE_HOSTS = {*_VARIABLES, "--standalone", "--host", "--port", "--json"}
 _NOT_THE_HOSTS_VARIABLES = {variable for variables in _VARIABLES.values() for variable in variables}
 # What a host keeps of its starter's environment besides LITHOS_*; PYTHON* so that it finds the same Lithos.
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "TZ", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "VIRTUAL_ENV")

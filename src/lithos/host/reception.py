@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from lithos import __version__
@@ -10,6 +10,7 @@ from lithos.errors import LithosError, Unsupported
 from lithos.host.connection import Hello
 from lithos.host.options import differing
 from lithos.host.wire import PIPE, is_newer
+from lithos.tools.caller import parse_toolsets
 
 
 @dataclass(frozen=True)
@@ -28,20 +29,30 @@ class Refusal:
 
 
 def receive(
-    hello: Hello, *, pid: int, guests: int, replaceable: bool, options: Mapping[str, str]
+    hello: Hello,
+    *,
+    pid: int,
+    guests: int,
+    replaceable: bool,
+    options: Mapping[str, str],
+    check_toolsets: Callable[[Iterable[str]], object],
 ) -> Welcome | Replace | Refusal:
     """`guests`: how many others are here; `replaceable`: a background host, which nobody started by hand."""
     if is_newer(hello.version, __version__) and replaceable and not guests:
         return Replace()
     if hello.pipe != PIPE:
         return Refusal(_cannot_talk(hello, pid, guests))
+    try:
+        check_toolsets(parse_toolsets(hello.toolsets or ""))
+    except LithosError as error:
+        return Refusal(error)
     return Welcome((*_version_warning(hello, pid, guests), *_option_warnings(hello, pid, options)))
 
 
 def _cannot_talk(hello: Hello, pid: int, guests: int) -> Unsupported:
     if is_newer(hello.version, __version__):
         return Unsupported(
-            f"the host (pid {pid}) runs Lithos {__version__}, older than your {hello.version}, and serves {guests} others",
+            f"the host (pid {pid}) runs the older Lithos {__version__}, not {hello.version}, for {guests} others",
             hint="Run `lithos stop`, or end those clients, then start this one again.",
         )
     return Unsupported(
@@ -57,7 +68,9 @@ def _version_warning(hello: Hello, pid: int, guests: int) -> tuple[str, ...]:
             f"after `lithos stop` it is your {hello.version}",
         )
     if is_newer(__version__, hello.version):
-        return (f"the host (pid {pid}) runs the newer Lithos {__version__}; restart this client ({hello.version}) soon",)
+        return (
+            f"the host (pid {pid}) runs the newer Lithos {__version__}; restart this client ({hello.version}) soon",
+        )
     return ()
 
 

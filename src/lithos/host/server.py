@@ -26,6 +26,8 @@ from lithos.host import control, wire
 from lithos.host.connection import Connection, Hello
 from lithos.host.door import Door
 from lithos.host.fairness import Fairness
+from lithos.host.loading import load_for_host, set_up_host_log
+from lithos.host.options import ServeOptions
 from lithos.host.pipe import Pipe
 from lithos.host.place import Place, belongs_to_another, peer_uid
 from lithos.host.reception import Refusal, Replace, receive
@@ -72,28 +74,29 @@ class Host:
         self._last_use = time.monotonic()
 
     # ------------------------------------------------------------------ life
-    async def run(self) -> int:
-        """Until told to stop; the exit code."""
+    async def run(self) -> None:
+        """Until told to stop."""
         _raise_file_limit()
         self._door.note(version=__version__, foreground=self.foreground)
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, self._signalled)
         try:
+            self._default = default_caller(self.config)
             self.lithos = await asyncio.to_thread(self._open_memory, self.config)
-        except (LithosError, OSError) as error:
-            await self._refuse_everybody(as_lithos_error(error, "opening the memory"))
-            return 1
+        except Exception as error:
+            refusal = as_lithos_error(error, "opening the memory")
+            await refuse_everybody(self._door, refusal)
+            raise refusal from error
         try:
             await self._serve()
         finally:
             await asyncio.to_thread(self.lithos.close)
             self._let_go()
-        return 0
 
     async def _serve(self) -> None:
         self.server = build_server(
             self.lithos,
-            default=default_caller(self.config),
+            default=self._default,
             output_schemas=self.config.server.output_schemas,
             workers=self.config.server.workers,
         )
@@ -147,15 +150,6 @@ class Host:
         self._door.close()
         self._door.unlock()
 
-    async def _refuse_everybody(self, error: LithosError) -> None:
-        """A host that cannot start says why to those who wait for it, so that none of them starts it over and over."""
-        _log.error("cannot start: %s", error.message)
-        self._door.open(lambda connection: self._task(self._refuse(connection, error)))
-        await asyncio.sleep(REFUSE_SECONDS)
-        self._door.close()
-        await asyncio.gather(*self._serving, return_exceptions=True)
-        self._door.unlock()
-
     # ------------------------------------------------------------------ guests
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -167,7 +161,7 @@ class Host:
 
     async def _receive(self, connection: socket.socket) -> None:
         if peer_uid(connection) != os.getuid():
-            await self._refuse(connection, belongs_to_another(self.place.data_dir))
+            await refuse(connection, belongs_to_another(self.place.data_dir))
             return
         pipe = await _attach(connection)
         self._pipes.add(pipe)
@@ -185,20 +179,14 @@ class Host:
             await pipe.close(CLOSE_SECONDS)
             self._last_use = time.monotonic()
 
-    async def _refuse(self, connection: socket.socket, error: LithosError) -> None:
-        pipe = await _attach(connection)
-        try:
-            async with asyncio.timeout(REFUSE_SECONDS):
-                await pipe.line()  # a guest that is still writing would hear of a broken pipe instead of the reason
-            await pipe.write(wire.refused(error.as_dict()), REFUSE_SECONDS)
-        except (TimeoutError, ConnectionError):
-            _log.debug("a guest left before it was told why it is refused")
-        finally:
-            await pipe.close(REFUSE_SECONDS)
-
     async def _serve_guest(self, hello: Hello, pipe: Pipe) -> None:
         decision = receive(
-            hello, pid=os.getpid(), guests=len(self.guests), replaceable=not self.foreground, options=self.options
+            hello,
+            pid=os.getpid(),
+            guests=len(self.guests),
+            replaceable=not self.foreground,
+            options=self.options,
+            check_toolsets=catalogue().check_toolsets,
         )
         if isinstance(decision, Refusal):
             await pipe.write(wire.refused(decision.error.as_dict()), CLOSE_SECONDS)
@@ -206,7 +194,7 @@ class Host:
             await pipe.write(wire.line({"lithos": "replace"}), CLOSE_SECONDS)
             self.stop(wire.MOVED)
         elif not self._stopping.is_set():  # else never welcomed: nothing was taken on, and the guest goes elsewhere
-            await self._serve_mcp(Connection(pipe, hello, default_caller(self.config), decision.warnings))
+            await self._serve_mcp(Connection(pipe, hello, self._default, decision.warnings))
 
     async def _serve_mcp(self, guest: Connection) -> None:
         self.guests.add(guest)
@@ -251,11 +239,58 @@ class Host:
             self.stop()
 
 
+async def refuse_everybody(door: Door, error: LithosError) -> None:
+    """A host that cannot start says why to those who wait for it, so that none of them starts it over and over."""
+    _log.error("cannot start: %s", error.message)
+    told: set[asyncio.Task[None]] = set()
+    door.open(lambda connection: told.add(asyncio.create_task(refuse(connection, error))))
+    await asyncio.sleep(REFUSE_SECONDS)
+    door.close()
+    await asyncio.gather(*told, return_exceptions=True)
+    door.unlock()
+
+
+async def refuse(connection: socket.socket, error: LithosError) -> None:
+    pipe = await _attach(connection)
+    try:
+        async with asyncio.timeout(REFUSE_SECONDS):
+            await pipe.line()  # a guest that is still writing would hear of a broken pipe instead of the reason
+        await pipe.write(wire.refused(error.as_dict()), REFUSE_SECONDS)
+    except (TimeoutError, ConnectionError):
+        _log.debug("a guest left before it was told why it is refused")
+    finally:
+        await pipe.close(REFUSE_SECONDS)
+
+
 async def _attach(connection: socket.socket) -> Pipe:
     connection.setblocking(False)
     pipe = Pipe(wire.LONGEST_LINE)
     await asyncio.get_running_loop().connect_accepted_socket(lambda: pipe, connection)
     return pipe
+
+
+async def host_memory(
+    place: Place,
+    door: Door,
+    options: ServeOptions,
+    *,
+    foreground: bool = False,
+    opened: Callable[[Host], None] = lambda host: None,
+) -> int:
+    """A host without HTTP, from the options of whoever started it; the exit code."""
+    try:
+        config = load_for_host(options, place)
+        set_up_host_log(config, place)
+    except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
+        await refuse_everybody(door, as_lithos_error(error, "reading the settings"))
+        return 1
+    host = Host(place, door, config, options=options.host_wide(), foreground=foreground)
+    opened(host)
+    try:
+        await host.run()
+    except LithosError:
+        return 1  # told to the log and to everybody who waited
+    return 0
 
 
 def _raise_file_limit() -> None:

@@ -103,5 +103,7 @@ class Turns:
         wait = int(1000 * self._usual_seconds * self.waiting / self._at_once)
         retry = max(SHORTEST_RETRY_MS, min(LONGEST_RETRY_MS, wait))
         return Busy(
-            f"{self.waiting} calls wait already", hint=f"Call again in {retry} ms, one call at a time.", retry_after_ms=retry
+            f"{self.waiting} calls wait already",
+            hint=f"Call again in {retry} ms, one call at a time.",
+            retry_after_ms=retry,
         )

@@ -1,6 +1,6 @@
 """The registry of tools, served over MCP. Importing this imports the protocol's SDK (about 0.7 s): do it in verbs."""
 
-from lithos.mcp.adapter import LithosServer, build_server
+from lithos.mcp.adapter import LithosServer, build_server, tool_result
 from lithos.mcp.callers import Connection
 from lithos.mcp.http import http_app, is_loopback
 from lithos.mcp.listener import Listener, bind
@@ -21,4 +21,5 @@ __all__ = [
     "run_stdio",
     "serve_stdio",
     "set_up_log",
+    "tool_result",
 ]

@@ -99,7 +99,7 @@ class Adapter:
             (time.perf_counter() - started) * 1000,
             outcome,
         )
-        return _result(answer, outcome != "ok")
+        return tool_result(answer, outcome != "ok")
 
     def input_schema(self, name: str) -> dict[str, Any] | None:
         try:
@@ -136,7 +136,7 @@ class Adapter:
         return types.Tool.model_validate(listed)
 
 
-def _result(answer: Answer, is_error: bool) -> types.CallToolResult:
+def tool_result(answer: Answer, is_error: bool) -> types.CallToolResult:
     text = orjson.dumps(answer).decode()
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error=is_error

@@ -27,9 +27,9 @@ def default_caller(config: LithosConfig) -> Caller:
     return Caller(toolsets=toolsets, agent=config.server.agent, read_only=config.server.read_only)
 
 
-def set_up_log(config: LithosConfig) -> None:
-    """stderr or a file; never stdout, which belongs to the protocol."""
-    target: logging.Handler = logging.StreamHandler(sys.stderr)
+def set_up_log(config: LithosConfig, target: logging.Handler | None = None) -> None:
+    """`target`, else stderr or a file; never stdout, which belongs to the protocol."""
+    target = target or logging.StreamHandler(sys.stderr)
     if config.server.log_file is not None:
         config.server.log_file.parent.mkdir(parents=True, exist_ok=True)
         target = logging.FileHandler(config.server.log_file, encoding="utf-8")

@@ -1,0 +1,43 @@
+"""All hosts that this user can reach on this machine, for `lithos ps`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lithos.host.client import Answer, describe_host
+from lithos.host.options import DATA_DIR
+from lithos.host.place import SOCKET_NAME, Place
+
+_SOCKETS = Path("/proc/net/unix")
+_ENDING = f"/.lithos/{SOCKET_NAME}"
+
+
+def all_hosts(also: str) -> list[Answer]:
+    """Those that the kernel knows, and the one of the data directory `also`, where there is no /proc to ask."""
+    places = {Place(data_dir).data_dir for data_dir in (also, *_bound_sockets(), *_command_lines())}
+    found = [describe_host(Place(data_dir)) for data_dir in sorted(places) if os.access(data_dir, os.R_OK | os.X_OK)]
+    return [host for host in found if host is not None]
+
+
+def _bound_sockets() -> list[str]:
+    """Hosts by the address they bound; one whose path was too long bound it by another name."""
+    try:
+        lines = _SOCKETS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return []
+    paths = [line.split(maxsplit=7)[7] for line in lines if line.endswith(_ENDING) and len(line.split()) > 7]
+    return [path.removesuffix(_ENDING) for path in paths if not path.startswith("/proc/")]
+
+
+def _command_lines() -> list[str]:
+    """Background hosts, by the data directory that their command line names."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = os.fsdecode(process.read_bytes()).split("\0")
+        except OSError:  # it ended while we looked, or is none of our business
+            continue
+        if "lithos.host" in words and DATA_DIR in words[:-1]:
+            found.append(words[words.index(DATA_DIR) + 1])
+    return found

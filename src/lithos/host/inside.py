@@ -1,0 +1,34 @@
+"""Host and guest in one process: for `--standalone`, and where the system starts no other process for us."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+
+from lithos.host.door import Door
+from lithos.host.guest import Guest
+from lithos.host.options import ServeOptions
+from lithos.host.place import Place
+from lithos.host.server import Host, host_memory
+
+
+def serve_inside(guest: Guest, place: Place, options: ServeOptions, lock: int, listener: socket.socket) -> int:
+    """Until the client is gone. Others may be guests here meanwhile; they find another host afterwards."""
+    door = Door(place, lock, listener)
+    loop_and_host: list[tuple[asyncio.AbstractEventLoop, Host]] = []
+    codes: list[int] = []
+
+    def pipe_client() -> None:
+        codes.append(guest.run())
+        for loop, host in loop_and_host:
+            loop.call_soon_threadsafe(host.stop)
+
+    client = threading.Thread(target=pipe_client, name="guest", daemon=True)
+
+    def opened(host: Host) -> None:
+        loop_and_host.append((asyncio.get_running_loop(), host))
+        client.start()
+
+    code = asyncio.run(host_memory(place, door, options, foreground=True, opened=opened))
+    return max([code, *codes])

@@ -1,0 +1,37 @@
+"""The settings of a host: its starter's flags and LITHOS_*, the settings file; never what belongs to one client."""
+
+from __future__ import annotations
+
+import os
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+
+from lithos.host.options import CONFIG, ServeOptions
+from lithos.host.place import Place
+from lithos.host.spawn import LARGEST_LOG
+from lithos.mcp import set_up_log
+from lithos.settings import LithosConfig, load_config
+
+
+def load_for_host(options: ServeOptions, place: Place) -> LithosConfig:
+    wide = options.host_wide()
+    given = {"storage.data_dir": Path(place.data_dir), "server.watch_files": False if "--no-watch" in wide else None}
+    return load_config(config_file=wide.get(CONFIG), command_line=given, environ=options.host_environment()).config
+
+
+def set_up_host_log(config: LithosConfig, place: Place) -> None:
+    """`.lithos/host.log`, unless the settings name another; bounded, with the last two kept."""
+    set_up_log(config, None if config.server.log_file else _HostLog(place.log_path))
+
+
+class _HostLog(RotatingFileHandler):
+    """stderr goes where the log goes, also after the log has rotated: what Python says in its last breath is there."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, maxBytes=LARGEST_LOG, backupCount=2, encoding="utf-8")
+
+    def _open(self):  # type: ignore[no-untyped-def]  # the type of logging's own stream differs between versions
+        stream = super()._open()
+        os.chmod(self.baseFilename, 0o600)
+        os.dup2(stream.fileno(), 2)
+        return stream
