@@ -7,76 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from lithos.core.call import Call, Delivery
-from lithos.core.clock import FakeClock
-from lithos.core.ids import SeededIds
+from lithos.core.call import Delivery
 from lithos.errors import KeyReused, NotFound
-from lithos.storage import (
-    Database,
-    Effects,
-    EventDraft,
-    Events,
-    Keyring,
-    Once,
-    Outcome,
-    Tx,
-    coordination_migrations,
-    open_database,
-)
-
-
-class Bench:
-    """Effects over a real file, and a work that counts how often it took effect."""
-
-    def __init__(self, folder: Path) -> None:
-        self.clock = FakeClock()
-        self.database: Database = open_database(folder / "coordination.db", coordination_migrations(), clock=self.clock)
-        self.events = Events("store-1", Keyring(folder / "keys"), clock=self.clock, ids=SeededIds())
-        self.once = Once(self.clock)
-        self.effects = Effects(self.database, self.events, self.once)
-
-    def count(self, tx: Tx) -> Outcome:
-        tx.run(
-            "INSERT INTO meta (name, value) VALUES ('count', '1') ON CONFLICT (name) DO UPDATE SET value = value || '1'"
-        )
-        row = tx.one("SELECT length(value) AS n FROM meta WHERE name = 'count'")
-        assert row is not None
-        return Outcome({"count": row["n"]}, (EventDraft("counter", "add", "count"),))
-
-    def counted(self) -> int:
-        row = self.database.read(lambda tx: tx.one("SELECT length(value) AS n FROM meta WHERE name = 'count'"))
-        return row["n"] if row else 0
-
-    def rows(self, table: str) -> int:
-        row = self.database.read(lambda tx: tx.one(f"SELECT count(*) AS n FROM {table}"))
-        assert row is not None
-        return int(row["n"])
+from lithos.storage import Outcome, Tx
+from tests.storage_bench import StorageBench, keyed
 
 
 @pytest.fixture
 def bench(tmp_path: Path):
-    made = Bench(tmp_path)
+    made = StorageBench(tmp_path)
     yield made
-    made.database.close()
+    made.close()
 
 
-def keyed(key: str | None = "k", **changes) -> Call:
-    return Call(**{"tool": "count", "agent": "ada", "arguments_hash": "h1", "idempotency_key": key, **changes})
-
-
-def test_the_same_key_and_arguments_give_the_first_answer_and_no_second_effect(bench: Bench) -> None:
+def test_the_same_key_and_arguments_give_the_first_answer_and_no_second_effect(bench: StorageBench) -> None:
     assert bench.effects.commit(keyed(), bench.count) == {"count": 1}
     assert bench.effects.commit(keyed(), bench.count) == {"count": 1}
     assert bench.counted() == 1
     assert bench.rows("events") == 1
 
 
-def test_without_a_key_every_call_takes_effect(bench: Bench) -> None:
+def test_without_a_key_every_call_takes_effect(bench: StorageBench) -> None:
     for expected in (1, 2, 3):
         assert bench.effects.commit(keyed(None), bench.count) == {"count": expected}
 
 
-def test_a_key_with_other_arguments_is_refused_and_changes_nothing(bench: Bench) -> None:
+def test_a_key_with_other_arguments_is_refused_and_changes_nothing(bench: StorageBench) -> None:
     bench.effects.commit(keyed(), bench.count)
     with pytest.raises(KeyReused) as refusal:
         bench.effects.commit(keyed(arguments_hash="h2"), bench.count)
@@ -85,12 +41,12 @@ def test_a_key_with_other_arguments_is_refused_and_changes_nothing(bench: Bench)
 
 
 @pytest.mark.parametrize("other", [{"tool": "recount"}, {"agent": "bob"}, {"agent": None}])
-def test_a_key_belongs_to_one_tool_and_one_agent(bench: Bench, other: dict[str, str]) -> None:
+def test_a_key_belongs_to_one_tool_and_one_agent(bench: StorageBench, other: dict[str, str]) -> None:
     bench.effects.commit(keyed(), bench.count)
     assert bench.effects.commit(keyed(**other), bench.count) == {"count": 2}
 
 
-def test_a_refused_outcome_is_answered_but_writes_nothing_and_leaves_its_key_free(bench: Bench) -> None:
+def test_a_refused_outcome_is_answered_but_writes_nothing_and_leaves_its_key_free(bench: StorageBench) -> None:
     def refuse(tx: Tx) -> Outcome:
         bench.count(tx)
         return Outcome({"success": False, "reason": "held"}, refused=True)
@@ -100,7 +56,7 @@ def test_a_refused_outcome_is_answered_but_writes_nothing_and_leaves_its_key_fre
     assert bench.effects.commit(keyed(), bench.count) == {"count": 1}
 
 
-def test_a_failed_attempt_leaves_its_key_free(bench: Bench) -> None:
+def test_a_failed_attempt_leaves_its_key_free(bench: StorageBench) -> None:
     def fail(tx: Tx) -> Outcome:
         bench.count(tx)
         raise NotFound("no such counter")
@@ -111,7 +67,7 @@ def test_a_failed_attempt_leaves_its_key_free(bench: Bench) -> None:
     assert bench.effects.commit(keyed(), bench.count) == {"count": 1}
 
 
-def test_a_second_call_waits_for_the_first_that_runs(bench: Bench) -> None:
+def test_a_second_call_waits_for_the_first_that_runs(bench: StorageBench) -> None:
     inside, release = threading.Event(), threading.Event()
 
     def slow(tx: Tx) -> Outcome:
@@ -134,7 +90,7 @@ def test_a_second_call_waits_for_the_first_that_runs(bench: Bench) -> None:
     assert bench.counted() == 1
 
 
-def test_a_waiting_call_takes_effect_itself_when_the_first_fails(bench: Bench) -> None:
+def test_a_waiting_call_takes_effect_itself_when_the_first_fails(bench: StorageBench) -> None:
     inside, release = threading.Event(), threading.Event()
 
     def fail(tx: Tx) -> Outcome:
@@ -158,7 +114,7 @@ def test_a_waiting_call_takes_effect_itself_when_the_first_fails(bench: Bench) -
     assert answers == [{"count": 1}]
 
 
-def test_a_record_is_forgotten_after_48_hours(bench: Bench) -> None:
+def test_a_record_is_forgotten_after_48_hours(bench: StorageBench) -> None:
     bench.effects.commit(keyed(), bench.count)
     bench.clock.advance(47.9 * 3600)
     assert bench.effects.commit(keyed(), bench.count) == {"count": 1}
@@ -167,7 +123,7 @@ def test_a_record_is_forgotten_after_48_hours(bench: Bench) -> None:
     assert bench.effects.commit(keyed(arguments_hash="h2"), bench.count) == {"count": 2}
 
 
-def test_pruning_drops_old_records_and_keeps_young_ones(bench: Bench) -> None:
+def test_pruning_drops_old_records_and_keeps_young_ones(bench: StorageBench) -> None:
     delivery = Delivery("guest", "1")
     bench.effects.commit(keyed("old", delivery=delivery), bench.count)
     bench.clock.advance(49 * 3600)
@@ -176,7 +132,7 @@ def test_pruning_drops_old_records_and_keeps_young_ones(bench: Bench) -> None:
     assert (bench.rows("once"), bench.rows("deliveries")) == (1, 0)
 
 
-def test_a_resent_delivery_gets_the_first_answer(bench: Bench) -> None:
+def test_a_resent_delivery_gets_the_first_answer(bench: StorageBench) -> None:
     first = keyed(None, delivery=Delivery("guest", "7"))
     again = keyed(None, delivery=Delivery("guest", "7", resent=True))
     assert bench.effects.commit(first, bench.count) == {"count": 1}
@@ -184,7 +140,7 @@ def test_a_resent_delivery_gets_the_first_answer(bench: Bench) -> None:
     assert bench.counted() == 1
 
 
-def test_a_client_that_reuses_its_request_ids_is_served_each_time(bench: Bench) -> None:
+def test_a_client_that_reuses_its_request_ids_is_served_each_time(bench: StorageBench) -> None:
     first = keyed(None, delivery=Delivery("guest", "7"))
     assert bench.effects.commit(first, bench.count) == {"count": 1}
     assert bench.effects.commit(first, bench.count) == {"count": 2}
@@ -194,14 +150,14 @@ def test_a_client_that_reuses_its_request_ids_is_served_each_time(bench: Bench) 
     assert bench.effects.commit(other, bench.count) == {"count": 3}
 
 
-def test_a_guest_that_is_gone_leaves_no_deliveries(bench: Bench) -> None:
+def test_a_guest_that_is_gone_leaves_no_deliveries(bench: StorageBench) -> None:
     bench.effects.commit(keyed(None, delivery=Delivery("gone", "1")), bench.count)
     bench.effects.commit(keyed(None, delivery=Delivery("here", "1")), bench.count)
     bench.database.write(lambda tx: bench.once.forget_guest(tx, "gone"))
     assert bench.rows("deliveries") == 1
 
 
-def test_turns_take_no_memory_once_nobody_waits(bench: Bench) -> None:
+def test_turns_take_no_memory_once_nobody_waits(bench: StorageBench) -> None:
     for number in range(20):
         bench.effects.commit(keyed(f"k{number}", delivery=Delivery("guest", str(number))), bench.count)
     assert bench.once._turns._locks == {}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from lithos.storage.audit import Problem, Verdict
 from lithos.storage.database import Database, open_database
 from lithos.storage.effects import Effects
+from lithos.storage.event_query import Event, EventFilter, EventPage
 from lithos.storage.events import Events
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
 from lithos.storage.keys import Keyring, store_id
 from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.once import Once
+from lithos.storage.saga import Recovered
 from lithos.storage.values import Answer, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
@@ -18,7 +21,10 @@ __all__ = [
     "Database",
     "Effects",
     "Entry",
+    "Event",
     "EventDraft",
+    "EventFilter",
+    "EventPage",
     "Events",
     "Faults",
     "File",
@@ -33,10 +39,13 @@ __all__ = [
     "Outcome",
     "Plan",
     "PlannedFaults",
+    "Problem",
+    "Recovered",
     "Replaced",
     "Root",
     "Row",
     "Tx",
+    "Verdict",
     "coordination_migrations",
     "is_conflict_copy",
     "open_database",

@@ -10,7 +10,9 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.ids import Ids
 from lithos.errors import Damaged
+from lithos.storage.audit import Audit, Verdict
 from lithos.storage.chain import Head, Link, digest, fingerprint
+from lithos.storage.event_query import EventFilter, EventPage, find
 from lithos.storage.keys import Keyring
 from lithos.storage.values import EventDraft, Row, Tx
 
@@ -26,10 +28,15 @@ class Events:
         self._clock = clock
         self._ids = ids
 
-    def append(self, tx: Tx, call: Call, draft: EventDraft, status: Status = "committed") -> str:
+    def new_id(self) -> str:
+        return self._ids.event()
+
+    def append(
+        self, tx: Tx, call: Call, draft: EventDraft, status: Status = "committed", event_id: str | None = None
+    ) -> str:
         """Write an event in the transaction of its effect; its id."""
         head = self._head(tx)
-        values = self._row(call, draft, status, head.length + 1)
+        values = {"id": event_id or self.new_id(), **self._row(call, draft, status, head.length + 1)}
         marks = ", ".join("?" * len(values))
         row = tx.one(f"INSERT INTO events ({', '.join(values)}) VALUES ({marks}) RETURNING *", *values.values())
         assert row is not None
@@ -54,10 +61,17 @@ class Events:
         self.append(tx, call, EventDraft("key", "rotate", f"events-{version}"))
         return version
 
+    def find(self, tx: Tx, wanted: EventFilter, *, limit: int = 50, cursor: str | None = None) -> EventPage:
+        """Events of all stores, newest first."""
+        return find(tx, wanted, limit, cursor)
+
+    def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:
+        """Whether this store's audit is whole. A head that was kept elsewhere shows a rolled-back database too."""
+        return Audit(tx, self.store, self._keys).verdict(expected_head)
+
     def _row(self, call: Call, draft: EventDraft, status: Status, position: int) -> Row:
         now = micros(self._clock.now())
         return {
-            "id": self._ids.event(),
             "store": self.store,
             "position": position,
             "at": now,

@@ -17,7 +17,7 @@ from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.files import replacing
 from lithos.storage.files.archive import Archive, Bounds
 from lithos.storage.files.kernel import Kernel, best_kernel, held_by_others, look
-from lithos.storage.files.leftovers import HELD, NEW, Leftover, Sighting, judge
+from lithos.storage.files.leftovers import HELD, NEW, Leftover, Sighting, judge, new_name
 from lithos.storage.files.paths import checked, checked_new, joined, split
 from lithos.storage.files.place import Place
 from lithos.storage.files.tree import Tree
@@ -183,6 +183,14 @@ class Root:
     def keep_history(self, path: str, data: bytes) -> Kept:
         with translated(checked(path)), self._locked(path):
             return self._history.keep(path, data)
+
+    def keep_conflict(self, path: str, data: bytes) -> str:
+        """A conflict copy with these bytes beside the file; its path."""
+        folder, name = split(checked(path))
+        with translated(path), self._tree.place(folder, make=True) as place:
+            fresh = new_name()
+            place.write_durably(fresh, data)
+            return joined(folder, replacing.to_light(place, fresh, name, self._clock.now()))
 
     def history(self, path: str) -> list[Kept]:
         """Older versions, newest first."""

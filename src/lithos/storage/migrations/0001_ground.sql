@@ -141,5 +141,6 @@ CREATE TABLE intent_changes (
     before_version {text},
     after_version {text},
     after_bytes {bytes},
+    history {integer} NOT NULL,
     PRIMARY KEY (intent, position)
 ) {strict};
