@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lithos.core.call import Call
 from lithos.core.clock import FakeClock
-from lithos.core.ids import SeededIds
+from lithos.core.ids import RandomIds
 from lithos.storage import (
     Database,
     Effects,
@@ -34,7 +34,7 @@ class StorageBench:
         self.clock = FakeClock()
         self.database = database or self._open(faults)
         self.keys = Keyring(folder / ".lithos/keys")
-        self.events = Events("store-1", self.keys, clock=self.clock, ids=SeededIds(len(list(folder.rglob("*.key")))))
+        self.events = Events("store-1", self.keys, clock=self.clock, ids=RandomIds())
         self.once = Once(self.clock)
         (folder / "knowledge").mkdir(exist_ok=True)
         self.root = Root(folder / "knowledge", name="vault", keep=folder / ".lithos", clock=self.clock, faults=faults)

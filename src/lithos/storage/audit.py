@@ -84,7 +84,7 @@ class Audit:
     def _check_head(self) -> Head:
         row = self._tx.one("SELECT * FROM event_heads WHERE store = ?", self._store)
         if row is None:
-            if self._keys.newest():
+            if self._tx.one("SELECT position FROM event_chain WHERE store = ? LIMIT 1", self._store) is not None:
                 self._note("missing", "the head of the chain is gone")
             return Head(self._store)
         head = Head(self._store, row["length"], row["mac"], row["salt_version"])
@@ -131,6 +131,8 @@ class Audit:
             self._note("altered", "the last link is not the one that the head names", reached.length)
         if expected is not None and not self._has_mac(expected):
             self._note("missing", "the chain does not contain the head that you kept")
+        if not holds_anchor(self._tx, self._store, self._keys.anchor()):
+            self._note("missing", "the chain does not contain the head that was seen before: it was cut or rolled back")
 
     def _has_mac(self, mac: str) -> bool:
         sql = "SELECT position FROM event_chain WHERE store = ? AND mac = ?"
@@ -170,6 +172,14 @@ class Audit:
         while rows := self._tx.all(sql, self._store, last, PAGE):
             yield from rows
             last = rows[-1]["cursor"] if "cursor" in rows[-1] else rows[-1]["position"]
+
+
+def holds_anchor(tx: Tx, store: str, anchor: tuple[int, str] | None) -> bool:
+    """Whether the chain still contains the link that was its last when it was last looked at."""
+    if anchor is None:
+        return True
+    row = tx.one("SELECT mac FROM event_chain WHERE store = ? AND position = ?", store, anchor[0])
+    return row is not None and row["mac"] == anchor[1]
 
 
 _EVENTS_WITH_LINKS = """

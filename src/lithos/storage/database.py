@@ -57,7 +57,7 @@ class Database:
         self._readers = _Readers(dialect, READERS)
         self._listeners: dict[str, list[Callable[[], None]]] = {}
         self._closing = threading.Lock()
-        self._closed = False
+        self._closed = self._released = False
         dialect.keep_room()
         dialect.listen(self._wake)
         self._writer = threading.Thread(target=self._serve, name=f"writer of {where}", daemon=True)
@@ -108,9 +108,9 @@ class Database:
     def close(self) -> None:
         """Finish what was accepted, then let go of the file."""
         with self._closing:
-            if self._closed:
+            if self._released:
                 return
-            self._closed = True
+            self._closed = self._released = True
             self._jobs.put(None)
         self._writer.join()
         self._readers.close()
@@ -123,7 +123,8 @@ class Database:
         try:
             while not ending:
                 batch, ending = self._next_batch()
-                self._commit(batch)
+                if batch:
+                    self._commit(batch)
         except BaseException as death:  # noqa: BLE001 whoever waits must hear of it instead of waiting for ever
             self._die(batch, death)
 

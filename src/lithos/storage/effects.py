@@ -81,7 +81,12 @@ class Effects:
 
     def recover(self) -> list[str]:
         """At start, before the first call: settle what a crash left open; the ids of the events concerned."""
+        self._database.read(self._events.drop_anchor)
         return self._saga.recover()
+
+    def settle(self) -> None:
+        """Settle what an ended call had to leave open (a full disk, a lost connection); each `apply` does so too."""
+        self._saga.settle_left()
 
     def on_recovered(self, event_type: str, after: AfterRecovery) -> None:
         """What to do, for this type of event, instead of the `Plan.after` that a crash has lost."""

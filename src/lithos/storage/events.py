@@ -10,7 +10,7 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.ids import Ids
 from lithos.errors import Damaged
-from lithos.storage.audit import Audit, Verdict
+from lithos.storage.audit import Audit, Verdict, holds_anchor
 from lithos.storage.chain import Head, Link, digest, fingerprint
 from lithos.storage.event_query import EventFilter, EventPage, find
 from lithos.storage.keys import Keyring
@@ -67,7 +67,16 @@ class Events:
 
     def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:
         """Whether this store's audit is whole. A head that was kept elsewhere shows a rolled-back database too."""
-        return Audit(tx, self.store, self._keys).verdict(expected_head)
+        verdict = Audit(tx, self.store, self._keys).verdict(expected_head)
+        if verdict["ok"]:
+            self.drop_anchor(tx)
+        return verdict
+
+    def drop_anchor(self, tx: Tx) -> None:
+        """Note the chain's end outside the database, unless it has lost what was noted before; reads only."""
+        row = tx.one("SELECT length, mac FROM event_heads WHERE store = ?", self.store)
+        if row is not None and holds_anchor(tx, self.store, self._keys.anchor()):
+            self._keys.set_anchor(row["length"], row["mac"])
 
     def _row(self, call: Call, draft: EventDraft, status: Status, position: int) -> Row:
         now = micros(self._clock.now())

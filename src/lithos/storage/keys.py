@@ -12,6 +12,7 @@ from lithos.errors import Damaged
 
 _NAME = re.compile(r"^events-(\d{4,})\.key$")
 KEY_BYTES = 32
+ANCHOR = "events.head"
 
 
 class Keyring:
@@ -52,6 +53,20 @@ class Keyring:
             self._known[version] = _read_key(self._path(version))
             self._newest = max(self.newest(), version)
             return self._known[version]
+
+    def anchor(self) -> tuple[int, str] | None:
+        """(length, mac) of a chain that was once seen whole: kept outside the database, it shows a rolled-back one."""
+        try:
+            length, mac = (self._folder / ANCHOR).read_text(encoding="ascii").split()
+            return int(length), mac
+        except (FileNotFoundError, ValueError):  # a torn file is no evidence of anything
+            return None
+
+    def set_anchor(self, length: int, mac: str) -> None:
+        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        unfinished = self._folder / f".{ANCHOR}.{secrets.token_hex(4)}"
+        create_private(unfinished, f"{length} {mac}\n".encode())
+        unfinished.replace(self._folder / ANCHOR)
 
     def _path(self, version: int) -> Path:
         return self._folder / f"events-{version:04d}.key"

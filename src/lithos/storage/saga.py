@@ -94,10 +94,10 @@ class Saga:
         except Unavailable:
             self._leave(intent, plan.after)
             raise
-        self._faults.at("saga.opened")
 
     def _change(self, intent: Intent, hands: list[Hand]) -> None:
         try:
+            self._faults.at("saga.opened")
             for hand in hands:
                 hand.remember()
                 self._faults.at("saga.step")
@@ -109,8 +109,8 @@ class Saga:
 
     def _close(self, intent: Intent, hands: list[Hand], after: After) -> None:
         """The row after: the effect counts, and its answer is known to whoever asks again."""
-        self._faults.at("saga.close")
         try:
+            self._faults.at("saga.close")
             self._database.write(lambda tx: self._settled(tx, intent, after), reserve=True)
         except Unavailable:
             self._leave(intent, after)
