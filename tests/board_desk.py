@@ -34,7 +34,7 @@ class Desk:
             self.folder / "coordination.db", coordination_migrations(), clock=self.clock, synchronous="NORMAL"
         )
         events = Events("store-1", Keyring(self.folder / "keys"), clock=self.clock, ids=self.ids)
-        self.effects = Effects(self.database, events, Once(self.clock))
+        self.effects = Effects(self.database, events, Once(self.clock), clock=self.clock)
         self.board = Board(self.database, self.effects, self.ids, terms=self._terms, notes=self._notes)
         self.board.start()
 

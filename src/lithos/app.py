@@ -22,6 +22,7 @@ from lithos.storage import (
     Keyring,
     NoFaults,
     Once,
+    Root,
     coordination_migrations,
     open_database,
     store_id,
@@ -44,8 +45,10 @@ class Ground:
     ids: Ids
     faults: Faults
     database: Database
+    events: Events
     effects: Effects
     chores: Chores
+    roots: dict[str, Root]  # a part that keeps files adds its root here, before `open_lithos` recovers
 
     @property
     def state(self) -> Path:
@@ -107,6 +110,7 @@ def open_lithos(
         _open_board(config, lithos, opened)
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
         # and puts its closing on the stack.
+        ground.effects.recover()
         opened.callback(ground.chores.stop)
         lithos.opened = opened.pop_all()
     return lithos
@@ -125,7 +129,9 @@ def _open_ground(config: LithosConfig, opened: ExitStack, clock: Clock, ids: Ids
     events = Events(store_id(state), Keyring(state / "keys"), clock=clock, ids=ids)
     chores = Chores()
     chores.add("forget answers", PRUNE_SECONDS, lambda: database.write(once.prune))
-    return Ground(data_dir, clock, ids, faults, database, Effects(database, events, once), chores)
+    roots: dict[str, Root] = {}
+    effects = Effects(database, events, once, roots, clock=clock, faults=faults)
+    return Ground(data_dir, clock, ids, faults, database, events, effects, chores, roots)
 
 
 def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:
