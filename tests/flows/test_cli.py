@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 import typer
 
+from lithos.app import open_lithos
 from lithos.cli.root import app, run
+from lithos.errors import ConfigInvalid
+from lithos.settings import LithosConfig, StorageSettings
 
 EXIT_CODES = {"invalid_input": 2, "not_found": 3, "forbidden": 5, "config_invalid": 8}
 
@@ -21,10 +24,10 @@ def lithos(*arguments: object, data_dir: Path | None = None) -> int:
     return run([*map(str, arguments), *more])
 
 
-def _verbs(command: typer.models.TyperInfo | object, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    group = typer.main.get_command(app())
+def verbs() -> list[tuple[str, ...]]:
+    """(“token”, “new”), (“serve”,) …: every path that ends in a verb."""
     found: list[tuple[str, ...]] = []
-    pending = [((), group)]
+    pending: list[tuple[tuple[str, ...], object]] = [((), typer.main.get_command(app()))]
     while pending:
         at, each = pending.pop()
         children = getattr(each, "commands", None)
@@ -35,7 +38,7 @@ def _verbs(command: typer.models.TyperInfo | object, path: tuple[str, ...] = ())
     return found
 
 
-@pytest.mark.parametrize("verb", sorted(_verbs(app())), ids=" ".join)
+@pytest.mark.parametrize("verb", sorted(verbs()), ids=" ".join)
 def test_every_verb_takes_data_dir_config_and_json(verb: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*verb, "--help"]) == 0
     shown = capsys.readouterr().out
@@ -147,9 +150,13 @@ def test_a_data_directory_that_cannot_be_written_stops_with_one_sentence(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("")
-    code = lithos("call", "lithos_stats", data_dir=tmp_path / "file" / "data")
-    assert code == EXIT_CODES["config_invalid"]
-    assert "cannot be written" in capsys.readouterr().out
+    impossible = tmp_path / "file" / "data"
+    for verb in (["stats"], ["serve", "--transport", "http", "--port", "0"]):
+        assert lithos(*verb, data_dir=impossible) not in (0, 1)
+        told = capsys.readouterr().err
+        assert f"{impossible}" in told and "Not a directory" in told and "Traceback" not in told
+    with pytest.raises(ConfigInvalid, match="cannot be written"):
+        open_lithos(LithosConfig(storage=StorageSettings(data_dir=impossible)))
 
 
 def test_an_unknown_toolset_stops_the_start(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,7 +173,7 @@ def test_an_unknown_verb_or_option_is_usage(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_command_itself_answers_help(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "lithos.cli", "--help"], capture_output=True, text=True, timeout=60, cwd=tmp_path
+        [sys.executable, "-m", "lithos.cli.entry", "--help"], capture_output=True, text=True, timeout=60, cwd=tmp_path
     )
     assert done.returncode == 0
     assert "serve" in done.stdout

@@ -56,8 +56,8 @@ def call(
     from lithos.errors import LithosError
     from lithos.tools.answers import exit_code, failure
 
-    arguments = {**_object(json_text), **dict(map(_pair, pairs or []))}
     try:
+        arguments = {**_object(json_text), **dict(map(_pair, pairs or []))}
         show(call_tool(load(data_dir, config).config, tool, arguments))
     except LithosError as error:
         show(failure(error))

@@ -26,8 +26,7 @@ def app() -> typer.Typer:
 def run(arguments: list[str]) -> int:
     """Runs one verb; the exit code is the answer."""
     try:
-        return app()(arguments, standalone_mode=False) or 0
-    except typer.Exit as ended:
-        return ended.exit_code
-    except typer.Abort:
-        return 130
+        app()(arguments, prog_name="lithos", obj=arguments)
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else 1
+    return 0

@@ -21,6 +21,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def serve(
+    context: typer.Context,
     transport: Annotated[str | None, typer.Option("--transport", help="stdio, http or sse.  [default: stdio]")] = None,
     host: Annotated[str | None, typer.Option("--host", help="Address to bind.  [default: 127.0.0.1]")] = None,
     port: Annotated[int | None, typer.Option("--port", help="Port to bind.  [default: 8765]")] = None,
@@ -45,19 +46,19 @@ def serve(
         server__agent=agent,
         server__read_only=read_only or None,
     )
-    _serve(loaded.config)
+    _serve(loaded.config, context.find_root().obj)
 
 
-def _serve(config: LithosConfig) -> None:
+def _serve(config: LithosConfig, arguments: list[str]) -> None:
     from lithos.host.options import parse_serve
 
-    options = parse_serve(sys.argv[2:], os.environ)
+    options = parse_serve(arguments[1:], os.environ)
     if options is None:
         raise InvalidInput(
             "options may not be abbreviated here", hint="Write them as `lithos serve --help` shows them."
         )
     if config.server.transport == "stdio":
-        _become_guest(config)
+        _become_guest(config, arguments)
     from lithos.host.foreground import serve_http
     from lithos.mcp import set_up_log
 
@@ -65,10 +66,10 @@ def _serve(config: LithosConfig) -> None:
     serve_http(config, options, announce=lambda port: print(_welcome(config, port), file=sys.stderr, flush=True))
 
 
-def _become_guest(config: LithosConfig) -> NoReturn:
+def _become_guest(config: LithosConfig, arguments: list[str]) -> NoReturn:
     """The settings file said where; start anew with that knowledge, as a guest that never read it: 11 MB, not 40."""
     place = ["--transport", "stdio", "--data-dir", str(config.storage.data_dir.expanduser().resolve())]
-    command = [sys.executable, "-P", "-m", "lithos.cli.entry", *sys.argv[1:], *place]
+    command = [sys.executable, "-P", "-m", "lithos.cli.entry", *arguments, *place]
     os.execv(sys.executable, command)  # noqa: S606 - our own program, no shell
 
 

@@ -4,8 +4,7 @@ from lithos.mcp.adapter import LithosServer, build_server, tool_result
 from lithos.mcp.callers import Connection
 from lithos.mcp.http import http_app, is_loopback
 from lithos.mcp.listener import Listener, bind
-from lithos.mcp.run import default_caller, require_token, run_http, run_stdio, set_up_log
-from lithos.mcp.stdio import serve_stdio
+from lithos.mcp.start import default_caller, require_token, set_up_log
 
 __all__ = [
     "Connection",
@@ -17,9 +16,6 @@ __all__ = [
     "http_app",
     "is_loopback",
     "require_token",
-    "run_http",
-    "run_stdio",
-    "serve_stdio",
     "set_up_log",
     "tool_result",
 ]

@@ -1,0 +1,56 @@
+"""What a server settles before the first call: who its clients are, where its log goes, whether it may open."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from logging.handlers import RotatingFileHandler
+
+from lithos.app import Lithos
+from lithos.errors import ConfigInvalid
+from lithos.mcp.http import is_loopback
+from lithos.settings import LithosConfig
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+
+LARGEST_LOG = 10_000_000  # bytes; two more of that size are kept
+
+
+def default_caller(config: LithosConfig) -> Caller:
+    """Who a client is that says nothing of itself."""
+    toolsets = catalogue().check_toolsets(config.server.toolsets)
+    return Caller(toolsets=toolsets, agent=config.server.agent, read_only=config.server.read_only)
+
+
+def require_token(config: LithosConfig, lithos: Lithos) -> None:
+    """An address that others can reach is opened only when there is a token to ask for."""
+    if is_loopback(config.server.host) or lithos.tokens.exist():
+        return
+    raise ConfigInvalid(
+        f"{config.server.host} can be reached from other machines, and there is no token yet",
+        hint=f"Make one first: lithos token new --name my-laptop --data-dir {config.storage.data_dir}",
+    )
+
+
+def set_up_log(config: LithosConfig, target: logging.Handler | None = None) -> None:
+    """The file of the settings, else `target`, else stderr; never stdout, which belongs to the protocol."""
+    target = _log_file(config) or target or logging.StreamHandler(sys.stderr)
+    target.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    # The SDK's messages quote what clients sent: they are for developers only.
+    foreign = "WARNING" if config.server.log_level == "debug" else "CRITICAL"
+    for name, level in (("lithos", config.server.log_level.upper()), ("mcp", foreign), ("uvicorn", "ERROR")):
+        logger = logging.getLogger(name)
+        logger.handlers[:] = [target]
+        logger.setLevel(level)
+        logger.propagate = False
+
+
+def _log_file(config: LithosConfig) -> logging.Handler | None:
+    path = config.server.log_file
+    if path is None:
+        return None
+    try:
+        path.expanduser().parent.mkdir(parents=True, exist_ok=True)
+        return RotatingFileHandler(path.expanduser(), maxBytes=LARGEST_LOG, backupCount=2, encoding="utf-8")
+    except OSError as error:
+        raise ConfigInvalid(f"the log cannot be written: {error}", hint="Check server.log_file.") from None
