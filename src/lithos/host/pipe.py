@@ -72,6 +72,7 @@ class Pipe(asyncio.Protocol):
             if self._ended:
                 return None
             self._readable.clear()
+            self._transport.resume_reading()  # paused for a line that is gone now; what is here is torn
             await self._readable.wait()
         text = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
