@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli import call, config, host, serve, stats, token
+from lithos.cli import call, config, events, host, keys, serve, stats, token
 
-NOUNS = (serve, host, call, config, token, stats)
+NOUNS = (serve, host, call, config, token, stats, events, keys)
 
 
 def app() -> typer.Typer:

@@ -45,12 +45,22 @@ class Events:
 
     def advance(self, tx: Tx, event_id: str, status: Status, error: dict[str, Any] | None = None) -> None:
         """Give an event its next status; what it was before stays provable from the chain."""
+        self._change(tx, event_id, status=status, error=_json(error))
+
+    def amend(self, tx: Tx, event_id: str, *, rationale: str | None = None, details: dict[str, Any]) -> None:
+        """Add to an event what its agent says of it later; details are joined with those that it has."""
+        known = tx.one("SELECT rationale, details FROM events WHERE id = ?", event_id) or {"details": "{}"}
+        joined = _json({**orjson.loads(known["details"]), **details})
+        self._change(tx, event_id, rationale=rationale or known.get("rationale"), details=joined)
+
+    def _change(self, tx: Tx, event_id: str, **columns: str | None) -> None:
         head = self._head(tx)
         known = tx.one("SELECT position FROM events WHERE id = ?", event_id)
         if known is None:
             raise Damaged(f"event {event_id} is gone from the audit", hint="Run `lithos events verify`.")
-        sql = "UPDATE events SET status = ?, error = ?, updated_at = ?, position = ? WHERE id = ? RETURNING *"
-        row = tx.one(sql, status, _json(error), micros(self._clock.now()), head.length + 1, event_id)
+        values = {**columns, "updated_at": micros(self._clock.now()), "position": head.length + 1}
+        changes = ", ".join(f"{column} = ?" for column in values)
+        row = tx.one(f"UPDATE events SET {changes} WHERE id = ? RETURNING *", *values.values(), event_id)
         assert row is not None
         self._link(tx, head, row, previous=known["position"])
 

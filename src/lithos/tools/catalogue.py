@@ -20,6 +20,6 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import agents, board, find, stats, tokens
+    from lithos.tools import agents, board, events, find, stats, tokens
 
-    return [agents, board, stats, find, tokens]
+    return [agents, board, stats, find, tokens, events]

@@ -93,7 +93,7 @@ class Tool:
     @cached_property
     def input_schema(self) -> dict[str, Any]:
         schema: dict[str, Any] = _compact(self.arguments.model_json_schema())
-        for name in UNLISTED:
+        for name in set(UNLISTED) - set(self.parameters):
             schema.get("properties", {}).pop(name, None)
         return schema
 

@@ -1,0 +1,73 @@
+"""`lithos events`: the audit at the keyboard."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+
+DAMAGED = 7  # the exit code of `damaged`, so that a script can tell a broken audit from a broken call
+
+
+def join(root: typer.Typer) -> None:
+    noun = typer.Typer(help="The audit: what was changed, by whom, and whether it is whole.", no_args_is_help=True)
+    noun.command("list")(list_events)
+    noun.command("verify")(verify)
+    root.add_typer(noun, name="events")
+
+
+@verb
+def list_events(
+    agent: Annotated[str | None, typer.Option("--agent", help="Only of this agent.")] = None,
+    user_id: Annotated[str | None, typer.Option("--user", help="Only of this user.")] = None,
+    path: Annotated[str | None, typer.Option("--path", help="Only of this file.")] = None,
+    type: Annotated[str | None, typer.Option("--type", help="note, task, profile_update, …")] = None,
+    status: Annotated[str | None, typer.Option("--status", help="pending, committed, failed, conflict …")] = None,
+    since: Annotated[str | None, typer.Option("--since", help="ISO 8601, inclusive.")] = None,
+    until: Annotated[str | None, typer.Option("--until", help="ISO 8601, exclusive.")] = None,
+    limit: Annotated[int, typer.Option("--limit", help="Most events shown.")] = 20,
+    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """List events, newest first."""
+    from lithos.cli.reach import call_tool
+
+    wanted = {"agent": agent, "user_id": user_id, "path": path, "type": type, "status": status}
+    bounds = {"since": since, "until": until, "limit": limit, "cursor": cursor}
+    given = {name: value for name, value in {**wanted, **bounds}.items() if value is not None}
+    answer = call_tool(load(data_dir, config).config, "lithos_events_query", given)
+    if as_json:
+        show(answer)
+        return
+    for row in answer["rows"]:
+        what = f"{row['type']} {row['op']}"
+        print(f"{row['at']:28} {row['status']:9} {row['agent'] or '-':16} {what:24} {row['path'] or row['thing']}")
+    if answer["next_cursor"]:
+        print(f"more: --cursor {answer['next_cursor']}")
+
+
+@verb
+def verify(
+    head: Annotated[str | None, typer.Option("--head", help="A head that you kept elsewhere must be there.")] = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check that no row of the audit was altered, removed or inserted."""
+    from lithos.cli.reach import call_tool
+
+    verdict = call_tool(load(data_dir, config).config, "lithos_events_verify", {"head": head} if head else {})
+    if as_json:
+        show(verdict)
+    else:
+        print(f"{verdict['events']} events in {verdict['links']} links; head {verdict['head'] or '-'}")
+        for problem in verdict["problems"]:
+            where = f" (link {problem['position']})" if problem["position"] is not None else ""
+            print(f"  {problem['kind']}: {problem['what']}{where} {problem['event_id'] or ''}".rstrip())
+        print("The audit is whole." if verdict["ok"] else f"{verdict['problem_count']} problems.")
+    if not verdict["ok"]:
+        raise typer.Exit(DAMAGED)
