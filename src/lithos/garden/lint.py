@@ -4,26 +4,55 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from lithos.core.markdown import Kind
-from lithos.garden.policy import Policy
+from lithos.core.markdown import Kind, front_matter_end, split_lines
+from lithos.garden.policy import Policy, Severity
 from lithos.garden.sections import Outline, Section, outline
+from lithos.notes import Frontmatter, parse_frontmatter
 
 _ITEM = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
+CAPS = ("evidence_cap", "section_length")
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    rule: str
+    severity: Severity
+    message: str
+
+    def as_dict(self) -> dict[str, str]:
+        return {"rule": self.rule, "severity": self.severity, "message": self.message}
 
 
 @dataclass(slots=True)
 class Report:
-    warnings: list[str] = field(default_factory=list)
-    blocked_reasons: list[str] = field(default_factory=list)
-    caps_exceeded: list[str] = field(default_factory=list)  # the warnings that ask for a rationale
+    policy: Policy
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+
+    def add(self, rule: str, message: str, severity: Severity | None = None) -> None:
+        known = severity or self.policy.severity.of(rule)
+        if known != "off":
+            self.diagnostics.append(Diagnostic(rule, known, message))
+
+    @property
+    def warnings(self) -> list[str]:
+        return [each.message for each in self.diagnostics if each.severity == "warn"]
+
+    @property
+    def blocked_reasons(self) -> list[str]:
+        return [each.message for each in self.diagnostics if each.severity == "block"]
 
     @property
     def blocked(self) -> bool:
         return bool(self.blocked_reasons)
+
+    @property
+    def caps_exceeded(self) -> list[str]:
+        """The warnings that ask for a rationale."""
+        return [each.message for each in self.diagnostics if each.rule in CAPS and each.severity == "warn"]
 
     def as_dict(self) -> dict[str, Any]:
         return {"warnings": self.warnings, "blocked": self.blocked, "blocked_reasons": self.blocked_reasons}
@@ -31,80 +60,142 @@ class Report:
 
 def lint(text: str, policy: Policy) -> Report:
     """The state of one file, without regard to what it was."""
-    report = Report()
-    outlined = outline(text)
+    report = Report(policy)
+    outlined = outline(text, policy.anchor_pattern)
     for anchor, count in Counter(outlined.anchors).items():
         if count > 1:
-            report.warnings.append(f"anchor {anchor!r} stands {count} times")
+            report.add("duplicate_anchor", f"anchor {anchor!r} stands {count} times", "warn")
     for section in outlined.sections:
-        _lint_section(outlined, section, policy, report)
-    _lint_format(text, report)
+        _lint_section(outlined, section, report)
+    _lint_format(outlined, report)
     return report
 
 
-def check_change(
-    before: str | None,
-    after: str | None,
-    policy: Policy,
-    identity_before: Mapping[str, Any],
-    identity_after: Mapping[str, Any],
-) -> Report:
-    """Hard blocks of a change, whatever the tool; `identity_*` are the two front matters."""
+def check_change(before: str | None, after: str | None, policy: Policy, user_id: str | None = None) -> Report:
+    """Hard blocks of a change, whatever the tool, and the state that it would lead to."""
     if after is None:
-        return Report(blocked_reasons=["files of the garden are never deleted"])
-    report = lint(after, policy)
-    if before is None:
+        report = Report(policy)
+        report.add("delete", "files of the garden are never deleted")
         return report
-    lost = Counter(outline(before).anchors) - Counter(outline(after).anchors)
-    report.blocked_reasons += [f"anchor {name!r} would be removed or altered" for name in lost]
-    for key in sorted(policy.identity_keys):
-        if (key in identity_before or key in identity_after) and identity_before.get(key) != identity_after.get(key):
-            report.blocked_reasons.append(f"identity key {key!r} would change")
+    report = lint(after, policy)
+    old, new = outline(before or "", policy.anchor_pattern), outline(after, policy.anchor_pattern)
+    _check_anchors(old, new, report)
+    _check_headings(old, new, report)
+    if before is not None:
+        _check_identity(front_matter(before), front_matter(after), report)
+    elif user_id is not None:
+        _check_owner(parse_frontmatter(front_matter(after)), user_id, report)
     return report
 
 
 def items_of(outlined: Outline, section: Section) -> list[str]:
     """The list items of a section's own text, each with its continuation lines."""
-    items: list[str] = []
+    return ["".join(outlined.lines[first:after]) for first, after in item_ranges(outlined, section)]
+
+
+def item_ranges(outlined: Outline, section: Section) -> list[tuple[int, int]]:
+    """(first line, line after the last that is not blank) of each top-level list item of a section's own text."""
+    found: list[tuple[int, int]] = []
     for index in range(section.body, section.own_end):
         line = outlined.lines[index]
-        if outlined.scan.kinds[index] is not Kind.NESTED and line.strip():
+        if not line.strip() or outlined.scan.kinds[index] is not Kind.NESTED:
             continue
         if _ITEM.match(line):
-            items.append(line)
-        elif items and line.strip():
-            items[-1] += line
-    return items
+            found.append((index, index + 1))
+        elif found:
+            found[-1] = (found[-1][0], index + 1)
+    return found
 
 
-def _lint_section(outlined: Outline, section: Section, policy: Policy, report: Report) -> None:
+def front_matter(text: str) -> str | None:
+    lines = split_lines(text)
+    end = front_matter_end(lines)
+    return "".join(lines[1 : end - 1]) if end else None
+
+
+def _check_anchors(old: Outline, new: Outline, report: Report) -> None:
+    lost = Counter(old.anchors) - Counter(new.anchors)
+    lost |= _attached(old) - _attached(new)
+    for name in lost:
+        report.add("anchor", f"anchor {name!r} would be removed or altered")
+    for name in Counter(new.anchors) - Counter(old.anchors):
+        if new.anchors.count(name) > 1:
+            report.add("duplicate_anchor", f"anchor {name!r} would stand twice")
+
+
+def _attached(outlined: Outline) -> Counter[str]:
+    """An anchor that no longer follows its heading is as good as gone."""
+    return Counter(section.anchor for section in outlined.sections if section.anchor is not None)
+
+
+def _check_headings(old: Outline, new: Outline, report: Report) -> None:
+    was, now = (Counter(section.name for section in each.sections) for each in (old, new))
+    for name in now - was:
+        if now[name] > 1:
+            report.add("duplicate_heading", f"the heading {name!r} would stand {now[name]} times")
+
+
+def _check_identity(before: str | None, after: str | None, report: Report) -> None:
+    if before == after:
+        return
+    old, new = parse_frontmatter(before), parse_frontmatter(after)
+    if old.problem or new.problem:
+        report.add(
+            "identity", f"the frontmatter cannot be read, so it must stay as it is: {old.problem or new.problem}"
+        )
+        return
+    for key in sorted(report.policy.identity_keys):
+        same = old.fields.get(key, _ABSENT) == new.fields.get(key, _ABSENT)
+        if not same or _mentions(before, key) != _mentions(after, key):
+            report.add("identity", f"identity key {key!r} would change")
+
+
+def _mentions(front: str | None, key: str) -> int:
+    """A key that stands twice is read differently by different parsers."""
+    return len(re.findall(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*:", front or "", re.MULTILINE))
+
+
+def _check_owner(front: Frontmatter, user_id: str, report: Report) -> None:
+    owner = front.fields.get("user_id")
+    if owner is not None and owner != user_id:
+        report.add("identity", f"the frontmatter names user {str(owner)[:80]!r}, the path {user_id!r}")
+
+
+def _lint_section(outlined: Outline, section: Section, report: Report) -> None:
+    policy = report.policy
     canonical = policy.headings.get(section.anchor or "")
     if canonical is not None and canonical != section.heading:
-        report.warnings.append(f"heading {section.heading!r} of {section.anchor!r} should be {canonical!r}")
+        report.add("heading", f"heading {section.heading!r} of {section.anchor!r} should be {canonical!r}")
     if section.anchor in policy.evidence.anchors:
-        _lint_evidence(items_of(outlined, section), section, policy, report)
+        _lint_evidence(items_of(outlined, section), section, report)
         return
     words = len("".join(outlined.lines[section.body : section.own_end]).split())
     if words > policy.narrative.words and section.anchor != policy.change_log.anchor:
-        _exceed(report, f"section {section.name!r} has {words} words; {policy.narrative.words} is the cap")
+        cap = policy.narrative.words
+        report.add("section_length", f"section {section.name!r} has {words} words; {cap} is the cap")
 
 
-def _lint_evidence(items: list[str], section: Section, policy: Policy, report: Report) -> None:
-    if len(items) > policy.evidence.cap:
-        _exceed(report, f"section {section.name!r} has {len(items)} items; {policy.evidence.cap} is the cap")
+def _lint_evidence(items: list[str], section: Section, report: Report) -> None:
+    evidence = report.policy.evidence
+    if len(items) > evidence.cap:
+        report.add("evidence_cap", f"section {section.name!r} has {len(items)} items; {evidence.cap} is the cap")
     for number, item in enumerate(items, 1):
-        if policy.evidence.token not in item:
-            report.warnings.append(f"item {number} of {section.name!r} has no {policy.evidence.token} token")
+        if evidence.token not in item:
+            report.add("evidence_token", f"item {number} of {section.name!r} has no {evidence.token} token")
 
 
-def _lint_format(text: str, report: Report) -> None:
-    if text and not text.endswith("\n"):
-        report.warnings.append("the last line has no end")
-    trailing = sum(1 for line in text.splitlines() if line != line.rstrip() and not line.endswith("  "))
+def _lint_format(outlined: Outline, report: Report) -> None:
+    lines = outlined.lines
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        report.add("whitespace", "the last line has no end")
+    trailing = sum(map(drifts, lines, outlined.scan.kinds))
     if trailing:
-        report.warnings.append(f"{trailing} lines end in white space")
+        report.add("whitespace", f"{trailing} lines end in white space")
 
 
-def _exceed(report: Report, warning: str) -> None:
-    report.warnings.append(warning)
-    report.caps_exceeded.append(warning)
+def drifts(line: str, kind: Kind) -> bool:
+    """Whether a line ends in white space that means nothing: it does in code, and two spaces are a line break."""
+    bare = line.rstrip("\r\n")
+    if kind in (Kind.CODE, Kind.FRONT, Kind.HTML) or bare == bare.rstrip():
+        return False
+    return not (bare.endswith("  ") and bare.strip())

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lithos.errors import ConfigInvalid, Forbidden, InvalidInput
 
 Kind = Literal["overview", "notes", "profile", "relationship"]
+Severity = Literal["block", "warn", "off"]
+# Not in the policy's hands: these block always.
+HARD_RULES = ("delete", "anchor", "identity", "outside")
+_ANCHOR_NAME = r"(\S[^>\r\n]{0,200}?)"
 _NAME = re.compile(r"^[\w][\w.@+-]{0,127}$")
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -53,6 +58,21 @@ class Narrative(_Part):
 class ChangeLog(_Part):
     anchor: str
     heading: str
+    kinds: frozenset[Kind] = frozenset({"profile", "relationship"})
+
+
+class Severities(_Part):
+    evidence_cap: Severity = "warn"
+    evidence_token: Severity = "warn"
+    section_length: Severity = "warn"
+    heading: Severity = "warn"
+    whitespace: Severity = "warn"
+    duplicate_anchor: Severity = "block"
+    duplicate_heading: Severity = "block"
+
+    def of(self, rule: str) -> Severity:
+        found: Severity = "block" if rule in HARD_RULES else getattr(self, rule)
+        return found
 
 
 class Policy(_Part):
@@ -62,7 +82,22 @@ class Policy(_Part):
     evidence: Evidence
     narrative: Narrative
     change_log: ChangeLog
-    history: frozenset[Kind]
+    anchor: str = "<!-- @anchor: {name} -->"
+    severity: Severities = Field(default_factory=Severities)
+
+    @field_validator("anchor")
+    @classmethod
+    def _is_comment(cls, anchor: str) -> str:
+        """Anything else would show in the rendered page, and the scanner knows comments only."""
+        if not re.fullmatch(r"<!--[^{}>]*\{name\}[^{}>]*-->", anchor):
+            raise ValueError("an anchor is an HTML comment with {name} in it")
+        return anchor
+
+    @cached_property
+    def anchor_pattern(self) -> re.Pattern[str]:
+        """White space counts no more in an anchor than it does in HTML."""
+        head, tail = (r"[ \t]*".join(map(re.escape, part.split())) for part in self.anchor.split("{name}"))
+        return re.compile(rf"^[ ]{{0,3}}{head}[ \t]*{_ANCHOR_NAME}[ \t]*{tail}[ \t]*$")
 
     def kind_of(self, path: str, user_id: str) -> Kind:
         """What kind of file this is, or a refusal that says where the user's files are."""

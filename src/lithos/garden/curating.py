@@ -1,0 +1,134 @@
+"""Lists within a section: items come in, go out, or are brought up to date, and no other line moves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from lithos.errors import InvalidInput, NotFound
+from lithos.garden import sections
+from lithos.garden.lint import item_ranges
+from lithos.garden.policy import Policy
+from lithos.garden.sections import Outline, Section, outline
+
+Op = Literal["append", "prune", "merge"]
+_MARKER = re.compile(r"^([-+*]|(\d{1,9})([.)]))[ \t]+")
+_LONGEST_ITEM = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    op: Op
+    items: tuple[str, ...]
+
+
+def steps_of(ops: Sequence[Op], items: Sequence[str] | Sequence[Sequence[str]]) -> tuple[Step, ...]:
+    """`items` is one list for every op, or a list of lists, one per op."""
+    if not ops:
+        raise InvalidInput("ops is empty", hint='Send for example ops: ["append"].')
+    lists = [each for each in items if not isinstance(each, str)]
+    if lists and (len(lists) != len(items) or len(lists) != len(ops)):
+        raise InvalidInput(
+            "items holds neither texts nor one list per op", hint='For example ops: ["prune"], items: ["old"].'
+        )
+    chosen = [tuple(each) for each in lists] or [tuple(str(each) for each in items)] * len(ops)
+    return tuple(Step(op, tuple(map(_checked, group))) for op, group in zip(ops, chosen, strict=True))
+
+
+def curated(text: str, target: str, steps: Sequence[Step], policy: Policy) -> str:
+    """The whole text with every step applied in order to the section's own list."""
+    for step in steps:
+        for item in step.items:
+            outlined = outline(text, policy.anchor_pattern)
+            text = _step(outlined, outlined.find(target), step.op, item, policy)
+    return text
+
+
+def _step(outlined: Outline, section: Section, op: Op, item: str, policy: Policy) -> str:
+    if op == "append":
+        return _appended(outlined, section, item)
+    found = _matching(outlined, section, item, policy)
+    if op == "merge":
+        if not found:
+            return _appended(outlined, section, item)
+        first, after = _the_only(found, outlined, item)
+        return _respliced(outlined, first, after, _formatted(item, _marker(outlined.lines[first])))
+    if not found:
+        raise _missing(outlined, section, item)
+    first, after = _the_only(found, outlined, item)
+    return _respliced(outlined, first, after, [])
+
+
+def _appended(outlined: Outline, section: Section, item: str) -> str:
+    ranges = item_ranges(outlined, section)
+    marker = _next_marker(outlined.lines[ranges[-1][0]]) if ranges else "-"
+    return sections.append(outlined, section, "\n".join(_formatted(item, marker)))
+
+
+def _respliced(outlined: Outline, first: int, after: int, lines: list[str]) -> str:
+    end = "\r\n" if outlined.lines[first].endswith("\r\n") else "\n"
+    return "".join([*outlined.lines[:first], *(line + end for line in lines), *outlined.lines[after:]])
+
+
+def _matching(outlined: Outline, section: Section, item: str, policy: Policy) -> list[tuple[int, int]]:
+    """Items of the same text, or else of the same evidence token."""
+    ranges = item_ranges(outlined, section)
+    texts = [_plain("".join(outlined.lines[first:after])) for first, after in ranges]
+    same = [place for place, text in zip(ranges, texts, strict=True) if text == _plain(item)]
+    tokens = set(_tokens(item, policy))
+    if same or not tokens:
+        return same
+    return [place for place, text in zip(ranges, texts, strict=True) if tokens & set(_tokens(text, policy))]
+
+
+def _tokens(text: str, policy: Policy) -> list[str]:
+    return re.findall(re.escape(policy.evidence.token) + r"[^\s,;)\]]+", text)
+
+
+def _plain(item: str) -> str:
+    return " ".join(_MARKER.sub("", item.strip()).split())
+
+
+def _checked(item: str) -> str:
+    if not _plain(item):
+        raise InvalidInput("an item is empty", hint="Send the text of each item.")
+    if len(item) > _LONGEST_ITEM:
+        raise InvalidInput(f"an item has {len(item)} characters; {_LONGEST_ITEM} is the most")
+    return item
+
+
+def _formatted(item: str, marker: str) -> list[str]:
+    """The item's lines, continuation lines indented below its first; blank lines inside it would end the list."""
+    first, *rest = [line.strip() for line in _MARKER.sub("", item.strip()).splitlines() if line.strip()]
+    indent = " " * (len(marker) + 1)
+    return [f"{marker} {first}", *(indent + line for line in rest)]
+
+
+def _marker(line: str) -> str:
+    found = _MARKER.match(line)
+    return found[1] if found else "-"
+
+
+def _next_marker(line: str) -> str:
+    found = _MARKER.match(line)
+    if found is None:
+        return "-"
+    return f"{int(found[2]) + 1}{found[3]}" if found[2] else found[1]
+
+
+def _the_only(found: list[tuple[int, int]], outlined: Outline, item: str) -> tuple[int, int]:
+    if len(found) > 1:
+        places = [f"line {first + 1}: {outlined.lines[first].strip()[:120]}" for first, _ in found]
+        raise InvalidInput(f"{_plain(item)[:120]!r} fits {len(found)} items", hint="Name one.", candidates=places)
+    return found[0]
+
+
+def _missing(outlined: Outline, section: Section, item: str) -> NotFound:
+    there = [_plain("".join(outlined.lines[first:after]))[:200] for first, after in item_ranges(outlined, section)]
+    return NotFound(
+        f"no item of {section.name!r} reads {_plain(item)[:120]!r}",
+        hint="Name an item's whole text or its evidence token; `candidates` lists them.",
+        candidates=there[:30],
+    )
