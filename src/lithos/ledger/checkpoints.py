@@ -1,0 +1,139 @@
+"""Signed statements "this chain has this many thoughts and this root", and the file that keeps some of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+from typing_extensions import TypedDict
+
+from lithos.core.canonical import canonical_json
+from lithos.errors import InvalidInput
+from lithos.ledger.keys import SigningKey, verify_signature
+
+CHECKPOINT = b"lithos.checkpoint.v1\n"
+FIELDS = ("chain_key", "head_hash", "origin", "public_key", "registry", "root", "signature", "size", "timestamp")
+LONGEST_LINE = 4096
+
+
+class Checkpoint(TypedDict):
+    chain_key: str
+    head_hash: str | None  # of the last of `size` thoughts
+    origin: str  # what the first thought's prev_hash is
+    public_key: str
+    registry: str | None  # hash of the last entry of the registry's history
+    root: str
+    signature: str
+    size: int
+    timestamp: str
+
+
+def sign_checkpoint(
+    key: SigningKey,
+    *,
+    chain_key: str,
+    origin: str,
+    size: int,
+    root: bytes,
+    head_hash: str | None,
+    registry: str | None,
+    timestamp: str,
+) -> Checkpoint:
+    unsigned: dict[str, Any] = {
+        "chain_key": chain_key,
+        "head_hash": head_hash,
+        "origin": origin,
+        "public_key": key.public.hex(),
+        "registry": registry,
+        "root": root.hex(),
+        "size": size,
+        "timestamp": timestamp,
+    }
+    signature = key.sign(CHECKPOINT + canonical_json(unsigned)).hex()
+    return Checkpoint(signature=signature, **unsigned)  # type: ignore[typeddict-item]
+
+
+def signature_holds(checkpoint: Checkpoint) -> bool:
+    unsigned = {name: value for name, value in checkpoint.items() if name != "signature"}
+    try:
+        public, signature = bytes.fromhex(checkpoint["public_key"]), bytes.fromhex(checkpoint["signature"])
+    except ValueError:
+        return False
+    return verify_signature(public, signature, CHECKPOINT + canonical_json(unsigned))
+
+
+def parse_checkpoint(value: Any) -> Checkpoint:
+    """What somebody hands back as a checkpoint, its shape and its signature checked."""
+    if not isinstance(value, dict) or set(value) != set(FIELDS):
+        raise InvalidInput(
+            "this is not a checkpoint", hint=f"Hand back the whole object that an answer carried: {', '.join(FIELDS)}."
+        )
+    texts = ("chain_key", "origin", "public_key", "root", "signature", "timestamp")
+    if not all(isinstance(value[name], str) for name in texts) or type(value["size"]) is not int or value["size"] < 0:
+        raise InvalidInput("the checkpoint's fields have the wrong types", hint="Hand it back as it was received.")
+    checkpoint: Checkpoint = value  # type: ignore[assignment]
+    if not signature_holds(checkpoint):
+        raise InvalidInput("the checkpoint's signature is wrong", hint="Hand it back as it was received.")
+    return checkpoint
+
+
+class CheckpointFile:
+    """One line per checkpoint, oldest first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def lines(self) -> Iterator[tuple[int, Checkpoint | None]]:
+        """Line number and checkpoint; None for a line that is none. An unfinished last line is left out."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return
+        for number, line in enumerate(data.split(b"\n")[:-1], 1):
+            yield number, _read_line(line)
+
+    def last(self, origin: str) -> Checkpoint | None:
+        """The newest that is whole, rightly signed and of this chain."""
+        for line in reversed(self._tail()):
+            found = _read_line(line)
+            if found is not None and found["origin"] == origin:
+                return found
+        return None
+
+    def append(self, checkpoint: Checkpoint) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            # A line that a crash left unfinished is closed first, so that it spoils only itself.
+            start = b"" if self._ends_whole() else b"\n"
+            os.write(descriptor, start + canonical_json(dict(checkpoint)) + b"\n")
+            os.fdatasync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def _ends_whole(self) -> bool:
+        with self.path.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            return size == 0 or os.pread(file.fileno(), 1, size - 1) == b"\n"
+
+    def _tail(self) -> list[bytes]:
+        try:
+            with self.path.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(max(0, size - 16 * LONGEST_LINE))
+                return file.read().split(b"\n")[:-1]
+        except FileNotFoundError:
+            return []
+
+
+def _read_line(line: bytes) -> Checkpoint | None:
+    try:
+        value = orjson.loads(line)
+        if canonical_json(value) != line:
+            return None
+        return parse_checkpoint(value)
+    except (orjson.JSONDecodeError, InvalidInput):
+        return None

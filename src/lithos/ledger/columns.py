@@ -1,0 +1,228 @@
+"""What the ledger knows of a chain without reading it: one fixed row per thought, and which terms it carries.
+
+Derived from the segments, byte for byte reproducible: `names.jsonl` numbers agents and terms in order of appearance,
+`terms.bin` pairs a term with a thought, `rows.bin` has 88 bytes per thought. A million thoughts load in 0.2 s.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+
+from lithos.core.clock import parse_time
+from lithos.errors import Damaged
+from lithos.ledger.format import Entry, Json
+from lithos.ledger.words import ROLE_CODES, TYPE_CODES
+
+ROW = np.dtype(
+    [
+        ("offset", "<u8"),
+        ("time", "<i8"),  # microseconds since 1970
+        ("id", "<u8"),  # the last eight bytes, which are random
+        ("hash", "<u8"),
+        ("signature", "<u8"),
+        ("request", "<u8"),
+        ("delivery", "<u8"),
+        ("importance", "<f8"),
+        ("confidence", "<f8"),
+        ("size", "<u4"),
+        ("agent", "<u4"),
+        ("type", "u1"),
+        ("role", "u1"),
+        ("flags", "u1"),
+        ("zero", "V5"),
+    ]
+)
+PAIR = np.dtype([("term", "<u4"), ("index", "<u4")])
+FORGOTTEN = 1
+FILES = ("names.jsonl", "terms.bin", "rows.bin")
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Grown:
+    """An array that grows by doubling; `view` is what is filled."""
+
+    def __init__(self, dtype: np.dtype[Any], start: npt.NDArray[Any] | None = None) -> None:
+        self.count = 0 if start is None else len(start)
+        self._data = np.empty(max(1024, self.count), dtype) if start is None else start
+
+    @property
+    def view(self) -> npt.NDArray[Any]:
+        return self._data[: self.count]
+
+    def extend(self, more: npt.NDArray[Any]) -> None:
+        end = self.count + len(more)
+        if end > len(self._data):
+            grown = np.empty(max(end, 2 * len(self._data)), self._data.dtype)
+            grown[: self.count] = self.view
+            self._data = grown
+        self._data[self.count : end] = more
+        self.count = end
+
+
+class Columns:
+    """Rows, terms and names of one chain in memory; `add` returns the bytes that its three files grow by."""
+
+    def __init__(self) -> None:
+        self._columns = {name: Grown(ROW.fields[name][0]) for name in ROW.names if name != "zero"}  # type: ignore[index, union-attr]
+        self._terms = Grown(np.dtype("<u4"))
+        self._term_index = Grown(np.dtype("<u4"))
+        self.names: list[list[str | None]] = []
+        self._codes: dict[tuple[str | None, ...], int] = {}
+        self.count = 0
+
+    def __getitem__(self, name: str) -> npt.NDArray[Any]:
+        return self._columns[name].view[: self.count]
+
+    def add(self, entries: Sequence[tuple[Entry, int, int]]) -> tuple[bytes, bytes, bytes]:
+        """Entries with their offsets and sizes, in order."""
+        known = len(self.names)
+        rows = np.zeros(len(entries), ROW)
+        pairs: list[tuple[int, int]] = []
+        for place, (entry, offset, size) in enumerate(entries):
+            rows[place] = self._row(entry, offset, size)
+            pairs += ((term, entry.index) for term in self._terms_of(entry))
+        paired = np.array(pairs, PAIR)
+        self._take(rows, paired)
+        names = b"".join(orjson.dumps(name) + b"\n" for name in self.names[known:])
+        return names, paired.tobytes(), rows.tobytes()
+
+    def _take(self, rows: npt.NDArray[Any], pairs: npt.NDArray[Any]) -> None:
+        self._terms.extend(pairs["term"])
+        self._term_index.extend(pairs["index"])
+        for name, column in self._columns.items():
+            column.extend(rows[name])
+        # Last: a reader sees the new thoughts only once all their columns are there.
+        self.count += len(rows)
+
+    def _row(self, entry: Entry, offset: int, size: int) -> tuple[Any, ...]:
+        record = entry.record
+        signature = record.get("signature_hash")
+        confidence = record.get("confidence")
+        return (
+            offset,
+            microseconds(record["timestamp"]),
+            int(record["id"][-17:].replace("-", ""), 16),
+            int(entry.hash[:16], 16),
+            int(signature[:16], 16) if signature else 0,
+            int(record.get("request_key", "0")[:16], 16),
+            int(record.get("request_delivery", "0")[:16], 16),
+            record["importance"],
+            np.nan if confidence is None else confidence,
+            size,
+            self.code("agent", record["agent_id"], record.get("agent_name"), record.get("agent_owner")),
+            TYPE_CODES[record["thought_type"]],
+            ROLE_CODES[record["role"]],
+            FORGOTTEN if entry.body is None else 0,
+            b"",
+        )
+
+    def _terms_of(self, entry: Entry) -> list[int]:
+        body: Json = entry.body or {}
+        terms = [("tag", text) for text in body.get("tags", ())] + [("concept", text) for text in body.get("concepts", ())]
+        session = entry.record.get("session_id")
+        if session:
+            terms.append(("session", session))
+        return list(dict.fromkeys(self.code(kind, text.casefold()) for kind, text in terms))
+
+    def code(self, *name: str | None) -> int:
+        found = self._codes.get(name)
+        if found is None:
+            found = self._codes[name] = len(self.names)
+            self.names.append(list(name))
+        return found
+
+    def known_code(self, *name: str | None) -> int | None:
+        return self._codes.get(name)
+
+    def agent_codes(self) -> list[tuple[int, str, str | None, str | None]]:
+        """Every (agent id, name, owner) that ever wrote, with its number."""
+        found = []
+        for code, name in enumerate(self.names):
+            if name[0] == "agent":
+                found.append((code, str(name[1]), name[2], name[3]))
+        return found
+
+    def with_terms(self, kind: str, texts: Iterable[str]) -> Ints:
+        """Indexes of the thoughts that carry any of these terms."""
+        codes = [code for code in (self.known_code(kind, text.casefold()) for text in texts) if code is not None]
+        if not codes:
+            return np.empty(0, np.int64)
+        count = min(self._terms.count, self._term_index.count)
+        terms = self._terms.view[:count]
+        chosen = terms == codes[0] if len(codes) == 1 else np.isin(terms, np.array(codes, np.uint32))
+        found = self._term_index.view[:count][chosen].astype(np.int64)
+        return np.unique(found[found < self.count])
+
+
+def microseconds(timestamp: str) -> int:
+    moment = parse_time(timestamp)
+    return round(moment.timestamp() * 1_000_000)
+
+
+def load(folder: Path, trusted: int) -> Columns | None:
+    """The first `trusted` thoughts from the files; None if the files do not hold them whole."""
+    columns = Columns()
+    try:
+        rows = np.fromfile(folder / "rows.bin", ROW, trusted)
+        pairs = np.fromfile(folder / "terms.bin", PAIR)
+        names = (folder / "names.jsonl").read_bytes()
+    except FileNotFoundError:
+        return columns if trusted == 0 else None
+    if len(rows) < trusted:
+        return None
+    pairs = pairs[: np.searchsorted(pairs["index"], trusted)]
+    try:
+        return _joined(columns, rows, pairs, names)
+    except (orjson.JSONDecodeError, Damaged, TypeError, ValueError):
+        return None
+
+
+def _joined(columns: Columns, rows: npt.NDArray[Any], pairs: npt.NDArray[Any], names: bytes) -> Columns:
+    needed = 1 + max(int(rows["agent"].max(initial=0)), int(pairs["term"].max(initial=0))) if len(rows) else 0
+    lines = names.split(b"\n")[:needed]
+    for line in lines:
+        columns.code(*orjson.loads(line))
+    if len(columns.names) != needed:
+        raise Damaged("names.jsonl has fewer names than rows.bin uses", finding="index_damaged")
+    columns._take(rows, pairs)
+    return columns
+
+
+class ColumnFiles:
+    """The three files, open for appending; written after the segment is durable, flushed with each checkpoint."""
+
+    def __init__(self, folder: Path, columns: Columns) -> None:
+        self._files = [_open_at(folder / name, size) for name, size in zip(FILES, _sizes(columns), strict=True)]
+
+    def append(self, grown: tuple[bytes, bytes, bytes]) -> None:
+        for descriptor, data in zip(self._files, grown, strict=True):
+            if data:
+                os.write(descriptor, data)
+
+    def flush(self) -> None:
+        for descriptor in self._files:
+            os.fdatasync(descriptor)
+
+    def close(self) -> None:
+        for descriptor in self._files:
+            os.close(descriptor)
+
+
+def _sizes(columns: Columns) -> tuple[int, int, int]:
+    names = sum(len(orjson.dumps(name)) + 1 for name in columns.names)
+    return names, columns._terms.count * PAIR.itemsize, columns.count * ROW.itemsize
+
+
+def _open_at(path: Path, size: int) -> int:
+    """Whatever lies beyond what was loaded is made again from the segments."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    os.ftruncate(descriptor, size)
+    return descriptor
