@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 from typing_extensions import TypedDict
 
-from lithos.core.canonical import canonical_json
 from lithos.errors import InvalidInput
+from lithos.ledger.format import canonical_bytes
 from lithos.ledger.keys import SigningKey, verify_signature
 
 CHECKPOINT = b"lithos.checkpoint.v1\n"
@@ -52,7 +52,7 @@ def sign_checkpoint(
         "size": size,
         "timestamp": timestamp,
     }
-    signature = key.sign(CHECKPOINT + canonical_json(unsigned)).hex()
+    signature = key.sign(CHECKPOINT + canonical_bytes(unsigned)).hex()
     return Checkpoint(signature=signature, **unsigned)  # type: ignore[typeddict-item]
 
 
@@ -62,7 +62,7 @@ def signature_holds(checkpoint: Checkpoint) -> bool:
         public, signature = bytes.fromhex(checkpoint["public_key"]), bytes.fromhex(checkpoint["signature"])
     except ValueError:
         return False
-    return verify_signature(public, signature, CHECKPOINT + canonical_json(unsigned))
+    return verify_signature(public, signature, CHECKPOINT + canonical_bytes(unsigned))
 
 
 def parse_checkpoint(value: Any) -> Checkpoint:
@@ -109,7 +109,7 @@ class CheckpointFile:
         try:
             # A line that a crash left unfinished is closed first, so that it spoils only itself.
             start = b"" if self._ends_whole() else b"\n"
-            os.write(descriptor, start + canonical_json(dict(checkpoint)) + b"\n")
+            os.write(descriptor, start + canonical_bytes(dict(checkpoint)) + b"\n")
             os.fdatasync(descriptor)
         finally:
             os.close(descriptor)
@@ -132,7 +132,7 @@ class CheckpointFile:
 def _read_line(line: bytes) -> Checkpoint | None:
     try:
         value = orjson.loads(line)
-        if canonical_json(value) != line:
+        if canonical_bytes(value) != line:
             return None
         return parse_checkpoint(value)
     except (orjson.JSONDecodeError, InvalidInput):

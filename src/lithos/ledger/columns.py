@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 
-from lithos.core.clock import parse_time
+from lithos.core.clock import micros, parse_time
 from lithos.errors import Damaged
 from lithos.ledger.format import Entry, Json
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
@@ -108,7 +108,7 @@ class Columns:
         confidence = record.get("confidence")
         return (
             offset,
-            microseconds(record["timestamp"]),
+            micros(parse_time(record["timestamp"])),
             int(record["id"][-17:].replace("-", ""), 16),
             int(entry.hash[:16], 16),
             int(signature[:16], 16) if signature else 0,
@@ -162,11 +162,6 @@ class Columns:
         return np.unique(found[found < self.count])
 
 
-def microseconds(timestamp: str) -> int:
-    moment = parse_time(timestamp)
-    return round(moment.timestamp() * 1_000_000)
-
-
 def load(folder: Path, trusted: int) -> Columns | None:
     """The first `trusted` thoughts from the files; None if the files do not hold them whole."""
     columns = Columns()
@@ -200,7 +195,13 @@ class ColumnFiles:
     """The three files, open for appending; written after the segment is durable, flushed with each checkpoint."""
 
     def __init__(self, folder: Path, columns: Columns) -> None:
-        self._files = [_open_at(folder / name, size) for name, size in zip(FILES, _sizes(columns), strict=True)]
+        """For what `columns` hold now; nothing is touched before `open`."""
+        self._paths = [folder / name for name in FILES]
+        self._start = _sizes(columns)
+        self._files: list[int] = []
+
+    def open(self) -> None:
+        self._files = [_open_at(path, size) for path, size in zip(self._paths, self._start, strict=True)]
 
     def append(self, grown: tuple[bytes, bytes, bytes]) -> None:
         for descriptor, data in zip(self._files, grown, strict=True):

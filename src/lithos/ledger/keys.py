@@ -9,8 +9,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lithos.core.canonical import canonical_json
 from lithos.errors import Damaged, InvalidInput
+from lithos.ledger.format import canonical_bytes
+from lithos.storage import create_private
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -74,14 +75,8 @@ def host_key(folder: Path) -> SigningKey:
 
 def _new_host_key(path: Path) -> SigningKey:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    seed = os.urandom(KEY_BYTES)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, seed.hex().encode() + b"\n")
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    made = signing_key(seed)
+    create_private(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
+    made = signing_key(bytes.fromhex(path.read_text(encoding="ascii").strip()))
     path.with_suffix(".pub").write_text(made.public.hex() + "\n", encoding="ascii")
     return made
 
@@ -119,7 +114,7 @@ def signed_bytes(chain_key: str, record: dict[str, Any], body: dict[str, Any]) -
     fields["chain_key"] = chain_key
     for name in ("concepts", "refs", "relations", "tags"):
         fields[name] = fields[name] or []
-    return SIGNED_THOUGHT + canonical_json(fields)
+    return SIGNED_THOUGHT + canonical_bytes(fields)
 
 
 def octets(numbers: Sequence[int], field: str, length: int) -> bytes:

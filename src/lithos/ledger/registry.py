@@ -47,6 +47,7 @@ class Registry:
     def __init__(self, changes: Iterable[Change] = ()) -> None:
         self.agents: dict[str, Agent] = {}
         self.hashes: list[str] = []
+        self._places: dict[str, int] = {}
         for change in changes:
             self.take(change)
 
@@ -71,25 +72,21 @@ class Registry:
             _add_key(agent, change)
         elif change.op == "key_revoked":
             _revoke_key(agent, change)
+        self._places[change.hash] = len(self.hashes)
         self.hashes.append(change.hash)
 
     def key_at(self, agent_id: str, key_id: str, head: str | None) -> Key | None:
         """The key that was good when the registry's last entry was `head`."""
         if head is None or agent_id not in self.agents:
             return None
-        change = self._places().get(head)
+        change = self._places.get(head)
         if change is None:
             return None
         keys = self.agents[agent_id].keys
         return next((key for key in keys if key.key_id == key_id and key.holds_at(change)), None)
 
-    def _places(self) -> dict[str, int]:
-        if len(getattr(self, "_place_of", ())) != len(self.hashes):
-            self._place_of = {digest: place for place, digest in enumerate(self.hashes)}
-        return self._place_of
-
     def place(self, head: str) -> int | None:
-        return self._places().get(head)
+        return self._places.get(head)
 
 
 def _add_key(agent: Agent, change: Change) -> None:

@@ -93,7 +93,7 @@ def request_of(call: Call) -> Request:
     if call.idempotency_key is not None:
         key = canonical_hash(["key", call.tool, call.agent, call.idempotency_key])[:32]
     if call.delivery is not None:
-        delivery = canonical_hash(["delivery", call.delivery.guest, call.delivery.request])[:32]
+        delivery = canonical_hash(["delivery", call.tool, call.delivery.guest, call.delivery.request])[:32]
     if key is None and delivery is None:
         return Request()
     return Request(key, delivery, call.delivery is not None and call.delivery.resent, call.arguments_hash)

@@ -9,7 +9,7 @@ from lithos.storage.event_query import Event, EventFilter, EventPage
 from lithos.storage.events import Events
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
-from lithos.storage.keys import Keyring, store_id
+from lithos.storage.keys import Keyring, create_private, store_id
 from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.once import Once
 from lithos.storage.saga import Recovered
@@ -47,6 +47,7 @@ __all__ = [
     "Tx",
     "Verdict",
     "coordination_migrations",
+    "create_private",
     "is_conflict_copy",
     "open_database",
     "read_migrations",

@@ -1,0 +1,451 @@
+"""One chain: an append-only log of thoughts, its tree, its columns and its registry."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lithos.core.clock import Clock, micros, rfc3339
+from lithos.core.ids import Ids
+from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, NotFound
+from lithos.ledger import merkle
+from lithos.ledger.checkpoints import Checkpoint, CheckpointFile, sign_checkpoint
+from lithos.ledger.columns import FORGOTTEN
+from lithos.ledger.format import SALT_BYTES, Entry, RawEntry, open_entry, seal
+from lithos.ledger.history import Change, History, Op
+from lithos.ledger.keys import SigningKey, signed_bytes, verify_signature
+from lithos.ledger.log import Log
+from lithos.ledger.nodes import Nodes
+from lithos.ledger.opening import Opening, Tail, read_header
+from lithos.ledger.registry import Key, Registry
+from lithos.ledger.segments import ADAPTERS, SEGMENT_BYTES, list_segments
+from lithos.ledger.thoughts import Draft, Request
+from lithos.storage import Faults, NoFaults
+
+CHECKPOINT_EVERY = 1024
+REMEMBER_HOURS = 48.0
+
+
+@dataclass(frozen=True)
+class World:
+    """What every chain of a ledger shares."""
+
+    clock: Clock
+    ids: Ids
+    key: SigningKey
+    checkpoints: Path
+    faults: Faults = field(default_factory=NoFaults)
+    noise: Callable[[int], bytes] = os.urandom
+    segment_bytes: int = SEGMENT_BYTES
+    remember_hours: float = REMEMBER_HOURS
+
+
+class Ticket:
+    """A thought between being given its place and being durable."""
+
+    def __init__(self, raw: RawEntry, entry: Entry, data: bytes) -> None:
+        self.raw, self.entry, self.data = raw, entry, data
+        self.done = False
+        self.error: BaseException | None = None
+
+
+class Chain:
+    def __init__(self, folder: Path, world: World) -> None:
+        self.folder = folder
+        self._world = world
+        self.header = read_header(folder)
+        self.origin = self.header.origin
+        self.checkpoint_file = CheckpointFile(world.checkpoints / f"{folder.name}.jsonl")
+        self._lock = threading.Lock()
+        self._flushing = threading.Lock()
+        self._pending: list[Ticket] = []
+        self._open()
+
+    def _open(self) -> None:
+        segments = list_segments(self.folder)
+        adapter = segments[-1].adapter if segments else ADAPTERS["jsonl"]
+        self._log = Log(self.folder, adapter, self._world.faults, self._world.segment_bytes)
+        tail = Opening(self.folder, self.origin, self.checkpoint_file, self._log).run()
+        self._take_over(tail)
+        self._open_registry()
+        self._since_checkpoint = self.size - tail.trusted
+        self.rehashed_from = tail.trusted  # thoughts from here on were hashed anew since this process opened the chain
+
+    def _take_over(self, tail: Tail) -> None:
+        self.columns = tail.columns
+        self.problem = tail.problem
+        self._files = tail.files
+        self._nodes = tail.settle(self.folder) if tail.problem is None else None
+        self._head = self._next_head = tail.head
+        self._next_index = self.size
+
+    def _open_registry(self) -> None:
+        self.history = History(self.folder / "registry.jsonl", self.origin)
+        self.history.cut_torn_tail()
+        self.registry = Registry()
+        try:
+            self.registry = Registry(self.history.load())
+        except Damaged as error:
+            self.problem = self.problem or error
+
+    # -- reading
+
+    @property
+    def key(self) -> str:
+        return self.header.chain_key
+
+    @property
+    def size(self) -> int:
+        return self.columns.count
+
+    @property
+    def adapter(self) -> str:
+        return self._log.adapter.name
+
+    @property
+    def head_hash(self) -> str | None:
+        return self._head if self.size else None
+
+    def entry(self, index: int) -> Entry:
+        """One thought, its hash and place checked against what is known of it."""
+        columns = self.columns
+        raw = self._log.read(index, int(columns["offset"][index]), int(columns["size"][index]))
+        entry = open_entry(raw)
+        if entry.index != index or int(entry.hash[:16], 16) != int(columns["hash"][index]):
+            raise Damaged(
+                f"thought {index} is not where the index says",
+                hint="Run `lithos ledger verify --full`; deleting rows.bin lets the index be made anew.",
+                finding="index_damaged",
+                index=index,
+            )
+        return entry
+
+    def entries(self, indexes: Sequence[int]) -> list[Entry]:
+        return [self.entry(index) for index in indexes]
+
+    def find_id(self, thought_id: str) -> int | None:
+        text = thought_id.lower().replace("-", "")
+        if len(text) != 32 or not set(text) <= set("0123456789abcdef"):
+            return None
+        wanted = thought_id.lower()
+        return self._first("id", int(text[16:], 16), lambda entry: entry.record["id"] == wanted)
+
+    def find_hash(self, digest: str) -> int | None:
+        if len(digest) != 64 or not set(digest.lower()) <= set("0123456789abcdef"):
+            return None
+        return self._first("hash", int(digest[:16], 16), lambda entry: entry.hash == digest.lower())
+
+    def _first(self, column: str, value: int, matches: Callable[[Entry], bool]) -> int | None:
+        """Eight bytes narrow it down to one row, nearly always; the entry itself decides."""
+        for index in np.flatnonzero(self.columns[column] == np.uint64(value)):
+            if matches(self.entry(int(index))):
+                return int(index)
+        return None
+
+    def is_forgotten(self, index: int) -> bool:
+        return bool(self.columns["flags"][index] & FORGOTTEN)
+
+    # -- proofs
+
+    @property
+    def nodes(self) -> Nodes:
+        if self._nodes is None:
+            raise self._refusal()
+        return self._nodes
+
+    def checkpoint(self, size: int | None = None) -> Checkpoint:
+        """For an earlier size: the checkpoint that the append of its last thought answered with."""
+        if size is None:
+            size, registry, timestamp = self.size, self.registry.head, rfc3339(self._world.clock.now())
+        else:
+            record = self.entry(size - 1).record
+            registry, timestamp = record.get("registry"), record["timestamp"]
+        head = self.entry(size - 1).hash if size else None
+        return self._sign(size, head, registry, timestamp)
+
+    def checkpoint_of(self, entry: Entry) -> Checkpoint:
+        record = entry.record
+        return self._sign(entry.index + 1, entry.hash, record.get("registry"), record["timestamp"])
+
+    def _sign(self, size: int, head: str | None, registry: str | None, timestamp: str) -> Checkpoint:
+        return sign_checkpoint(
+            self._world.key,
+            chain_key=self.key,
+            origin=self.origin,
+            size=size,
+            root=self.nodes.root(size),
+            head_hash=head,
+            registry=registry,
+            timestamp=timestamp,
+        )
+
+    def prove_growth(self, earlier: Checkpoint) -> list[str]:
+        """The consistency proof from an earlier checkpoint to now, or `ledger_fork`."""
+        old, new = earlier["size"], self.size
+        same_chain = earlier["origin"] == self.origin and earlier["chain_key"] == self.key
+        if not same_chain or old > new or self.nodes.root(old).hex() != earlier["root"]:
+            raise LedgerFork(
+                f"this chain is not the one of your checkpoint of {old} thoughts; it has {new} now",
+                hint="Thoughts were rewritten, cut off or restored from an old copy. Stop, and keep your checkpoint.",
+                chain_key=self.key,
+                size=new,
+            )
+        registry = earlier["registry"]
+        if registry is not None and self.registry.place(registry) is None:
+            raise LedgerFork(
+                "the registry of this chain is not the one of your checkpoint",
+                hint="Names, keys or revocations were rewritten. Stop, and keep your checkpoint.",
+                chain_key=self.key,
+                size=new,
+            )
+        return [step.hex() for step in merkle.consistency_proof(old, new, self.nodes.read)]
+
+    # -- appending
+
+    def append(self, draft: Draft) -> Entry:
+        """Durable when it returns; a repetition of an earlier request returns what that one wrote."""
+        signer = self._check_signature(draft)
+        with self._lock:
+            known = self._repeated(draft.request)
+            ticket = known if known is not None else self._enqueue(draft, signer)
+        if isinstance(ticket, Entry):
+            return ticket
+        self._wait(ticket)
+        return ticket.entry
+
+    def _check_signature(self, draft: Draft) -> Key | None:
+        """Outside the lock: it takes 0.13 ms. That the key still holds is looked at again inside."""
+        if draft.signature is None:
+            return None
+        agent = self.registry.agents.get(draft.agent_id)
+        key = agent.key(str(draft.signing_key_id)) if agent else None
+        if key is None:
+            raise Forbidden(
+                f"{draft.agent_id} has no key {draft.signing_key_id!r} on this chain",
+                hint="Register it first with mentisdb_add_agent_key.",
+            )
+        message = signed_bytes(self.key, draft.record(), draft.body())
+        if not verify_signature(key.public, draft.signature, message):
+            raise Forbidden(
+                "thought_signature is not this key's signature of this thought",
+                hint="Sign the bytes that docs/ledger-format.md describes; `lithos ledger sign` makes them.",
+            )
+        return key
+
+    def _repeated(self, request: Request) -> Entry | Ticket | None:
+        if request.key is None and not (request.delivery and request.resent):
+            return None
+        return self._repeated_pending(request) or self._repeated_stored(request)
+
+    def _repeated_pending(self, request: Request) -> Ticket | None:
+        for ticket in self._pending:
+            record, body = ticket.entry.record, ticket.entry.body
+            if request.key is not None and record.get("request_key") == request.key:
+                _must_equal(body, request)
+                return ticket
+            if request.resent and request.delivery is not None and record.get("request_delivery") == request.delivery:
+                return ticket
+        return None
+
+    def _repeated_stored(self, request: Request) -> Entry | None:
+        since = micros(self._world.clock.now()) - int(self._world.remember_hours * 3_600_000_000)
+        start = _first_recent(self.columns["time"], since)
+        if request.key is not None:
+            for index in _equal(self.columns["request"][start:], request.key):
+                entry = self.entry(start + index)
+                if entry.record.get("request_key") == request.key:
+                    _must_equal(entry.body, request)
+                    return entry
+        if request.resent and request.delivery is not None:
+            for index in _equal(self.columns["delivery"][start:], request.delivery):
+                entry = self.entry(start + index)
+                if entry.record.get("request_delivery") == request.delivery and _same(entry.body, request):
+                    return entry
+        return None
+
+    def _enqueue(self, draft: Draft, signer: Key | None) -> Ticket:
+        """Give the thought its place; from here on it is written, or everything after it fails with it."""
+        self._may_append(draft, signer)
+        record = draft.record()
+        record["id"] = self._world.ids.sortable()
+        record["index"] = self._next_index
+        record["prev_hash"] = self._next_head
+        record["timestamp"] = rfc3339(self._world.clock.now())
+        if self.registry.head is not None:
+            record["registry"] = self.registry.head
+        raw, entry = seal(record, draft.body(), self._world.noise(SALT_BYTES))
+        ticket = Ticket(raw, entry, self._log.adapter.encode(raw))
+        self._pending.append(ticket)
+        self._next_index += 1
+        self._next_head = entry.hash
+        return ticket
+
+    def _may_append(self, draft: Draft, signer: Key | None) -> None:
+        if self.problem is not None:
+            raise self._refusal()
+        agent = self.registry.agents.get(draft.agent_id)
+        if agent is not None and agent.status == "revoked":
+            raise Forbidden(
+                f"{draft.agent_id} is revoked on this chain and cannot append",
+                hint="mentisdb_upsert_agent with status active lets it write again.",
+            )
+        if signer is not None:
+            self._may_sign(draft, signer)
+        for target in (*draft.refs, *(target for _, target in draft.relations)):
+            if target >= self._next_index:
+                raise InvalidInput(
+                    f"refs: there is no thought {target} yet; the chain has {self._next_index}",
+                    hint="refs and relations name indexes of earlier thoughts of the same chain.",
+                )
+
+    def _may_sign(self, draft: Draft, signer: Key) -> None:
+        if signer.until_change is not None:
+            raise Forbidden(
+                f"the key {signer.key_id!r} of {draft.agent_id} was revoked",
+                hint="Sign with a key that holds, or register a new one.",
+            )
+        digest = draft.record()["signature_hash"]
+        used = any(ticket.entry.record.get("signature_hash") == digest for ticket in self._pending)
+        stored = (self.entry(index) for index in _equal(self.columns["signature"], digest))
+        if used or any(entry.record.get("signature_hash") == digest for entry in stored):
+            raise Conflict(
+                "this signature was used on this chain before",
+                hint="A signature counts once. To say the same again, change a field, for example session_id.",
+            )
+
+    def _refusal(self) -> Damaged:
+        problem = self.problem
+        reason = problem.message if problem else "its derived files are missing"
+        return Damaged(
+            f"chain {self.key!r} is damaged: {reason}",
+            hint="Nothing is appended to it. Run `lithos ledger verify`, then restore the chain from a backup.",
+            **(problem.details if problem else {}),
+        )
+
+    def _wait(self, ticket: Ticket) -> None:
+        """Whoever comes first writes for all that wait; the others find their thought durable."""
+        with self._flushing:
+            if not ticket.done:
+                self._flush()
+        if ticket.error is not None:
+            raise ticket.error
+
+    def _flush(self) -> None:
+        with self._lock:
+            batch = list(self._pending)
+        try:
+            offsets = self._log.append(self.size, [ticket.data for ticket in batch])
+        except Exception as error:  # noqa: BLE001 - whatever it is, each waiting caller must hear of it
+            self._fail_all(error)
+            return
+        self._publish(batch, offsets)
+
+    def _publish(self, batch: list[Ticket], offsets: list[int]) -> None:
+        rows = [(ticket.entry, offset, len(ticket.data)) for ticket, offset in zip(batch, offsets, strict=True)]
+        with self._lock:
+            self._grow(rows)
+            self._head = batch[-1].entry.hash
+            del self._pending[: len(batch)]
+        for ticket in batch:
+            ticket.done = True
+        self._since_checkpoint += len(batch)
+        if self._since_checkpoint >= CHECKPOINT_EVERY and self.problem is None:
+            self.write_checkpoint()
+
+    def _grow(self, rows: list[tuple[Entry, int, int]]) -> None:
+        """The thoughts are durable: whatever happens to the derived files, they are there after the next opening."""
+        grown = self.columns.add(rows)
+        try:
+            self._files.append(grown)
+            self.nodes.append(bytes.fromhex(entry.hash) for entry, _, _ in rows)
+        except OSError as error:
+            self.problem = Damaged(f"the index could not be written: {error}", finding="index_damaged")
+
+    def _fail_all(self, error: Exception) -> None:
+        """What waits was chained to what could not be written: all of it fails, and the chain is as before."""
+        with self._lock:
+            failed, self._pending = self._pending, []
+            self._next_index, self._next_head = self.size, self._head
+        for ticket in failed:
+            ticket.done, ticket.error = True, error
+
+    # -- registry
+
+    def record_change(self, op: Op, agent_id: str, details: dict[str, Any], by: str | None) -> Change:
+        """One more entry of the registry's history, durable; thoughts appended from now on are bound to it."""
+        with self._lock:
+            if self.problem is not None:
+                raise self._refusal()
+            change = Change(
+                seq=len(self.registry.hashes),
+                op=op,
+                agent_id=agent_id,
+                details=details,
+                at=rfc3339(self._world.clock.now()),
+                by=by,
+                thoughts=self.size,
+                prev_hash=self.registry.head or self.origin,
+            )
+            stored = self.history.append(change)
+            self.registry.take(stored)
+            return stored
+
+    # -- checkpoints and the end
+
+    @property
+    def needs_checkpoint(self) -> bool:
+        return self.problem is None and self._since_checkpoint > 0
+
+    def write_checkpoint(self) -> Checkpoint:
+        """Flush the derived files, then sign what they hold: the next opening trusts them that far."""
+        with self._lock:
+            self._files.flush()
+            self.nodes.flush()
+            checkpoint = self.checkpoint()
+            self.checkpoint_file.append(checkpoint)
+            self._since_checkpoint = 0
+        return checkpoint
+
+    def close(self) -> None:
+        with self._flushing:
+            if self.needs_checkpoint:
+                self.write_checkpoint()
+            self._files.close()
+            if self._nodes is not None:
+                self._nodes.close()
+            self._log.close()
+
+
+def not_there(chain_key: str) -> NotFound:
+    return NotFound(f"there is no chain {chain_key!r}", hint="mentisdb_list_chains names those that exist.")
+
+
+def _same(body: dict[str, Any] | None, request: Request) -> bool:
+    """A forgotten thought no longer knows its arguments; its key alone has to do."""
+    return body is None or body.get("arguments") == request.arguments
+
+
+def _must_equal(body: dict[str, Any] | None, request: Request) -> None:
+    if not _same(body, request):
+        raise KeyReused(
+            "idempotency_key was used for a thought with other arguments",
+            hint="Use a new key for a new thought; repeat the same arguments to get the first answer.",
+        )
+
+
+def _equal(column: Any, digest: str) -> list[int]:
+    return [int(place) for place in np.flatnonzero(column == np.uint64(int(digest[:16], 16)))]
+
+
+def _first_recent(times: Any, since: int) -> int:
+    """Walk back in big steps: clocks that were set back may leave old times among the new."""
+    start = len(times)
+    while start and int(times[max(0, start - 4096) : start].max()) >= since:
+        start = max(0, start - 4096)
+    return start

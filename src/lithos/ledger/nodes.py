@@ -1,0 +1,72 @@
+"""`merkle.bin`: the stored nodes of a chain's tree. Derived, appended, read by place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from lithos.errors import Damaged
+from lithos.ledger import merkle
+
+
+class Nodes:
+    def __init__(self, path: Path, size: int) -> None:
+        """Open with the tree of the first `size` leaves; whatever is stored beyond is dropped."""
+        self.path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.size = 0
+        self._reset(size)
+
+    @staticmethod
+    def peek(path: Path, size: int) -> bytes | None:
+        """The root of the first `size` leaves, without changing the file; None if it does not hold them."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            if os.fstat(descriptor).st_size < merkle.stored_count(size) * merkle.HASH_BYTES:
+                return None
+            return merkle.root(size, lambda place: os.pread(descriptor, 32, place * merkle.HASH_BYTES))
+        finally:
+            os.close(descriptor)
+
+    def _reset(self, size: int) -> None:
+        stored = merkle.stored_count(size) * merkle.HASH_BYTES
+        if os.fstat(self._file).st_size < stored:
+            size = stored = 0
+        os.ftruncate(self._file, stored)
+        self.size = size
+        self._end = stored
+
+    def append(self, hashes: Iterable[bytes]) -> None:
+        """Add thoughts by their hashes (32 bytes each)."""
+        fresh: dict[int, bytes] = {}
+        first = self._end // merkle.HASH_BYTES
+
+        def read(place: int) -> bytes:
+            return fresh[place] if place >= first else self.read(place)
+
+        for digest in hashes:
+            for node in merkle.completed_by(merkle.leaf_hash(digest), self.size, read):
+                fresh[first + len(fresh)] = node
+            self.size += 1
+        data = b"".join(fresh.values())
+        os.pwrite(self._file, data, self._end)
+        self._end += len(data)
+
+    def read(self, place: int) -> bytes:
+        node = os.pread(self._file, merkle.HASH_BYTES, place * merkle.HASH_BYTES)
+        if len(node) != merkle.HASH_BYTES:
+            raise Damaged("merkle.bin ends before the tree does", finding="index_damaged")
+        return node
+
+    def root(self, size: int) -> bytes:
+        return merkle.root(size, self.read)
+
+    def flush(self) -> None:
+        os.fdatasync(self._file)
+
+    def close(self) -> None:
+        os.close(self._file)
