@@ -14,6 +14,7 @@ from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
+from lithos.ledger import Ledger, Registrar, World, host_key
 from lithos.storage import (
     Database,
     Effects,
@@ -63,6 +64,8 @@ class Lithos:
     agents: Agents
     tokens: Tokens
     board: Board = field(init=False)
+    ledger: Ledger = field(init=False)
+    registrar: Registrar = field(init=False)
     counters: dict[str, Callable[[], int]] = field(default_factory=dict)  # for lithos_stats, by its fields
     weighers: dict[str, Callable[[], int]] = field(default_factory=dict)  # bytes on disk, by part
     starters: list[Callable[[], object]] = field(default_factory=list)  # what goes on behind the calls
@@ -110,6 +113,7 @@ def open_lithos(
         _open_board(config, lithos, opened)
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
         # and puts its closing on the stack.
+        _open_ledger(config, lithos, opened)
         ground.effects.recover()
         opened.callback(ground.chores.stop)
         lithos.opened = opened.pop_all()
@@ -159,6 +163,33 @@ def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     opened.callback(lithos.board.close)
     lithos.counters["active_tasks"] = lambda: lithos.board.counts()["active_tasks"]
     lithos.counters["open_claims"] = lambda: lithos.board.counts()["open_claims"]
+
+
+def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
+    ground, settings = lithos.ground, config.ledger
+    checkpoints = settings.checkpoint_dir or ground.state / "checkpoints"
+    key = host_key(ground.state / "keys")
+    world = World(
+        ground.clock,
+        ground.ids,
+        key,
+        checkpoints,
+        ground.faults,
+        remember_hours=config.storage.idempotency_hours,
+    )
+    ledger = Ledger(
+        ground.state / "ledger",
+        world,
+        default_chain=settings.default_chain,
+        default_adapter=settings.default_adapter,
+        allow_secret=settings.allow_secret,
+        storage_root=ground.data_dir,
+    )
+    opened.callback(ledger.close)
+    lithos.ledger, lithos.registrar = ledger, Registrar(ledger, ground.effects)
+    lithos.weighers["ledger"] = ledger.size_on_disk
+    ground.chores.add("sign checkpoints", settings.checkpoint_seconds, ledger.checkpoint_all)
+    ground.chores.add("check chains in passing", 1.0, ledger.verify_some)
 
 
 def make_private_folder(folder: Path) -> None:

@@ -97,6 +97,16 @@ class IndexSettings(Section):
     watch_debounce_ms: int = Field(500, ge=0, description="Quiet time before changed files are read.")
 
 
+class LedgerSettings(Section):
+    default_chain: str = Field("lithos", min_length=1, max_length=200, description="The chain that a call means.")
+    default_adapter: Literal["binary", "jsonl"] = Field("binary", description="How new chains are stored.")
+    allow_secret: bool = Field(False, description="Accept thoughts that hold what looks like a credential.")
+    checkpoint_seconds: float = Field(60.0, gt=0, description="How often grown chains get a signed checkpoint on disk.")
+    checkpoint_dir: Path | None = Field(
+        None, description="Where checkpoints are kept, best on another disk; left out: `.lithos/checkpoints`."
+    )
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -107,6 +117,7 @@ class LithosConfig(BaseSettings):
     search: SearchSettings = Field(default_factory=SearchSettings)
     coordination: CoordinationSettings = Field(default_factory=CoordinationSettings)
     index: IndexSettings = Field(default_factory=IndexSettings)
+    ledger: LedgerSettings = Field(default_factory=LedgerSettings)
 
     @classmethod
     def settings_customise_sources(

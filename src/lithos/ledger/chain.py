@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,13 +17,12 @@ from lithos.core.ids import Ids
 from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, NotFound
 from lithos.ledger import merkle
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile, sign_checkpoint
-from lithos.ledger.columns import FORGOTTEN
 from lithos.ledger.format import SALT_BYTES, Entry, RawEntry, open_entry, seal
 from lithos.ledger.history import Change, History, Op
 from lithos.ledger.keys import SigningKey, signed_bytes, verify_signature
 from lithos.ledger.log import Log
 from lithos.ledger.nodes import Nodes
-from lithos.ledger.opening import Opening, Tail, read_header
+from lithos.ledger.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.registry import Key, Registry
 from lithos.ledger.segments import ADAPTERS, SEGMENT_BYTES, list_segments
 from lithos.ledger.thoughts import Draft, Request
@@ -55,6 +55,28 @@ class Ticket:
         self.error: BaseException | None = None
 
 
+class Unhashed:
+    """How far the part that was taken on trust has been hashed anew."""
+
+    def __init__(self, trusted: int) -> None:
+        self.place = 0
+        self._end = trusted
+        self._head: str | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.place >= self._end
+
+    def advance(self, chain: Chain, count: int = 256) -> None:
+        head = self._head or chain.origin
+        for index in range(self.place, min(self._end, self.place + count)):
+            entry = chain.entry(index)
+            check_link(entry, index, head)
+            head = entry.hash
+            self.place = index + 1
+        self._head = head
+
+
 class Chain:
     def __init__(self, folder: Path, world: World) -> None:
         self.folder = folder
@@ -75,7 +97,8 @@ class Chain:
         self._take_over(tail)
         self._open_registry()
         self._since_checkpoint = self.size - tail.trusted
-        self.rehashed_from = tail.trusted  # thoughts from here on were hashed anew since this process opened the chain
+        # Thoughts before this were vouched for by a checkpoint at opening; `verify_some` hashes them anew in passing.
+        self._unhashed = Unhashed(tail.trusted)
 
     def _take_over(self, tail: Tail) -> None:
         self.columns = tail.columns
@@ -148,8 +171,24 @@ class Chain:
                 return int(index)
         return None
 
-    def is_forgotten(self, index: int) -> bool:
-        return bool(self.columns["flags"][index] & FORGOTTEN)
+    # -- the full check, in passing
+
+    @property
+    def verified_through(self) -> int | None:
+        """The last thought of those that were all hashed since this process opened the chain."""
+        done = self.size if self._unhashed.is_done else self._unhashed.place
+        return done - 1 if done else None
+
+    def verify_some(self, seconds: float) -> None:
+        if self.problem is not None or self._unhashed.is_done:
+            return
+        end = time.monotonic() + seconds
+        while not self._unhashed.is_done and time.monotonic() < end:
+            try:
+                self._unhashed.advance(self)
+            except Damaged as error:
+                self.problem = error
+                return
 
     # -- proofs
 
@@ -159,15 +198,11 @@ class Chain:
             raise self._refusal()
         return self._nodes
 
-    def checkpoint(self, size: int | None = None) -> Checkpoint:
-        """For an earlier size: the checkpoint that the append of its last thought answered with."""
-        if size is None:
-            size, registry, timestamp = self.size, self.registry.head, rfc3339(self._world.clock.now())
-        else:
-            record = self.entry(size - 1).record
-            registry, timestamp = record.get("registry"), record["timestamp"]
+    def checkpoint(self, at_most: int | None = None) -> Checkpoint:
+        """Of the chain as it is now, or as it was a moment ago, so that an answer names one and the same size."""
+        size = self.size if at_most is None else at_most
         head = self.entry(size - 1).hash if size else None
-        return self._sign(size, head, registry, timestamp)
+        return self._sign(size, head, self.registry.head, rfc3339(self._world.clock.now()))
 
     def checkpoint_of(self, entry: Entry) -> Checkpoint:
         record = entry.record
@@ -185,8 +220,8 @@ class Chain:
             timestamp=timestamp,
         )
 
-    def prove_growth(self, earlier: Checkpoint) -> list[str]:
-        """The consistency proof from an earlier checkpoint to now, or `ledger_fork`."""
+    def prove_growth(self, earlier: Checkpoint) -> None:
+        """That the chain only grew since an earlier checkpoint, or `ledger_fork`."""
         old, new = earlier["size"], self.size
         same_chain = earlier["origin"] == self.origin and earlier["chain_key"] == self.key
         if not same_chain or old > new or self.nodes.root(old).hex() != earlier["root"]:
@@ -204,7 +239,12 @@ class Chain:
                 chain_key=self.key,
                 size=new,
             )
+
+    def growth_proof(self, old: int, new: int) -> list[str]:
         return [step.hex() for step in merkle.consistency_proof(old, new, self.nodes.read)]
+
+    def inclusion_proof(self, index: int, size: int) -> list[str]:
+        return [step.hex() for step in merkle.inclusion_proof(index, size, self.nodes.read)]
 
     # -- appending
 
@@ -214,6 +254,19 @@ class Chain:
         with self._lock:
             known = self._repeated(draft.request)
             ticket = known if known is not None else self._enqueue(draft, signer)
+        if isinstance(ticket, Entry):
+            return ticket
+        self._wait(ticket)
+        return ticket.entry
+
+    def append_first(self, draft: Draft) -> Entry | None:
+        """Only if the chain has no thought, durable or on its way; None: it has."""
+        with self._lock:
+            ticket = self._repeated(draft.request)
+            if ticket is None:
+                if self._next_index:
+                    return None
+                ticket = self._enqueue(draft, None)
         if isinstance(ticket, Entry):
             return ticket
         self._wait(ticket)

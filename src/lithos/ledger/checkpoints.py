@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 from typing_extensions import TypedDict
@@ -53,7 +53,7 @@ def sign_checkpoint(
         "timestamp": timestamp,
     }
     signature = key.sign(CHECKPOINT + canonical_bytes(unsigned)).hex()
-    return Checkpoint(signature=signature, **unsigned)  # type: ignore[typeddict-item]
+    return cast(Checkpoint, {**unsigned, "signature": signature})
 
 
 def signature_holds(checkpoint: Checkpoint) -> bool:
@@ -74,7 +74,7 @@ def parse_checkpoint(value: Any) -> Checkpoint:
     texts = ("chain_key", "origin", "public_key", "root", "signature", "timestamp")
     if not all(isinstance(value[name], str) for name in texts) or type(value["size"]) is not int or value["size"] < 0:
         raise InvalidInput("the checkpoint's fields have the wrong types", hint="Hand it back as it was received.")
-    checkpoint: Checkpoint = value  # type: ignore[assignment]
+    checkpoint = cast(Checkpoint, value)
     if not signature_holds(checkpoint):
         raise InvalidInput("the checkpoint's signature is wrong", hint="Hand it back as it was received.")
     return checkpoint
@@ -132,7 +132,7 @@ class CheckpointFile:
 def _read_line(line: bytes) -> Checkpoint | None:
     try:
         value = orjson.loads(line)
-        if canonical_bytes(value) != line:
+        if not isinstance(value, dict) or canonical_bytes(value) != line:
             return None
         return parse_checkpoint(value)
     except (orjson.JSONDecodeError, InvalidInput):

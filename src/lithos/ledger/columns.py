@@ -40,7 +40,7 @@ ROW = np.dtype(
     ]
 )
 PAIR = np.dtype([("term", "<u4"), ("index", "<u4")])
-FORGOTTEN = 1
+FORGOTTEN, FORGETS, REFERS = 1, 2, 4
 FILES = ("names.jsonl", "terms.bin", "rows.bin")
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -120,13 +120,15 @@ class Columns:
             self.code("agent", record["agent_id"], record.get("agent_name"), record.get("agent_owner")),
             TYPE_CODES[record["thought_type"]],
             ROLE_CODES[record["role"]],
-            FORGOTTEN if entry.body is None else 0,
+            _flags(entry),
             b"",
         )
 
     def _terms_of(self, entry: Entry) -> list[int]:
         body: Json = entry.body or {}
-        terms = [("tag", text) for text in body.get("tags", ())] + [("concept", text) for text in body.get("concepts", ())]
+        terms = [("tag", text) for text in body.get("tags", ())] + [
+            ("concept", text) for text in body.get("concepts", ())
+        ]
         session = entry.record.get("session_id")
         if session:
             terms.append(("session", session))
@@ -150,6 +152,9 @@ class Columns:
                 found.append((code, str(name[1]), name[2], name[3]))
         return found
 
+    def flagged(self, flag: int, start: int = 0) -> list[int]:
+        return [start + int(place) for place in np.flatnonzero(self["flags"][start:] & flag)]
+
     def with_terms(self, kind: str, texts: Iterable[str]) -> Ints:
         """Indexes of the thoughts that carry any of these terms."""
         codes = [code for code in (self.known_code(kind, text.casefold()) for text in texts) if code is not None]
@@ -160,6 +165,12 @@ class Columns:
         chosen = terms == codes[0] if len(codes) == 1 else np.isin(terms, np.array(codes, np.uint32))
         found = self._term_index.view[:count][chosen].astype(np.int64)
         return np.unique(found[found < self.count])
+
+
+def _flags(entry: Entry) -> int:
+    refers = "refs" in entry.record or "relations" in entry.record
+    forgets = "forgets" in entry.record
+    return (FORGOTTEN if entry.body is None else 0) | (FORGETS if forgets else 0) | (REFERS if refers else 0)
 
 
 def load(folder: Path, trusted: int) -> Columns | None:

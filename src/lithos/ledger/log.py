@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lithos.errors import StorageFull, Unavailable
-from lithos.ledger.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entry, segment_path
 from lithos.ledger.format import RawEntry
+from lithos.ledger.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entry, segment_path
 from lithos.storage import Faults
 
 

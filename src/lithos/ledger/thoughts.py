@@ -144,6 +144,11 @@ def optional_label(text: str | None, field: str, longest: int = LONGEST_TERM) ->
     return None if text is None or not text.strip() else label(text.strip(), field, longest)
 
 
+def optional_text(text: str | None, field: str, longest: int) -> str | None:
+    """Lines allowed; blank means none."""
+    return None if text is None or not text.strip() else content(text.strip(), field, longest)
+
+
 def clamped(value: float | None, default: float | None, field: str) -> float | None:
     if value is None:
         return default

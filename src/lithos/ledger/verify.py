@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import orjson
-
 from lithos.errors import Damaged
 from lithos.ledger import merkle
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile
@@ -18,7 +16,7 @@ from lithos.ledger.history import History
 from lithos.ledger.keys import signed_bytes, verify_signature
 from lithos.ledger.opening import check_link, read_header
 from lithos.ledger.registry import Registry
-from lithos.ledger.segments import Block, Rest, Segment, list_segments, read_blocks
+from lithos.ledger.segments import Block, Rest, list_segments, read_blocks
 
 # Exit codes of `lithos ledger verify`; the first finding decides. 1 and 2 stay the shell's and the CLI's own.
 EXIT_CODES = {
@@ -92,7 +90,9 @@ class _Walk:
 class Verification:
     """One run over one chain; `full` adds agents' signatures and the index files to what the hashes cover."""
 
-    def __init__(self, folder: Path, checkpoints: Path, *, full: bool = False, against: Checkpoint | None = None) -> None:
+    def __init__(
+        self, folder: Path, checkpoints: Path, *, full: bool = False, against: Checkpoint | None = None
+    ) -> None:
         self._folder = folder
         self._checkpoints = CheckpointFile(checkpoints / f"{folder.name}.jsonl")
         self._full = full
@@ -222,7 +222,10 @@ class Verification:
         for number, checkpoint in self._checkpoints.lines():
             if checkpoint is None or checkpoint["origin"] != origin:
                 self._add(
-                    "checkpoint_damaged", f"line {number} is no checkpoint of this chain", file="checkpoints", place=number
+                    "checkpoint_damaged",
+                    f"line {number} is no checkpoint of this chain",
+                    file="checkpoints",
+                    place=number,
                 )
             elif checkpoint["size"]:
                 wanted.setdefault(checkpoint["size"], []).append(_Wanted(checkpoint, "the host's own checkpoint"))
@@ -258,12 +261,16 @@ class Verification:
             wanted = b"".join(parts)
             found = (self._folder / name).read_bytes() if (self._folder / name).exists() else b""
             if found != wanted:
-                self._add("index_damaged", f"{name} differs from the thoughts", file=name, place=_differs(found, wanted))
+                self._add(
+                    "index_damaged", f"{name} differs from the thoughts", file=name, place=_differs(found, wanted)
+                )
 
     def _found(self, error: Damaged) -> None:
         self._add(error.details.get("finding", "malformed"), error.message, error.details.get("index"))
 
-    def _add(self, code: str, message: str, index: int | None = None, *, file: str | None = None, place: int | None = None) -> None:
+    def _add(
+        self, code: str, message: str, index: int | None = None, *, file: str | None = None, place: int | None = None
+    ) -> None:
         self.report.findings.append(Finding(code, message, index, file, place))
 
 

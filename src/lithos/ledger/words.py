@@ -34,9 +34,7 @@ ThoughtType = Literal[
     "Surprise",
     "LessonLearned",
 ]
-Role = Literal[
-    "Memory", "WorkingMemory", "Summary", "Compression", "Checkpoint", "Handoff", "Audit", "Retrospective"
-]
+Role = Literal["Memory", "WorkingMemory", "Summary", "Compression", "Checkpoint", "Handoff", "Audit", "Retrospective"]
 RelationKind = Literal[
     "References",
     "Summarizes",

@@ -1,0 +1,473 @@
+"""The ledger: every chain of a data directory, by its key."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from lithos.core.call import Call
+from lithos.core.canonical import sha256_hex
+from lithos.core.clock import rfc3339
+from lithos.core.secrets import find as find_secrets
+from lithos.core.text import slug
+from lithos.errors import Damaged, InvalidInput, NotFound, SecretRefused
+from lithos.ledger import render, thoughts
+from lithos.ledger.answers import (
+    Appended,
+    Bootstrapped,
+    ChainInfo,
+    Chains,
+    Growth,
+    Head,
+    OneThought,
+    Thoughts,
+    Thread,
+    Traversal,
+    as_thought,
+)
+from lithos.ledger.chain import Chain, World, not_there
+from lithos.ledger.checkpoints import parse_checkpoint
+from lithos.ledger.format import VERSION, Entry
+from lithos.ledger.graph import Links, causal_thread
+from lithos.ledger.log import sync_folder
+from lithos.ledger.opening import HEADER, header_bytes, read_header
+from lithos.ledger.query import Filter, Walk, matches, traverse
+from lithos.ledger.registry import Agent
+from lithos.ledger.render import MAX_TOKENS
+from lithos.ledger.search import ThoughtSearch
+from lithos.ledger.segments import ADAPTERS, segment_path
+from lithos.ledger.thoughts import Draft, request_of
+from lithos.ledger.words import Adapter
+
+LIMIT = 50
+MOST = 1000
+UNFINISHED = ".new-"
+
+
+class Ledger:
+    def __init__(
+        self,
+        folder: Path,
+        world: World,
+        *,
+        default_chain: str = "lithos",
+        default_adapter: Adapter = "binary",
+        allow_secret: bool = False,
+        search: ThoughtSearch | None = None,
+        storage_root: Path | None = None,
+    ) -> None:
+        self.folder = folder
+        self.world = world
+        self.default_chain = thoughts.chain_key(default_chain)
+        self._default_adapter = default_adapter
+        self._allow_secret = allow_secret
+        self._search = search or ThoughtSearch(None)
+        self._storage_root = storage_root or folder.parent.parent
+        self._chains: dict[str, Chain] = {}
+        self._links: dict[str, Links] = {}
+        self._lock = threading.Lock()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _sweep(folder)
+
+    # -- chains
+
+    def chain(self, key: str | None) -> Chain:
+        """One that exists; reading never makes one."""
+        key = self._key(key)
+        with self._lock:
+            known = self._chains.get(key)
+            if known is not None:
+                return known
+            folder = self._place(key)
+            if not (folder / HEADER).exists():
+                raise not_there(key)
+            return self._open(key, folder)
+
+    def chain_to_write(self, key: str | None, adapter: Adapter | None = None) -> Chain:
+        key = self._key(key)
+        with self._lock:
+            known = self._chains.get(key)
+            if known is not None:
+                return known
+            folder = self._place(key)
+            if not (folder / HEADER).exists():
+                self._create(key, folder, adapter or self._default_adapter)
+            return self._open(key, folder)
+
+    def _key(self, key: str | None) -> str:
+        return self.default_chain if key is None else thoughts.chain_key(key)
+
+    def _place(self, key: str) -> Path:
+        """A safe name that tells a person which chain it is, and a hash that tells chains apart."""
+        readable = slug(key, 40) or "chain"
+        return self.folder / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
+
+    def _open(self, key: str, folder: Path) -> Chain:
+        chain = Chain(folder, self.world)
+        if chain.key != key:
+            raise Damaged(
+                f"{folder.name} holds the chain {chain.key!r}", hint="Somebody moved folders; move them back."
+            )
+        self._chains[key] = chain
+        self._search.take(chain)
+        return chain
+
+    def _create(self, key: str, folder: Path, adapter: Adapter) -> None:
+        """Whole or not at all: made under another name, flushed, then renamed."""
+        fresh = self.folder / f"{UNFINISHED}{folder.name}"
+        fresh.mkdir(mode=0o700)
+        fields = {
+            "chain_key": key,
+            "created_at": rfc3339(self.world.clock.now()),
+            "nonce": self.world.noise(16).hex(),
+            "version": VERSION,
+        }
+        for path, data in (
+            (fresh / HEADER, header_bytes(fields)),
+            (segment_path(fresh, 0, ADAPTERS[adapter]), ADAPTERS[adapter].magic),
+        ):
+            _write_durably(path, data)
+        sync_folder(fresh)
+        fresh.rename(folder)
+        sync_folder(self.folder)
+
+    def keys(self) -> list[str]:
+        found = []
+        for folder in sorted(self.folder.iterdir()):
+            if (folder / HEADER).exists() and not folder.name.startswith(UNFINISHED):
+                found.append(self._key_of(folder))
+        return sorted(key for key in found if key is not None)
+
+    def _key_of(self, folder: Path) -> str | None:
+        try:
+            return read_header(folder).chain_key
+        except Damaged:
+            return None
+
+    def chains(self) -> Chains:
+        keys = self.keys()
+        return {
+            "default_chain_key": self.default_chain,
+            "chain_keys": keys,
+            "chains": [self._info(self.chain(key)) for key in keys],
+        }
+
+    def _info(self, chain: Chain) -> ChainInfo:
+        writers = {agent_id for _, agent_id, _, _ in chain.columns.agent_codes()}
+        info: ChainInfo = {
+            "chain_key": chain.key,
+            "version": chain.header.version,
+            "storage_adapter": chain.adapter,
+            "thought_count": chain.size,
+            "agent_count": len(writers | set(chain.registry.agents)),
+            "storage_location": self._location(chain),
+        }
+        if chain.problem is not None:
+            info["problem"] = chain.problem.message
+        return info
+
+    def _location(self, chain: Chain) -> str:
+        return chain.folder.relative_to(self._storage_root).as_posix()
+
+    # -- writing
+
+    def append(
+        self,
+        call: Call,
+        *,
+        thought_type: str,
+        content: str,
+        chain_key: str | None = None,
+        agent_id: str | None = None,
+        agent_name: str | None = None,
+        agent_owner: str | None = None,
+        role: str = "Memory",
+        importance: float | None = None,
+        default_importance: float = 0.5,
+        confidence: float | None = None,
+        tags: Sequence[str] | None = None,
+        concepts: Sequence[str] | None = None,
+        refs: Sequence[int] | None = None,
+        relations: Sequence[Any] | None = None,
+        session_id: str | None = None,
+        signing_key_id: str | None = None,
+        thought_signature: Sequence[int] | None = None,
+        last_checkpoint: Any = None,
+    ) -> Appended:
+        """One thought, durable when this returns. Creates the chain if there is none."""
+        key = self._key(chain_key)
+        draft = thoughts.draft(
+            agent=agent_id or key,
+            name=agent_name,
+            owner=agent_owner,
+            thought_type=thought_type,
+            role=role,
+            text=content,
+            importance=importance,
+            default_importance=default_importance,
+            confidence=confidence,
+            tags=tags,
+            concepts=concepts,
+            ref_indexes=refs,
+            typed_relations=relations,
+            session_id=session_id,
+            signing_key_id=signing_key_id,
+            signature=thought_signature,
+            request=request_of(call),
+        )
+        return self._append(key, draft, last_checkpoint)
+
+    def _append(self, key: str, draft: Draft, last_checkpoint: Any) -> Appended:
+        self._refuse_secrets(draft)
+        earlier = None if last_checkpoint is None else parse_checkpoint(last_checkpoint)
+        # A reference needs something to refer to: no chain is made only to be told that.
+        needs = draft.refs or draft.relations or draft.signature or earlier
+        chain = self.chain(key) if needs else self.chain_to_write(key)
+        if earlier is not None:
+            chain.prove_growth(earlier)
+        entry = self._appended(chain, draft)
+        answer: Appended = {
+            "thought": as_thought(entry),
+            "head_hash": entry.hash,
+            "chain_key": chain.key,
+            "checkpoint": chain.checkpoint_of(entry),
+        }
+        if earlier is not None:
+            answer["consistency"] = _growth(chain, earlier["size"], entry.index + 1)
+        return answer
+
+    def _appended(self, chain: Chain, draft: Draft) -> Entry:
+        entry = chain.append(draft)
+        self._search.note(chain, entry)
+        return entry
+
+    def _refuse_secrets(self, draft: Draft) -> None:
+        if self._allow_secret:
+            return
+        for field, text in (("content", draft.content), ("tags", "\n".join((*draft.tags, *draft.concepts)))):
+            found = find_secrets(text)
+            if found:
+                kind, line = found[0]
+                raise SecretRefused(
+                    f"{field} holds what looks like a {kind} in line {line}; nothing was written",
+                    hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
+                    kind=kind,
+                    line=line,
+                )
+
+    def bootstrap(
+        self,
+        call: Call,
+        *,
+        content: str,
+        chain_key: str | None = None,
+        agent_id: str | None = None,
+        agent_name: str | None = None,
+        agent_owner: str | None = None,
+        importance: float | None = None,
+        tags: Sequence[str] | None = None,
+        concepts: Sequence[str] | None = None,
+        storage_adapter: Adapter | None = None,
+    ) -> Bootstrapped:
+        """Write the chain's first thought, if it has none yet."""
+        draft = thoughts.draft(
+            agent=agent_id or "system",
+            name=agent_name,
+            owner=agent_owner,
+            thought_type="Summary",
+            role="Checkpoint",
+            text=content,
+            importance=importance,
+            default_importance=1.0,
+            tags=tags,
+            concepts=concepts,
+            request=request_of(call),
+        )
+        self._refuse_secrets(draft)
+        chain = self.chain_to_write(chain_key, storage_adapter)
+        entry = chain.append_first(draft)
+        if entry is not None:
+            self._search.note(chain, entry)
+        return _bootstrapped(chain, entry, storage_adapter)
+
+    # -- reading
+
+    def head(self, chain_key: str | None = None, last_checkpoint: Any = None) -> Head:
+        chain = self.chain(chain_key)
+        answer: Head = {
+            "chain_key": chain.key,
+            "thought_count": chain.size,
+            "head_hash": chain.head_hash,
+            "latest_thought": as_thought(chain.entry(chain.size - 1)) if chain.size else None,
+            "integrity_ok": chain.problem is None,
+            "verified_through": chain.verified_through,
+            "storage_location": self._location(chain),
+        }
+        if chain.problem is not None:
+            answer["problem"] = {"message": chain.problem.message, **chain.problem.details}
+        else:
+            answer["checkpoint"] = chain.checkpoint(at_most=answer["thought_count"])
+        if last_checkpoint is not None:
+            earlier = parse_checkpoint(last_checkpoint)
+            chain.prove_growth(earlier)
+            answer["consistency"] = _growth(chain, earlier["size"], answer["thought_count"])
+        return answer
+
+    def thought(
+        self,
+        chain_key: str | None = None,
+        *,
+        thought_id: str | None = None,
+        thought_hash: str | None = None,
+        thought_index: int | None = None,
+    ) -> OneThought:
+        if sum(locator is not None for locator in (thought_id, thought_hash, thought_index)) != 1:
+            raise InvalidInput("give exactly one locator", hint="thought_id, thought_hash or thought_index.")
+        chain = self.chain(chain_key)
+        index = thought_index
+        if index is not None and index < 0:
+            raise InvalidInput(f"thought_index is {index}", hint="Indexes begin at 0.")
+        if thought_id is not None:
+            index = chain.find_id(thought_id)
+        elif thought_hash is not None:
+            index = chain.find_hash(thought_hash)
+        there = index is not None and index < chain.size
+        return {
+            "chain_key": chain.key,
+            "thought": as_thought(chain.entry(index)) if there and index is not None else None,
+        }
+
+    def genesis(self, chain_key: str | None = None) -> OneThought:
+        return self.thought(chain_key, thought_index=0)
+
+    def search(self, chain_key: str | None, chosen: Filter, limit: int | None = None) -> Thoughts:
+        """With text the best first; without, the newest matches in append order."""
+        chain = self.chain(chain_key)
+        most = _limit(limit)
+        if chosen.text is not None and chosen.text.strip():
+            return self._search.find(chain, chosen, most)
+        indexes = matches(chain, chosen)
+        found = chain.entries([int(index) for index in indexes[-most:]])
+        return {"thoughts": [as_thought(entry) for entry in found], "chain_key": chain.key, "total": len(indexes)}
+
+    def traverse(self, chain_key: str | None, walk: Walk) -> Traversal:
+        return traverse(self.chain(chain_key), walk)
+
+    def recent_context(self, chain_key: str | None = None, last_n: int = 12, max_tokens: int = MAX_TOKENS) -> str:
+        chain = self.chain(chain_key)
+        size = chain.size
+        found = chain.entries(range(max(0, size - last_n), size))
+        return render.prompt(chain.key, [as_thought(entry) for entry in found], size, max_tokens)
+
+    def memory_markdown(
+        self, chain_key: str | None, chosen: Filter, limit: int | None = None, max_tokens: int = MAX_TOKENS
+    ) -> str:
+        found = self.search(chain_key, chosen, limit)
+        in_order = sorted(found["thoughts"], key=lambda thought: thought["index"])
+        return render.markdown(found["chain_key"], in_order, found["total"], max_tokens)
+
+    def thread(
+        self,
+        chain_key: str | None,
+        thought_id: str | None,
+        thought_index: int | None,
+        depth: int,
+        limit: int,
+        max_tokens: int,
+    ) -> Thread:
+        """The causal thread around one thought."""
+        chain = self.chain(chain_key)
+        found = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index)["thought"]
+        if found is None:
+            raise NotFound(
+                "there is no such thought on this chain", hint="mentisdb_search finds thoughts and their index."
+            )
+        with self._lock:
+            links = self._links.setdefault(chain.key, Links())
+            return causal_thread(chain, links, found["index"], depth, limit, max_tokens)
+
+    def registered(self, chain_key: str | None, agent_id: str) -> Agent | None:
+        return self.chain(chain_key).registry.agents.get(agent_id)
+
+    # -- housekeeping
+
+    def open_chains(self) -> list[Chain]:
+        with self._lock:
+            return list(self._chains.values())
+
+    def checkpoint_all(self) -> None:
+        """On a schedule: sign and keep what grew since the last time."""
+        for chain in self.open_chains():
+            if chain.needs_checkpoint:
+                chain.write_checkpoint()
+
+    def verify_some(self, seconds: float = 0.2, stop: Callable[[], bool] = lambda: False) -> None:
+        """A little of the full check of every open chain; called again and again it reaches all of it."""
+        for chain in self.open_chains():
+            if not stop():
+                chain.verify_some(seconds)
+
+    def close_chain(self, key: str) -> None:
+        with self._lock:
+            chain = self._chains.pop(key, None)
+        if chain is not None:
+            chain.close()
+
+    def size_on_disk(self) -> int:
+        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+
+    def close(self) -> None:
+        with self._lock:
+            chains, self._chains = list(self._chains.values()), {}
+        for chain in chains:
+            chain.close()
+
+
+def _growth(chain: Chain, old: int, new: int) -> Growth:
+    return {"from_size": old, "to_size": new, "proof": chain.growth_proof(old, new)}
+
+
+def _bootstrapped(chain: Chain, entry: Entry | None, wished: Adapter | None) -> Bootstrapped:
+    first = entry is not None
+    checkpoint = chain.checkpoint_of(entry) if entry is not None else chain.checkpoint()
+    answer: Bootstrapped = {
+        "bootstrapped": first,
+        "thought_count": checkpoint["size"],
+        "head_hash": checkpoint["head_hash"],
+        "chain_key": chain.key,
+        "storage_adapter": chain.adapter,
+        "checkpoint": checkpoint,
+    }
+    if wished is not None and wished != chain.adapter:
+        answer["note"] = (
+            f"The chain exists already and is stored as {chain.adapter}: storage_adapter was ignored. "
+            "`lithos ledger convert` changes it."
+        )
+    return answer
+
+
+def _limit(limit: int | None) -> int:
+    if limit is None:
+        return LIMIT
+    if limit < 1:
+        raise InvalidInput(f"limit is {limit}", hint=f"Use 1 to {MOST}.")
+    return min(limit, MOST)
+
+
+def _write_durably(path: Path, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        os.write(descriptor, data)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _sweep(folder: Path) -> None:
+    """What a crash left of a chain that was being made: nothing in it was ever acknowledged."""
+    for unfinished in folder.glob(f"{UNFINISHED}*"):
+        shutil.rmtree(unfinished)

@@ -1,0 +1,505 @@
+"""Thoughts on chains: the tools of MentisDB, unchanged in name and argument, with proofs added."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.ledger import (
+    Adapter,
+    AgentRegistry,
+    Agents,
+    AgentStatus,
+    Appended,
+    Bootstrapped,
+    Chains,
+    Direction,
+    Filter,
+    Head,
+    OneAgent,
+    OneThought,
+    RelationKind,
+    Role,
+    Thoughts,
+    ThoughtType,
+    Thread,
+    Traversal,
+    Walk,
+    optional_time,
+    time_window,
+)
+from lithos.tools.registry import tool
+
+ChainKey = Annotated[str | None, Field(description="Which chain; left out: the default one", max_length=200)]
+AgentId = Annotated[str | None, Field(description="Who thinks this", max_length=200)]
+Subject = Annotated[str, Field(description="The agent that it concerns", max_length=200)]
+Score = Annotated[float | None, Field(description="0.0 to 1.0; clamped")]
+Texts = list[str] | None
+Octets = Annotated[list[int] | None, Field(description="64 bytes, Ed25519", max_length=64)]
+Known = Annotated[
+    dict[str, Any] | None, Field(description="A checkpoint you kept: proves that the chain only grew, or ledger_fork")
+]
+Limit = Annotated[int | None, Field(description="Default 50", ge=1)]
+Time = Annotated[str | None, Field(description="RFC 3339")]
+MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="Bound of the text")]
+
+
+class RelationIn(TypedDict):
+    kind: RelationKind
+    target: Annotated[int, Field(ge=0, description="Index of an earlier thought")]
+
+
+class TimeWindow(TypedDict):
+    start: int
+    delta: int
+    unit: Literal["seconds", "milliseconds"]
+
+
+class Prompt(TypedDict):
+    prompt: str
+
+
+class Markdown(TypedDict):
+    markdown: str
+
+
+@tool(toolset="ledger", agent_argument="agent_id")
+def mentisdb_bootstrap(
+    lithos: Lithos,
+    call: Call,
+    content: Annotated[str, Field(description="What this memory is for")],
+    chain_key: ChainKey = None,
+    agent_id: AgentId = None,
+    agent_name: str | None = None,
+    agent_owner: str | None = None,
+    importance: Score = None,
+    tags: Texts = None,
+    concepts: Texts = None,
+    storage_adapter: Adapter | None = None,
+) -> Bootstrapped:
+    """Begin a chain: makes it if needed and writes its first thought, only if it has none. Safe to call at every
+    start: `bootstrapped` false means that there was a memory already."""
+    answer = lithos.ledger.bootstrap(
+        call,
+        content=content,
+        chain_key=chain_key,
+        agent_id=agent_id,
+        agent_name=agent_name,
+        agent_owner=agent_owner,
+        importance=importance,
+        tags=tags,
+        concepts=concepts,
+        storage_adapter=storage_adapter,
+    )
+    lithos.agents.seen(agent_id or "system")
+    return answer
+
+
+@tool(toolset="ledger", agent_argument="agent_id")
+def mentisdb_append(
+    lithos: Lithos,
+    call: Call,
+    thought_type: ThoughtType,
+    content: Annotated[str, Field(description="One durable thing worth knowing later; never a credential")],
+    chain_key: ChainKey = None,
+    agent_id: AgentId = None,
+    agent_name: str | None = None,
+    agent_owner: str | None = None,
+    role: Role = "Memory",
+    importance: Score = None,
+    confidence: Score = None,
+    tags: Texts = None,
+    concepts: Texts = None,
+    refs: Annotated[list[int] | None, Field(description="Indexes of earlier thoughts that it builds on")] = None,
+    relations: Annotated[list[RelationIn] | None, Field(description="Like refs, and saying how they relate")] = None,
+    session_id: str | None = None,
+    signing_key_id: str | None = None,
+    thought_signature: Octets = None,
+    last_checkpoint: Known = None,
+) -> Appended:
+    """Store a durable thought: a decision, constraint, fact, mistake, plan, summary. For good: it cannot be edited,
+    only followed by a Correction with refs. Returns the thought with index, id and hashes, and a signed checkpoint;
+    keep the last checkpoint to prove later that nothing was rewritten. ledger_fork: stop, the chain was changed."""
+    answer = lithos.ledger.append(
+        call,
+        thought_type=thought_type,
+        content=content,
+        chain_key=chain_key,
+        agent_id=agent_id,
+        agent_name=agent_name,
+        agent_owner=agent_owner,
+        role=role,
+        importance=importance,
+        confidence=confidence,
+        tags=tags,
+        concepts=concepts,
+        refs=refs,
+        relations=relations,
+        session_id=session_id,
+        signing_key_id=signing_key_id,
+        thought_signature=thought_signature,
+        last_checkpoint=last_checkpoint,
+    )
+    lithos.agents.seen(answer["thought"]["agent_id"])
+    return answer
+
+
+@tool(toolset="ledger", agent_argument="agent_id")
+def mentisdb_append_retrospective(
+    lithos: Lithos,
+    call: Call,
+    content: Annotated[str, Field(description="The rule that would have saved the struggle")],
+    chain_key: ChainKey = None,
+    agent_id: AgentId = None,
+    agent_name: str | None = None,
+    agent_owner: str | None = None,
+    thought_type: ThoughtType = "LessonLearned",
+    importance: Score = None,
+    confidence: Score = None,
+    tags: Texts = None,
+    concepts: Texts = None,
+    refs: Annotated[list[int] | None, Field(description="Indexes of the mistake or correction behind it")] = None,
+    relations: list[RelationIn] | None = None,
+    session_id: str | None = None,
+    signing_key_id: str | None = None,
+    thought_signature: Octets = None,
+    last_checkpoint: Known = None,
+) -> Appended:
+    """Store a lesson after a hard failure, a repeated snag or a non-obvious fix, so that nobody struggles twice. Like
+    mentisdb_append, with role Retrospective and importance 0.7."""
+    answer = lithos.ledger.append(
+        call,
+        thought_type=thought_type,
+        content=content,
+        chain_key=chain_key,
+        agent_id=agent_id,
+        agent_name=agent_name,
+        agent_owner=agent_owner,
+        role="Retrospective",
+        importance=importance,
+        default_importance=0.7,
+        confidence=confidence,
+        tags=tags,
+        concepts=concepts,
+        refs=refs,
+        relations=relations,
+        session_id=session_id,
+        signing_key_id=signing_key_id,
+        thought_signature=thought_signature,
+        last_checkpoint=last_checkpoint,
+    )
+    lithos.agents.seen(answer["thought"]["agent_id"])
+    return answer
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_search(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    text: Annotated[str | None, Field(description="Words or a question", max_length=10_000)] = None,
+    thought_types: list[ThoughtType] | None = None,
+    roles: list[Role] | None = None,
+    tags_any: Texts = None,
+    concepts_any: Texts = None,
+    agent_ids: Texts = None,
+    agent_names: Annotated[list[str] | None, Field(description="Aliases count too")] = None,
+    agent_owners: Texts = None,
+    min_importance: float | None = None,
+    min_confidence: float | None = None,
+    since: Time = None,
+    until: Time = None,
+    limit: Limit = None,
+) -> Thoughts:
+    """Find thoughts: prior constraints, decisions, mistakes. With text the best first, with a score; without, the
+    newest matches in the order they were written. All filters must hold. Search before you decide anything that
+    somebody may have decided already."""
+    chosen = _chosen(
+        text,
+        thought_types,
+        roles,
+        tags_any,
+        concepts_any,
+        agent_ids,
+        agent_names,
+        agent_owners,
+        min_importance,
+        min_confidence,
+        since,
+        until,
+    )
+    return lithos.ledger.search(chain_key, chosen, limit)
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_list_chains(lithos: Lithos, call: Call) -> Chains:
+    """Which memories there are: chains with their counts, and the default one. Look here before making another."""
+    return lithos.ledger.chains()
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_list_agents(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> Agents:
+    """Who has written to a chain: ids, names, owners. Use them as filters of mentisdb_search."""
+    return lithos.registrar.writers(chain_key)
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_get_agent(lithos: Lithos, call: Call, agent_id: Subject, chain_key: ChainKey = None) -> OneAgent:
+    """One agent on a chain: names, aliases, status, keys, how many thoughts, first and last seen."""
+    return lithos.registrar.agent(chain_key, agent_id)
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_list_agent_registry(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> AgentRegistry:
+    """Everything known of every agent on a chain, registered or only writing."""
+    return lithos.registrar.agents(chain_key)
+
+
+@tool(toolset="ledger")
+def mentisdb_upsert_agent(
+    lithos: Lithos,
+    call: Call,
+    agent_id: Subject,
+    chain_key: ChainKey = None,
+    display_name: str | None = None,
+    agent_owner: str | None = None,
+    description: str | None = None,
+    status: AgentStatus | None = None,
+) -> OneAgent:
+    """Register an agent on a chain or change what is known of it; what is left out stays. Makes the chain if there is
+    none."""
+    given = {
+        "display_name": display_name,
+        "agent_owner": agent_owner,
+        "description": description,
+        "status": status,
+    }
+    named = {name: value for name, value in given.items() if value is not None}
+    return lithos.registrar.upsert(call, chain_key, agent_id, named)
+
+
+@tool(toolset="ledger")
+def mentisdb_set_agent_description(
+    lithos: Lithos,
+    call: Call,
+    agent_id: Subject,
+    chain_key: ChainKey = None,
+    description: Annotated[str | None, Field(description="Left out: cleared")] = None,
+) -> OneAgent:
+    """Say what an agent is responsible for, or clear it."""
+    return lithos.registrar.describe(call, chain_key, agent_id, description)
+
+
+@tool(toolset="ledger")
+def mentisdb_add_agent_alias(
+    lithos: Lithos, call: Call, agent_id: Subject, alias: str, chain_key: ChainKey = None
+) -> OneAgent:
+    """Give an agent one more name, so that searches by the old name find it after a rename."""
+    return lithos.registrar.add_alias(call, chain_key, agent_id, alias)
+
+
+@tool(toolset="ledger")
+def mentisdb_add_agent_key(
+    lithos: Lithos,
+    call: Call,
+    agent_id: Subject,
+    key_id: str,
+    algorithm: Literal["ed25519"],
+    public_key_bytes: Annotated[list[int], Field(description="32 bytes", max_length=64)],
+    chain_key: ChainKey = None,
+) -> OneAgent:
+    """Register a public key with which an agent signs thoughts. Again with the same key_id: replaces it; what was
+    signed with the old one stays valid."""
+    return lithos.registrar.add_key(call, chain_key, agent_id, key_id, algorithm, public_key_bytes)
+
+
+@tool(toolset="ledger", destructive=True)
+def mentisdb_revoke_agent_key(
+    lithos: Lithos, call: Call, agent_id: Subject, key_id: str, chain_key: ChainKey = None
+) -> OneAgent:
+    """Revoke a key: nothing more is accepted under it; what it signed before stays valid."""
+    return lithos.registrar.revoke_key(call, chain_key, agent_id, key_id)
+
+
+@tool(toolset="ledger", destructive=True)
+def mentisdb_disable_agent(lithos: Lithos, call: Call, agent_id: Subject, chain_key: ChainKey = None) -> OneAgent:
+    """Revoke an agent: it cannot append to this chain any more; its thoughts stay."""
+    return lithos.registrar.disable(call, chain_key, agent_id)
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_recent_context(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    last_n: Annotated[int, Field(ge=1, le=1000)] = 12,
+    max_tokens: MaxTokens = 4000,
+) -> Prompt:
+    """The latest thoughts as a text to take up work with, dated and attributed. Call it when a session begins."""
+    return {"prompt": lithos.ledger.recent_context(chain_key, last_n, max_tokens)}
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_memory_markdown(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    text: Annotated[str | None, Field(max_length=10_000)] = None,
+    thought_types: list[ThoughtType] | None = None,
+    roles: list[Role] | None = None,
+    tags_any: Texts = None,
+    concepts_any: Texts = None,
+    agent_ids: Texts = None,
+    agent_names: Texts = None,
+    agent_owners: Texts = None,
+    min_importance: float | None = None,
+    min_confidence: float | None = None,
+    since: Time = None,
+    until: Time = None,
+    limit: Limit = None,
+    max_tokens: MaxTokens = 4000,
+) -> Markdown:
+    """A chain, or what the filters choose of it, as a Markdown document in sections, with each correction under what
+    it corrects."""
+    chosen = _chosen(
+        text,
+        thought_types,
+        roles,
+        tags_any,
+        concepts_any,
+        agent_ids,
+        agent_names,
+        agent_owners,
+        min_importance,
+        min_confidence,
+        since,
+        until,
+    )
+    return {"markdown": lithos.ledger.memory_markdown(chain_key, chosen, limit, max_tokens)}
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_get_thought(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    thought_id: str | None = None,
+    thought_hash: str | None = None,
+    thought_index: Annotated[int | None, Field(ge=0)] = None,
+) -> OneThought:
+    """One thought by exactly one of id, hash, index. `thought` is null if there is none."""
+    return lithos.ledger.thought(
+        chain_key, thought_id=thought_id, thought_hash=thought_hash, thought_index=thought_index
+    )
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_get_genesis_thought(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> OneThought:
+    """The first thought of a chain: usually what the memory is for."""
+    return lithos.ledger.genesis(chain_key)
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_traverse_thoughts(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    anchor_id: str | None = None,
+    anchor_hash: str | None = None,
+    anchor_index: Annotated[int | None, Field(ge=0)] = None,
+    anchor_boundary: Literal["genesis", "head"] | None = None,
+    direction: Direction = "forward",
+    include_anchor: bool = False,
+    chunk_size: Annotated[int, Field(ge=1, le=1000)] = 50,
+    text: Annotated[str | None, Field(max_length=10_000)] = None,
+    thought_types: list[ThoughtType] | None = None,
+    roles: list[Role] | None = None,
+    tags_any: Texts = None,
+    concepts_any: Texts = None,
+    agent_ids: Texts = None,
+    agent_names: Texts = None,
+    agent_owners: Texts = None,
+    min_importance: float | None = None,
+    min_confidence: float | None = None,
+    since: Time = None,
+    until: Time = None,
+    time_window: Annotated[TimeWindow | None, Field(description="Epoch start and length, in unit")] = None,
+) -> Traversal:
+    """Walk a chain in the order it was written, in chunks, with filters. Begins at an anchor (at most one) or at the
+    end that the direction starts from. Pass next_cursor's id as anchor_id to go on."""
+    chosen = _chosen(
+        text,
+        thought_types,
+        roles,
+        tags_any,
+        concepts_any,
+        agent_ids,
+        agent_names,
+        agent_owners,
+        min_importance,
+        min_confidence,
+        since,
+        until,
+        time_window,
+    )
+    walk = Walk(direction, anchor_id, anchor_hash, anchor_index, anchor_boundary, include_anchor, chunk_size, chosen)
+    return lithos.ledger.traverse(chain_key, walk)
+
+
+@tool(toolset="ledger", reads=True)
+def mentisdb_head(lithos: Lithos, call: Call, chain_key: ChainKey = None, last_checkpoint: Known = None) -> Head:
+    """The newest thought, counts, integrity, and a signed checkpoint. With last_checkpoint: a proof that the chain
+    only grew since, or the error ledger_fork. `verified_through`: up to where every hash was checked anew."""
+    return lithos.ledger.head(chain_key, last_checkpoint)
+
+
+@tool(toolset="ledger", reads=True)
+def lithos_ledger_context(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    thought_id: str | None = None,
+    thought_index: Annotated[int | None, Field(ge=0)] = None,
+    depth: Annotated[int, Field(ge=1, le=10, description="How many links away")] = 3,
+    limit: Annotated[int, Field(ge=1, le=500)] = 50,
+    max_tokens: MaxTokens = 4000,
+) -> Thread:
+    """The causal thread around one thought: what it builds on and what builds on it, through refs and relations. Use
+    it to learn why something was decided and whether it still holds."""
+    return lithos.ledger.thread(chain_key, thought_id, thought_index, depth, limit, max_tokens)
+
+
+def _chosen(
+    text: str | None,
+    thought_types: list[ThoughtType] | None,
+    roles: list[Role] | None,
+    tags_any: Texts,
+    concepts_any: Texts,
+    agent_ids: Texts,
+    agent_names: Texts,
+    agent_owners: Texts,
+    min_importance: float | None,
+    min_confidence: float | None,
+    since: str | None,
+    until: str | None,
+    window: TimeWindow | None = None,
+) -> Filter:
+    return Filter(
+        text,
+        tuple(thought_types or ()),
+        tuple(roles or ()),
+        tuple(tags_any or ()),
+        tuple(concepts_any or ()),
+        tuple(agent_ids or ()),
+        tuple(agent_names or ()),
+        tuple(agent_owners or ()),
+        min_importance,
+        min_confidence,
+        optional_time(since, "since"),
+        optional_time(until, "until"),
+        time_window(window["start"], window["delta"], window["unit"]) if window is not None else None,
+    )
