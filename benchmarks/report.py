@@ -1,0 +1,16 @@
+"""How a benchmark speaks: one line per number, beside its limit, both measured in the same run."""
+
+from __future__ import annotations
+
+
+def line(name: str, value: float, limit: float, unit: str, *, more_is_better: bool = False) -> None:
+    """`name | value | limit | ratio`; a ratio above 1 is better than the limit, whichever way is better."""
+    ratio = (value / limit if more_is_better else limit / value) if value and limit else 0.0
+    bound = "≥" if more_is_better else "≤"
+    mark = "" if ratio >= 1 else "   MISSED"
+    print(f"{name:58} | {value:>12,.3f} {unit} | {bound} {limit:>10,.3f} | {ratio:6.2f}x{mark}", flush=True)
+
+
+def percentile(values: list[float], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
