@@ -99,6 +99,7 @@ class Host:
             default=self._default,
             output_schemas=self.config.server.output_schemas,
             workers=self.config.server.workers,
+            largest=self.config.server.max_request_bytes,
         )
         self.fairness = Fairness(catalogue(), self.config.server.workers, self._door.is_ours)
         self.server.middleware.append(self.fairness.middleware)

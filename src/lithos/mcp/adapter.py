@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
@@ -24,7 +25,7 @@ from lithos.mcp.instructions import INSTRUCTIONS
 from lithos.tools.answers import as_lithos_error, failure
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from lithos.tools.dispatch import Ready
+from lithos.tools.dispatch import LARGEST_ARGUMENTS, Ready
 from lithos.tools.registry import Answer, Registry, Tool
 
 _calls = logging.getLogger("lithos.calls")
@@ -41,10 +42,11 @@ def build_server(
     default: Caller | None = None,
     output_schemas: bool = False,
     workers: int = DEFAULT_WORKERS,
+    largest: int = LARGEST_ARGUMENTS,
 ) -> LithosServer:
     """One server for all connections and both eras of the protocol; who calls is found anew for each message."""
-    in_flight = InFlight()
-    adapter = Adapter(lithos, registry or catalogue(), default or Caller(), output_schemas, workers, in_flight)
+    way = Way(default or Caller(), output_schemas, workers, largest)
+    adapter = Adapter(lithos, registry or catalogue(), way)
     server = LithosServer(
         "lithos",
         version=version("lithos-memory"),
@@ -55,7 +57,7 @@ def build_server(
         get_tool_input_schema=adapter.input_schema,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
     )
-    server.in_flight = in_flight
+    server.in_flight = adapter.in_flight
     server.middleware.clear()  # a span per request for a tracer that is never there
     return server
 
@@ -66,31 +68,32 @@ class LithosServer(Server[Any]):
     in_flight: InFlight
 
 
+@dataclass(frozen=True)
+class Way:
+    """How one server serves; `build_server` names the defaults."""
+
+    default: Caller
+    output_schemas: bool
+    workers: int
+    largest: int
+
+
 class Adapter:
-    def __init__(
-        self,
-        lithos: Lithos,
-        registry: Registry,
-        default: Caller,
-        output_schemas: bool,
-        workers: int,
-        in_flight: InFlight,
-    ) -> None:
-        self._in_flight = in_flight
+    def __init__(self, lithos: Lithos, registry: Registry, way: Way) -> None:
+        self.in_flight = InFlight()
         self._lithos = lithos
         self._registry = registry
-        self._default = default
-        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="tool")
+        self._way = way
+        self._pool = ThreadPoolExecutor(way.workers, thread_name_prefix="tool")
         self._listed = lru_cache(maxsize=64)(self._list)
-        self._output_schemas = output_schemas
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return self._listed(caller_of(context, self._default).toolsets)
+        return self._listed(caller_of(context, self._way.default).toolsets)
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        caller = caller_of(context, self._default)
+        caller = caller_of(context, self._way.default)
         started = time.perf_counter()
-        with self._in_flight.one():
+        with self.in_flight.one():
             answer, outcome, agent = await self._outcome(params.name, params.arguments, caller)
         _calls.info(
             "tool=%s agent=%s ms=%.1f outcome=%s",
@@ -112,7 +115,7 @@ class Adapter:
     ) -> tuple[Answer, str, str | None]:
         agent = caller.agent
         try:
-            ready = self._registry.ready(name, arguments, caller)
+            ready = self._registry.ready(name, arguments, caller, self._way.largest)
             agent = ready.call.agent
             return await self._run(ready), "ok", agent
         except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
@@ -131,7 +134,7 @@ class Adapter:
 
     def _shown(self, each: Tool) -> types.Tool:
         listed = each.as_listed()
-        if self._output_schemas:
+        if self._way.output_schemas:
             listed["outputSchema"] = each.listed_output_schema
         return types.Tool.model_validate(listed)
 

@@ -41,9 +41,9 @@ class Ready:
         return answer
 
 
-def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller) -> Ready:
+def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
     given = _as_object(arguments)
-    check_size(given)
+    check_size(given, largest)
     _check_scope(tool, caller)
     given = {name: value for name, value in given.items() if value is not None}
     agent = _agent(tool, given, caller)
@@ -62,7 +62,7 @@ def _check_scope(tool: Tool, caller: Caller) -> None:
         )
 
 
-def check_size(arguments: Mapping[str, Any], largest: int = LARGEST_ARGUMENTS) -> None:
+def check_size(arguments: Mapping[str, Any], largest: int) -> None:
     """Refuse what no table or file should ever see: too much, too deep, half a character, NUL."""
     size = _weigh(arguments, 0)
     if size > largest:

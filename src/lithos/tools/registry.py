@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from lithos.core.text import estimate_tokens, nearest
 from lithos.errors import InvalidInput, UnknownTool
 from lithos.tools.caller import Caller
-from lithos.tools.dispatch import CORRELATION, OPERATOR, Ready, prepare
+from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, OPERATOR, Ready, prepare
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
@@ -92,7 +92,7 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
-        schema: dict[str, Any] = _compact(self.arguments.model_json_schema())
+        schema: dict[str, Any] = _compact(_untitled(self.arguments.model_json_schema()))
         for name in set(UNLISTED) - set(self.parameters):
             schema.get("properties", {}).pop(name, None)
         return schema
@@ -103,7 +103,8 @@ class Tool:
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:
-        return TypeAdapter(self._hints()["return"]).json_schema()
+        schema: dict[str, Any] = _untitled(TypeAdapter(self._hints()["return"]).json_schema())
+        return schema
 
     @cached_property
     def listed_output_schema(self) -> dict[str, Any]:
@@ -164,14 +165,16 @@ class Registry:
             raise UnknownTool(f"there is no tool {name[:80]!r}", hint=hint)
         return found
 
-    def ready(self, name: str, arguments: Mapping[str, Any] | None, caller: Caller) -> Ready:
+    def ready(
+        self, name: str, arguments: Mapping[str, Any] | None, caller: Caller, largest: int = LARGEST_ARGUMENTS
+    ) -> Ready:
         """Every check that needs no I/O. `lithos_tool_call` is unwrapped here: all rules hold for the inner tool."""
         if name == CALL_BY_NAME:
-            outer = prepare(self.get(name), arguments, replace(caller, read_only=False))
+            outer = prepare(self.get(name), arguments, replace(caller, read_only=False), largest)
             name, arguments = outer.values["name"], outer.values["arguments"]
             if name == CALL_BY_NAME:
                 raise InvalidInput(f"{CALL_BY_NAME} does not call itself", hint="Name the tool that you mean.")
-        return prepare(self.get(name), arguments, caller)
+        return prepare(self.get(name), arguments, caller, largest)
 
     def call(
         self, lithos: Lithos, name: str, arguments: Mapping[str, Any] | None = None, caller: Caller | None = None
@@ -203,16 +206,25 @@ class Registry:
         return [each for each in self if each.toolset in wanted and each.toolset != OPERATOR]
 
 
+def _untitled(schema: Any) -> Any:
+    """Without the titles that pydantic adds: they cost tokens and tell a model nothing."""
+    if isinstance(schema, list):
+        return [_untitled(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {key: _untitled(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
+    if isinstance(kept.get("properties"), dict):  # an argument may be called `title`
+        kept["properties"] = {name: _untitled(value) for name, value in schema["properties"].items()}
+    return kept
+
+
 def _compact(schema: Any) -> Any:
-    """Drop the titles that pydantic adds, and spell `X | null` short: they cost tokens and tell a model nothing."""
+    """Spell `X | null` short, everywhere in it."""
     if isinstance(schema, list):
         return [_compact(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    kept = {key: _compact(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
-    if isinstance(kept.get("properties"), dict):
-        kept["properties"] = {name: _compact(value) for name, value in schema["properties"].items()}
-    return _without_null(kept)
+    return _without_null({key: _compact(value) for key, value in schema.items()})
 
 
 def _without_null(schema: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,102 @@
+"""The shape of the code: who imports whom, how long things are, what the command line costs before it does anything."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "lithos"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+# Packages behind one door. The others (core, tools, host, cli) have no common door on purpose: importing one module
+# of theirs must not import the rest, or the guest and `--help` would pay for it.
+FACADES = ("agents", "board", "garden", "ledger", "mcp", "notes", "search", "storage")
+
+LONGEST_FILE = 600
+LONGEST_FUNCTION = 60
+# A ratchet: functions of more than 25 lines may become fewer, never more. Lower the number when you shorten one.
+LONG = 25
+MOST_LONG_FUNCTIONS = 40
+
+HEAVY = ("pydantic", "mcp", "mcp_types", "yaml", "rich", "numpy", "tantivy", "onnxruntime", "apsw", "cryptography")
+
+
+def _package(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.lineno, node.module
+        elif isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+
+
+def _functions(path: Path) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{path.relative_to(SOURCE)}:{node.lineno} {node.name}", (node.end_lineno or 0) - node.lineno + 1
+
+
+def test_other_packages_come_in_by_the_front_door() -> None:
+    through_the_window = [
+        f"{path.relative_to(SOURCE)}:{line} imports {module}"
+        for path in FILES
+        for line, module in _imports(path)
+        for parts in [module.split(".")]
+        if len(parts) > 2 and parts[0] == "lithos" and parts[1] in FACADES and parts[1] != _package(path)
+    ]
+    assert through_the_window == []
+
+
+@pytest.mark.parametrize("package", FACADES)
+def test_a_front_door_says_what_it_offers(package: str) -> None:
+    text = (SOURCE / package / "__init__.py").read_text(encoding="utf-8")
+    if text.strip():
+        assert "__all__" in text
+
+
+def test_no_file_is_longer_than_a_person_reads() -> None:
+    lengths = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+def test_no_function_is_longer_than_a_page() -> None:
+    lengths = dict(each for path in FILES for each in _functions(path))
+    assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}
+
+
+def test_long_functions_become_fewer() -> None:
+    lengths = dict(each for path in FILES for each in _functions(path))
+    long = {name: length for name, length in lengths.items() if length > LONG}
+    assert len(long) <= MOST_LONG_FUNCTIONS, "\n".join(f"{length:4} {name}" for name, length in long.items())
+
+
+def test_the_command_line_imports_nothing_heavy_before_a_verb_runs() -> None:
+    script = f"import sys, lithos.cli.root as root; root.app(); print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_guest_imports_the_standard_library_alone() -> None:
+    script = (
+        "import sys, lithos.host.guest; "
+        "print(sorted({name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
+    )
+    done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert set(ast.literal_eval(done.stdout)) <= {"lithos", "__main__", "_distutils_hack", "_virtualenv"}
+
+
+def test_serving_imports_no_engine_before_it_is_needed() -> None:
+    script = (
+        "import sys, lithos.host.server, lithos.tools.catalogue as c; c.catalogue(); "
+        "print([m for m in ('numpy', 'tantivy', 'onnxruntime', 'tokenizers', 'psycopg', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.strip() == "[]"
