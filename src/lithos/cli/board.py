@@ -1,0 +1,108 @@
+"""`lithos board`: who works on what, live."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from lithos.settings import LithosConfig
+
+SHOWN = 50
+REFRESH_S = 2.0  # the time left moves even when nothing on the board does
+
+
+def join(root: typer.Typer) -> None:
+    root.command("board")(board)
+
+
+@verb
+def board(
+    once: Annotated[bool, typer.Option("--once", help="Print the table and end.")] = False,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the open tasks with their claims and the time left, and follow what changes (Ctrl-C ends)."""
+    from rich.console import Console
+
+    from lithos.cli.reach import call_tool
+
+    settings, console = load(data_dir, config).config, Console()
+    if once or as_json or not sys.stdout.isatty():
+        page = call_tool(settings, "lithos_task_status", {"limit": SHOWN})
+        show(page) if as_json else console.print(_table(page))
+        return
+    try:
+        _follow(settings, console)
+    except KeyboardInterrupt:
+        return
+
+
+def _follow(settings: LithosConfig, console: Console) -> None:
+    """Only as long as there is a host: without one nothing changes, and waiting here would keep one from starting."""
+    from rich.live import Live
+
+    from lithos.cli.reach import call_tool
+    from lithos.host.client import describe_host
+    from lithos.host.place import Place
+
+    place = Place(str(settings.storage.data_dir.expanduser()))
+    cursor = call_tool(settings, "lithos_board_wait", {"timeout": 0})["cursor"]
+    with Live(console=console, auto_refresh=False) as live:
+        while True:
+            live.update(_table(call_tool(settings, "lithos_task_status", {"limit": SHOWN})), refresh=True)
+            if describe_host(place) is None:
+                break
+            cursor = call_tool(settings, "lithos_board_wait", {"since": cursor, "timeout": REFRESH_S})["cursor"]
+    console.print("No host serves this memory: nothing changes until a client starts one.")
+
+
+def _table(page: dict[str, Any]) -> Table:
+    from rich.table import Table
+
+    shown = f"{len(page['tasks'])} of {page['total']} open tasks"
+    table = Table(title=shown, title_justify="left", show_edge=False)
+    for column in ("priority", "task", "state", "aspect", "agent", "left"):
+        table.add_column(column, overflow="fold")
+    for task in page["tasks"]:
+        for row in rows_of(task, _now()):
+            table.add_row(*row)
+    return table
+
+
+def rows_of(task: dict[str, Any], now: datetime) -> list[tuple[str, ...]]:
+    """One row per claim; a task that nobody holds has one as well."""
+    from rich.markup import escape
+
+    head = (str(task["priority"]), escape(task["title"]), "blocked" if task["blocked"] else "ready")
+    if not task["claims"]:
+        return [(*head, "", "", "")]
+    rows: list[tuple[str, ...]] = []
+    for each in task["claims"]:
+        claim = (escape(each["aspect"]), escape(each["agent"]), _left(each["expires_at"], now))
+        rows.append((*(head if not rows else ("", "", "")), *claim))
+    return rows
+
+
+def _left(expires_at: str, now: datetime) -> str:
+    from lithos.core.clock import parse_time
+
+    seconds = max(0, int((parse_time(expires_at) - now).total_seconds()))
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+
+def _now() -> datetime:
+    from lithos.core.clock import SystemClock
+
+    return SystemClock().now()
