@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Any
 
@@ -14,6 +15,7 @@ from lithos.errors import Internal
 from lithos.tools.registry import Registry, Tool, tool
 
 _WORD = re.compile(r"[a-z0-9]+")
+_SHORTEST_STEM = 4
 _NAME_WEIGHT = 3  # a word in the name says more than one in the description
 
 
@@ -63,22 +65,29 @@ def ranked(registry: Registry, query: str, toolset: str | None = None) -> list[T
     words = set(_WORD.findall(query.lower()))
     if not words:
         return pool
-    scored = [(_score(each, words), place, each) for place, each in enumerate(pool)]
-    return [each for score, place, each in sorted(scored, key=lambda entry: (-entry[0], entry[1])) if score]
+    texts = [(_words(each.name.replace("_", " ")), _words(each.description)) for each in pool]
+    scores = [0.0] * len(pool)
+    for word in words:
+        met = [_NAME_WEIGHT * _meets(word, name) + _meets(word, text) for name, text in texts]
+        rarity = math.log(len(pool) / sum(map(bool, met)) + 0.05) if any(met) else 0.0  # `the` tells nothing
+        scores = [score + rarity * weight for score, weight in zip(scores, met, strict=True)]
+    order = sorted(range(len(pool)), key=lambda place: (-scores[place], place))
+    return [pool[place] for place in order if scores[place] > 0]
 
 
-def _score(each: Tool, words: set[str]) -> int:
-    name, text = set(_WORD.findall(each.name.replace("_", " "))), set(_WORD.findall(each.description.lower()))
-    return sum(_NAME_WEIGHT * _meets(word, name) + _meets(word, text) for word in words)
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
 
 
 def _meets(word: str, text: set[str]) -> bool:
-    """`tasks` meets `task` and `claiming` meets `claim`: the shorter word's stem begins the other."""
-    if word in text:
-        return True
-    return len(word) > 3 and any(
-        len(other) > 3 and (word.startswith(other) or other.startswith(word)) for other in text
-    )
+    return word in text or any(_same_stem(word, other) for other in text)
+
+
+def _same_stem(word: str, other: str) -> bool:
+    """`tasks` and `task`, `claiming` and `claim`, `statistics` and `stats`: the same beginning, most of the shorter."""
+    pairs = zip(word, other, strict=False)
+    shared = next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(word), len(other)))
+    return shared >= _SHORTEST_STEM and shared >= 0.75 * min(len(word), len(other))
 
 
 def _shown(each: Tool) -> FoundTool:
