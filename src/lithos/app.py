@@ -14,7 +14,7 @@ from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
-from lithos.ledger import Ledger, Registrar, World, host_key
+from lithos.ledger import Ledger, Registrar, Skills, World, host_key
 from lithos.storage import (
     Database,
     Effects,
@@ -66,6 +66,7 @@ class Lithos:
     board: Board = field(init=False)
     ledger: Ledger = field(init=False)
     registrar: Registrar = field(init=False)
+    skills: Skills = field(init=False)
     counters: dict[str, Callable[[], int]] = field(default_factory=dict)  # for lithos_stats, by its fields
     weighers: dict[str, Callable[[], int]] = field(default_factory=dict)  # bytes on disk, by part
     starters: list[Callable[[], object]] = field(default_factory=list)  # what goes on behind the calls
@@ -187,6 +188,14 @@ def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
     )
     opened.callback(ledger.close)
     lithos.ledger, lithos.registrar = ledger, Registrar(ledger, ground.effects)
+    lithos.skills = Skills(
+        ground.database,
+        ground.effects,
+        ground.clock,
+        ground.ids,
+        uploader=lithos.registrar.uploader,
+        check=ledger.refuse_secrets,
+    )
     lithos.weighers["ledger"] = ledger.size_on_disk
     ground.chores.add("sign checkpoints", settings.checkpoint_seconds, ledger.checkpoint_all)
     ground.chores.add("check chains in passing", 1.0, ledger.verify_some)

@@ -21,6 +21,17 @@ from lithos.ledger.keys import host_key
 from lithos.ledger.ledger import Ledger
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
 from lithos.ledger.registrar import Registrar
+from lithos.ledger.skills import (
+    OneSkill,
+    ReadSkill,
+    SkillFilter,
+    SkillList,
+    SkillManifest,
+    Skills,
+    SkillStatus,
+    SkillVersions,
+    skill_guide,
+)
 from lithos.ledger.verify import EXIT_CODES, Finding, Report, Verification
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
 
@@ -41,11 +52,19 @@ __all__ = [
     "Head",
     "Ledger",
     "OneAgent",
+    "OneSkill",
     "OneThought",
+    "ReadSkill",
     "Registrar",
     "RelationKind",
     "Report",
     "Role",
+    "SkillFilter",
+    "SkillList",
+    "SkillManifest",
+    "SkillStatus",
+    "SkillVersions",
+    "Skills",
     "ThoughtType",
     "Thoughts",
     "Thread",
@@ -55,5 +74,6 @@ __all__ = [
     "World",
     "host_key",
     "optional_time",
+    "skill_guide",
     "time_window",
 ]

@@ -222,7 +222,7 @@ class Ledger:
         return self._append(key, draft, last_checkpoint)
 
     def _append(self, key: str, draft: Draft, last_checkpoint: Any) -> Appended:
-        self._refuse_secrets(draft)
+        self._refuse_secrets_of(draft)
         earlier = None if last_checkpoint is None else parse_checkpoint(last_checkpoint)
         # A reference needs something to refer to: no chain is made only to be told that.
         needs = draft.refs or draft.relations or draft.signature or earlier
@@ -245,19 +245,20 @@ class Ledger:
         self._search.note(chain, entry)
         return entry
 
-    def _refuse_secrets(self, draft: Draft) -> None:
-        if self._allow_secret:
-            return
-        for field, text in (("content", draft.content), ("tags", "\n".join((*draft.tags, *draft.concepts)))):
-            found = find_secrets(text)
-            if found:
-                kind, line = found[0]
-                raise SecretRefused(
-                    f"{field} holds what looks like a {kind} in line {line}; nothing was written",
-                    hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
-                    kind=kind,
-                    line=line,
-                )
+    def _refuse_secrets_of(self, draft: Draft) -> None:
+        self.refuse_secrets(draft.content)
+        self.refuse_secrets("\n".join((*draft.tags, *draft.concepts)), "tags and concepts")
+
+    def refuse_secrets(self, text: str, field: str = "content") -> None:
+        found = [] if self._allow_secret else find_secrets(text)
+        if found:
+            kind, line = found[0]
+            raise SecretRefused(
+                f"{field} holds what looks like a {kind} in line {line}; nothing was written",
+                hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
+                kind=kind,
+                line=line,
+            )
 
     def bootstrap(
         self,
@@ -287,7 +288,7 @@ class Ledger:
             concepts=concepts,
             request=request_of(call),
         )
-        self._refuse_secrets(draft)
+        self._refuse_secrets_of(draft)
         chain = self.chain_to_write(chain_key, storage_adapter)
         entry = chain.append_first(draft)
         if entry is not None:

@@ -9,7 +9,7 @@ from lithos.core.call import Call
 from lithos.core.names import agent_name
 from lithos.errors import InvalidInput, NotFound
 from lithos.ledger import thoughts
-from lithos.ledger.answers import AgentRegistry, Agents, OneAgent
+from lithos.ledger.answers import AgentRecord, AgentRegistry, Agents, OneAgent
 from lithos.ledger.chain import Chain
 from lithos.ledger.history import Op
 from lithos.ledger.keys import KEY_BYTES, is_public_key, octets
@@ -39,6 +39,10 @@ class Registrar:
     def agents(self, chain_key: str | None) -> AgentRegistry:
         chain = self._ledger.chain(chain_key)
         return {"chain_key": chain.key, "agents": Roster(chain).records()}
+
+    def uploader(self, chain_key: str | None, agent_id: str) -> tuple[str, AgentRecord]:
+        found = self.agent(chain_key, agent_id)
+        return found["chain_key"], found["agent"]
 
     # -- changing
 

@@ -20,6 +20,6 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import agents, board, events, find, ledger, stats, tokens
+    from lithos.tools import agents, board, events, find, ledger, skills, stats, tokens
 
-    return [agents, board, ledger, stats, find, tokens, events]
+    return [agents, board, ledger, skills, stats, find, tokens, events]
