@@ -13,7 +13,11 @@ from lithos.tools.registry import NAME, Tool
 
 TOOLS = list(catalogue())
 BUDGETS = {"core": 5000, "find": 500}
-CLAMPED = {"mentisdb_search", "mentisdb_memory_markdown"}  # their spec sets no bound: more is cut, not refused
+CLAMPED = {
+    "mentisdb_search",
+    "mentisdb_memory_markdown",
+    "mentisdb_search_skill",
+}  # their spec sets no bound: more is cut, not refused
 SHORTEST_DESCRIPTION = 20
 LONGEST_PREFIXED_NAME = 60 - len("lithos_")  # Cursor: server and tool together
 
