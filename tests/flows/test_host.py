@@ -1,0 +1,268 @@
+"""Many processes, one memory: guests, the host that they start, and its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.guests import LITHOS, Household, household, until
+
+
+@pytest.fixture
+def home(data_dir: Path) -> Iterator[Household]:
+    with household(data_dir) as everybody:
+        yield everybody
+
+
+def test_two_guests_share_one_host_and_one_memory(home: Household) -> None:
+    first, second = home.guest(), home.guest("--toolsets", "all", "--agent", "bob")
+    assert first.initialize()["result"]["serverInfo"]["name"] == "lithos"
+    second.initialize()
+    first.call("lithos_agent_register", id="ann", name="Ann")
+    assert [agent["id"] for agent in second.call("lithos_agent_list")["agents"]] == ["ann"]
+    assert len(home.hosts()) == 1
+    few, all_of_them = (guest.request("tools/list")["result"]["tools"] for guest in (first, second))
+    assert len(few) < len(all_of_them)
+    assert _shown(home)[0]["data_dir"] == str(home.data_dir)
+    guests = _shown(home)[0]["guests"]
+    assert {(guest["pid"], guest["agent"]) for guest in guests} == {
+        (first.process.pid, None),
+        (second.process.pid, "bob"),
+    }
+    assert guests[0]["client"] == "test-client"
+
+
+def _shown(home: Household) -> list[dict[str, object]]:
+    return json.loads(home.lithos("ps", "--json").stdout)
+
+
+def test_ten_guests_started_in_the_same_moment_find_one_host(home: Household) -> None:
+    guests = [home.guest() for _ in range(10)]
+    for guest in guests:
+        guest.ask("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x"}})
+    hosts = set()
+    for guest in guests:
+        guest.answer(1)
+        hosts |= set(home.hosts())
+    assert len(hosts) == 1
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("number", [2, 50])
+def test_a_storm_of_guests_finds_one_host(home: Household, number: int) -> None:
+    guests = [home.guest() for _ in range(number)]
+    for guest in guests:
+        guest.initialize()
+    assert len(home.hosts()) == 1
+    pid = home.kill_host()
+    for guest in guests:
+        guest.call("lithos_stats")
+    assert len(home.hosts()) == 1 and home.hosts() != [pid]
+
+
+def test_a_guest_ends_with_its_client_and_its_work_is_kept(home: Household) -> None:
+    guest = home.guest()
+    guest.initialize()
+    guest.ask("tools/call", {"name": "lithos_agent_register", "arguments": {"id": "ann"}})
+    assert guest.close(5) == 0
+    other = home.guest()
+    other.initialize()
+    until(lambda: other.call("lithos_agent_list")["agents"], "the write of the guest that left")
+
+
+def test_a_guest_notices_that_nobody_reads_it_any_more(home: Household) -> None:
+    """A grandchild of the client may keep stdin open; the closed stdout tells."""
+    guest = home.guest()
+    guest.initialize()
+    assert guest.process.stdout is not None
+    guest.process.stdout.close()
+    assert guest.process.wait(10) == 0
+
+
+def test_answers_are_still_given_after_stdin_has_ended(home: Household) -> None:
+    lines = (
+        '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
+        '"clientInfo":{"name":"printf","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+        '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
+    )
+    command = [*LITHOS, "serve", "--data-dir", str(home.data_dir)]
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=30, check=True)
+    assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
+
+
+def test_an_idle_host_ends_and_leaves_nothing_behind(home: Household) -> None:
+    guest = home.guest(env={**os.environ, "LITHOS_IDLE_EXIT_MINUTES": "0.001"})
+    guest.initialize()
+    pid = home.host_pid()
+    guest.close()
+    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie", "the host's end")
+    assert not Path(home.place.socket_path).exists()
+    assert not home.has_host()
+
+
+def test_a_host_is_nobodys_child_and_its_command_line_names_the_memory(home: Household) -> None:
+    home.guest().initialize()
+    host = psutil.Process(home.host_pid())
+    assert host.ppid() != home.guests[0].process.pid
+    assert os.getsid(host.pid) == host.pid
+    assert {"lithos.host", str(home.data_dir)} <= set(host.cmdline())
+    assert Path(home.place.log_path).stat().st_mode & 0o777 == 0o600
+
+
+def test_after_a_stop_guests_wait_for_their_clients_next_wish(home: Household) -> None:
+    guest = home.guest()
+    guest.initialize()
+    pid = home.host_pid()
+    assert f"Stopped pid {pid}." in home.lithos("stop").stdout
+    assert not Path(home.place.socket_path).exists()
+    assert home.hosts() == []
+    assert guest.process.poll() is None
+    guest.call("lithos_stats")
+    assert home.host_pid() != pid
+    assert "No host serves" in _stop_twice(home)
+
+
+def _stop_twice(home: Household) -> str:
+    home.lithos("stop")
+    return home.lithos("stop").stdout
+
+
+def test_standalone_refuses_a_memory_that_is_served_and_names_the_host(home: Household) -> None:
+    home.guest().initialize()
+    second = home.guest("--standalone")
+    assert second.process.wait(30) == 1
+    note = home.place.read_note()
+    assert f"pid {note['pid']} since {note['since']}" in second.stderr()
+
+
+def test_standalone_is_host_and_guest_in_one_process(home: Household) -> None:
+    alone = home.guest("--standalone")
+    alone.initialize()
+    alone.call("lithos_agent_register", id="ann")
+    assert home.place.read_note()["pid"] == alone.process.pid
+    joined = home.guest()
+    joined.initialize()
+    assert joined.call("lithos_agent_list")["agents"][0]["id"] == "ann"
+    assert home.hosts() == []
+    alone.close()
+    assert joined.call("lithos_agent_list")["agents"][0]["id"] == "ann"
+    assert len(home.hosts()) == 1
+
+
+def test_verbs_go_through_the_host_and_reading_verbs_start_none(home: Household) -> None:
+    home.lithos("call", "lithos_agent_register", "id=ann")
+    assert not home.has_host()
+    assert json.loads(home.lithos("stats", "--json").stdout)["agents"] == 1
+    assert not home.has_host()
+    guest = home.guest()
+    guest.initialize()
+    home.lithos("call", "lithos_agent_register", "id=bob")
+    assert len(guest.call("lithos_agent_list")["agents"]) == 2
+    refused = home.lithos("call", "lithos_agent_info", "id=nobody", check=False)
+    assert json.loads(refused.stdout)["error"]["code"] == "not_found"
+    assert refused.returncode == 3
+
+
+def test_an_option_that_differs_from_the_hosts_is_a_warning(home: Household) -> None:
+    home.guest().initialize()
+    other = home.guest("--no-watch", env={**os.environ, "LITHOS_WORKERS": "3"})
+    other.initialize()
+    [warning] = _shown(home)[0]["guests"][1]["warnings"]  # type: ignore[index]
+    assert "--no-watch, LITHOS_WORKERS" in warning
+    other.close()
+    assert warning in other.stderr()
+
+
+def test_an_unknown_toolset_is_refused_in_one_sentence(home: Household) -> None:
+    guest = home.guest("--toolsets", "bored")
+    answer = guest.request("initialize", {})
+    assert "bored" in answer["error"]["message"]
+    assert "Did you mean board?" in answer["error"]["data"]["hint"]
+    assert guest.process.wait(10) == 1
+    assert "bored" in guest.stderr()
+
+
+def test_a_settings_file_that_cannot_be_read_is_told_to_every_guest_that_waits(home: Household) -> None:
+    home.data_dir.mkdir(parents=True)
+    (home.data_dir / "config.yaml").write_text("server:\n  wrokers: 3\n")
+    guests = [home.guest(), home.guest()]
+    for guest in guests:
+        answer = guest.request("initialize", {})
+        assert "server.wrokers" in answer["error"]["message"]
+        assert answer["error"]["data"]["code"] == "config_invalid"
+        assert guest.process.wait(10) == 1
+
+
+def test_a_settings_file_alone_tells_where_the_memory_is(home: Household, tmp_path: Path) -> None:
+    settings = tmp_path / "lithos.yaml"
+    settings.write_text(f"storage:\n  data_dir: {home.data_dir}\n")
+    command = [*LITHOS, "serve", "--config", str(settings)]
+    guest = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert guest.stdin is not None and guest.stdout is not None
+    guest.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
+    assert json.loads(guest.stdout.readline())["id"] == 1
+    assert psutil.Process(guest.pid).memory_info().rss < 25_000_000
+    guest.stdin.close()
+    assert guest.wait(10) == 0
+    guest.stdout.close()
+
+
+def test_a_host_whose_lock_was_deleted_leaves_and_touches_nothing_of_its_successor(home: Household) -> None:
+    guest = home.guest()
+    guest.initialize()
+    old = home.host_pid()
+    os.unlink(home.place.lock_path)
+    os.unlink(home.place.socket_path)
+    successor = home.guest()
+    successor.initialize()
+    new = home.host_pid()
+    assert new != old
+    until(lambda: home.hosts() == [new], "the old host's end")
+    assert Path(home.place.socket_path).exists()
+    guest.call("lithos_agent_register", id="ann")
+    assert successor.call("lithos_agent_list")["agents"]
+
+
+def test_a_deleted_socket_is_bound_anew(home: Household) -> None:
+    home.guest().initialize()
+    os.unlink(home.place.socket_path)
+    other = home.guest()
+    other.initialize()
+    assert len(home.hosts()) == 1
+
+
+def test_a_second_signal_stops_a_host_at_once_and_safely(home: Household) -> None:
+    guest = home.guest()
+    guest.initialize()
+    guest.call("lithos_agent_register", id="ann")
+    pid = home.host_pid()
+    os.kill(guest.process.pid, signal.SIGSTOP)  # a guest that reads nothing holds a clean stop up
+    try:
+        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGTERM)
+        until(lambda: pid not in home.hosts(), "the host's end", 5)
+    finally:
+        os.kill(guest.process.pid, signal.SIGCONT)
+    assert guest.call("lithos_agent_list")["agents"][0]["id"] == "ann"
+
+
+def test_a_stop_under_load_loses_nothing_that_was_acknowledged(home: Household) -> None:
+    guest = home.guest()
+    guest.initialize()
+    asked = [
+        guest.ask("tools/call", {"name": "lithos_agent_register", "arguments": {"id": f"agent-{number}"}})
+        for number in range(60)
+    ]
+    home.kill_host(signal.SIGTERM)
+    for key in asked:
+        assert guest.answer(key)["result"]["isError"] is False
+    assert len(guest.call("lithos_agent_list")["agents"]) == 60
+    assert time.monotonic() > 0

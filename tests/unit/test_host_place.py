@@ -1,0 +1,162 @@
+"""Lock, socket and note of a host; every refusal is one sentence with a hint."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from lithos.errors import Forbidden, LithosError, StorageFull, Unsupported
+from lithos.host.place import NO_HOST, Place, cannot_start, machine, peer_uid
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    found = Place(str(tmp_path / "data"))
+    found.make()
+    return found
+
+
+def test_the_lock_is_held_once_and_free_again_when_its_holder_ends(place: Place) -> None:
+    held = place.try_lock()
+    assert held is not None
+    assert place.try_lock() is None
+    os.close(held)
+    again = place.try_lock()
+    assert again is not None
+    os.close(again)
+
+
+def test_a_copy_of_the_lock_keeps_it_when_the_first_one_is_closed(place: Place) -> None:
+    held = place.try_lock()
+    assert held is not None
+    copy = os.dup(held)
+    os.close(held)
+    assert place.try_lock() is None
+    os.close(copy)
+
+
+def test_a_lock_file_left_by_a_dead_host_does_not_matter(place: Place) -> None:
+    Path(place.lock_path).write_text('{"pid": 999999, "since": "2020-01-01T00:00:00Z"}')
+    held = place.try_lock()
+    assert held is not None
+    os.close(held)
+
+
+def test_a_replaced_lock_file_is_not_ours(place: Place) -> None:
+    held = place.try_lock()
+    assert held is not None and place.is_ours(held)
+    os.unlink(place.lock_path)
+    assert not place.is_ours(held)
+    successor = place.try_lock()
+    assert successor is not None and place.is_ours(successor) and not place.is_ours(held)
+    os.close(held)
+    os.close(successor)
+
+
+def test_the_lock_is_never_a_link_to_somewhere_else(place: Place, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").write_text("precious")
+    os.symlink(tmp_path / "elsewhere", place.lock_path)
+    with pytest.raises(LithosError):
+        place.try_lock()
+    assert (tmp_path / "elsewhere").read_text() == "precious"
+
+
+def test_a_stale_socket_is_replaced_and_only_its_owner_may_use_it(place: Place) -> None:
+    stale = place.listen()
+    stale.close()
+    with pytest.raises(NO_HOST):
+        place.connect()
+    listener = place.listen()
+    assert os.stat(place.socket_path).st_mode & 0o777 == 0o600
+    connection = place.connect()
+    assert peer_uid(connection) == os.getuid()
+    connection.close()
+    listener.close()
+
+
+def test_a_path_longer_than_the_system_allows_still_has_its_socket_inside(tmp_path: Path) -> None:
+    place = Place(str(tmp_path / ("deep/" * 40)))
+    place.make()
+    assert len(place.socket_path) > 200
+    listener = place.listen()
+    connection = place.connect()
+    assert Path(place.socket_path).is_socket()
+    connection.close()
+    listener.close()
+
+
+def test_two_names_of_one_directory_meet_at_one_lock(place: Place, tmp_path: Path) -> None:
+    os.symlink(place.data_dir, tmp_path / "other name")
+    held = place.try_lock()
+    assert held is not None
+    assert Place(str(tmp_path / "other name")).try_lock() is None
+    os.close(held)
+
+
+def test_the_note_names_the_holder_and_since_when(place: Place) -> None:
+    held = place.try_lock()
+    assert held is not None
+    place.write_note(held, version="1")
+    assert place.describe_holder().startswith(f"pid {os.getpid()} since 20")
+    assert place.held_elsewhere() is None
+    os.close(held)
+
+
+def test_a_host_on_another_machine_is_named(place: Place) -> None:
+    Path(place.lock_path).write_text('{"pid": 5, "machine": "elsewhere", "since": "2026-01-01T00:00:00Z"}')
+    assert place.held_elsewhere() == "elsewhere" != machine()
+    assert "on elsewhere" in place.describe_holder()
+
+
+@pytest.mark.parametrize("note", ["", "nonsense", "[]", '{"other": 1}'])
+def test_a_broken_note_breaks_nothing(place: Place, note: str) -> None:
+    Path(place.lock_path).write_text(note)
+    assert place.describe_holder() == "another process"
+    assert place.held_elsewhere() is None
+
+
+@pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_file_system_without_locks_is_refused_with_the_reason(
+    place: Place, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def no_locks(fd: int, how: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with pytest.raises(Unsupported, match="cannot lock files") as caught:
+        place.try_lock()
+    assert "local disk" in caught.value.hint
+
+
+@pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP])
+def test_a_file_system_without_sockets_is_refused_with_the_reason(
+    place: Place, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    class NoSockets(socket.socket):
+        def bind(self, address: object) -> None:
+            raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(socket, "socket", NoSockets)
+    with pytest.raises(Unsupported, match="has no sockets"):
+        place.listen()
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(errno.EROFS, Forbidden), (errno.EACCES, Forbidden), (errno.ENOSPC, StorageFull), (errno.EDQUOT, StorageFull)],
+)
+def test_each_reason_not_to_start_has_its_own_error(code: int, kind: type[LithosError]) -> None:
+    error = cannot_start("/data", OSError(code, os.strerror(code)))
+    assert type(error) is kind
+    assert error.hint
+
+
+def test_a_full_disk_does_not_keep_the_note_from_being_skipped(place: Place) -> None:
+    full = os.open("/dev/full", os.O_RDWR)
+    place.write_note(full)
+    os.close(full)
