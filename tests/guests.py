@@ -162,6 +162,10 @@ class Household:
         os.kill(pid, number)
         return pid
 
+    def kill_pid(self, pid: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
     def lithos(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         command = [*LITHOS, *arguments, "--data-dir", str(self.data_dir)]
         return subprocess.run(command, capture_output=True, text=True, check=check, timeout=PATIENCE * 2)
