@@ -1,0 +1,61 @@
+"""The garden: agents edit people's files, safely, and every change can be explained."""
+
+from lithos.garden.answers import (
+    Appended,
+    Applied,
+    Explanation,
+    Hashes,
+    Lint,
+    Logged,
+    Made,
+    Matches,
+    Moved,
+    Patched,
+    Paths,
+    Proposal,
+    Reading,
+    Sections,
+    Snapshot,
+    Story,
+    Undone,
+    Written,
+)
+from lithos.garden.editor import Wish
+from lithos.garden.edits import edit_of
+from lithos.garden.garden import Garden
+from lithos.garden.policy import Policy, load_policy
+from lithos.garden.reading import Search
+from lithos.garden.statements import Statement
+from lithos.garden.targets import GARDEN, VAULT, NoteFiles, for_user
+
+__all__ = [
+    "GARDEN",
+    "VAULT",
+    "Appended",
+    "Applied",
+    "Explanation",
+    "Garden",
+    "Hashes",
+    "Lint",
+    "Logged",
+    "Made",
+    "Matches",
+    "Moved",
+    "NoteFiles",
+    "Patched",
+    "Paths",
+    "Policy",
+    "Proposal",
+    "Reading",
+    "Search",
+    "Sections",
+    "Snapshot",
+    "Statement",
+    "Story",
+    "Undone",
+    "Wish",
+    "Written",
+    "edit_of",
+    "for_user",
+    "load_policy",
+]

@@ -66,6 +66,30 @@ class Fix:
 Edit = Write | Append | Patch | ReplaceSection | AppendSection | Curate | Fix
 
 
+def edit_of(
+    section_anchor: str | None = None,
+    change: dict[str, str] | None = None,
+    content: str | None = None,
+    diff: str | None = None,
+) -> Edit:
+    """Exactly one of `change`, `content` and `diff`; an anchor makes it an edit of that section."""
+    given = [each for each in (change, content, diff) if each is not None]
+    if len(given) != 1:
+        raise InvalidInput("give exactly one of change, content and diff", hint='For example change: {"append": "…"}.')
+    if diff is not None:
+        return Patch(diff)
+    verb, text = ("replace", content) if content is not None else _the_only(change or {})
+    if section_anchor is None:
+        return Write(text) if verb == "replace" else Append(text)
+    return ReplaceSection(section_anchor, text) if verb == "replace" else AppendSection(section_anchor, text)
+
+
+def _the_only(change: dict[str, str]) -> tuple[str, str]:
+    if len(change) != 1 or next(iter(change)) not in ("replace", "append"):
+        raise InvalidInput("change holds neither replace nor append", hint='For example {"append": "- a line"}.')
+    return next(iter(change.items()))
+
+
 def target_of(edit: Edit) -> str | None:
     """The section that an edit names; None: it concerns the whole file."""
     return edit.target if isinstance(edit, ReplaceSection | AppendSection | Curate) else None

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from importlib.resources import files
+from itertools import takewhile
 from pathlib import Path
+from posixpath import commonpath
 from typing import Literal
 
 import yaml
@@ -109,6 +111,16 @@ class Policy(_Part):
             f"{path[:200]!r} is outside the files of user {user_id!r}",
             hint="Use one of: " + ", ".join(rule.template.replace("{user_id}", user_id) for rule in self.paths),
         )
+
+    def allows(self, path: str, user_id: str) -> bool:
+        return any(rule.matches(path, user_id) for rule in self.paths)
+
+    def home(self, user_id: str) -> str:
+        """The deepest folder that holds all files of this user."""
+        self._check_user(user_id)
+        shared = commonpath([rule.template.rpartition("/")[0] for rule in self.paths])
+        names = [user_id if name == "{user_id}" else name for name in shared.split("/")]
+        return "/".join(takewhile(lambda name: "{" not in name, names))
 
     def check_folder(self, path: str, user_id: str) -> None:
         self._check_user(user_id)

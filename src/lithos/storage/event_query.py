@@ -52,6 +52,7 @@ class EventPage(TypedDict):
 class EventFilter:
     """Everything given must hold; newest first."""
 
+    id: str | None = None
     agent: str | None = None
     user_id: str | None = None
     path: str | None = None

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from lithos.core.canonical import version_of
 from lithos.errors import Forbidden, TooLarge
 from lithos.storage.faults import Faults
-from lithos.storage.files.kernel import Kernel, flush, look, open_folder
+from lithos.storage.files.kernel import OPEN_ALWAYS, Kernel, flush, look, open_folder
 from lithos.storage.files.trouble import link_refused
 from lithos.storage.files.values import File
 
@@ -34,6 +34,21 @@ class Place:
             if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
                 break
         return File(data, version_of(data), after)
+
+    def read_listed(self, name: str) -> bytes | None:
+        """The bytes of what a scan has just called a regular file, or None; saves the look before the opening."""
+        try:
+            descriptor = os.open(name, os.O_RDONLY | OPEN_ALWAYS, dir_fd=self.descriptor)
+        except OSError:
+            return None
+        try:
+            found = os.fstat(descriptor)
+            regular = modes.S_ISREG(found.st_mode) and found.st_size <= self._largest
+            return _read_all(descriptor, found.st_size) if regular else None
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
 
     def version(self, name: str) -> str | None:
         """None where no regular file bears the name."""

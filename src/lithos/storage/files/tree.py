@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import stat
 from collections.abc import Iterator
@@ -90,6 +91,18 @@ class Tree:
                 yield Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))
             finally:
                 os.close(descriptor)
+
+    def contents(self, folder: str) -> Iterator[tuple[str, bytes]]:
+        for here, entries in itertools.groupby(self.scan(folder), key=lambda entry: entry.path.rpartition("/")[0]):
+            names = [entry.path.rpartition("/")[2] for entry in entries if entry.kind == "file"]
+            try:
+                with self.place(here) as place:
+                    for name in names:
+                        data = place.read_listed(name)
+                        if data is not None:
+                            yield joined(here, name), data
+            except OSError:
+                continue  # the folder went away between listing and opening
 
     def leftovers(self) -> Iterator[tuple[str, str]]:
         """(folder, name) of every file that a replace left behind."""

@@ -1,0 +1,111 @@
+"""A change worked out and checked, nothing written: pure, so that proposals and writes cannot disagree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lithos.core.canonical import version_of
+from lithos.errors import Forbidden
+from lithos.garden.edits import Edit, edited, logged, target_of
+from lithos.garden.hashing import text_hash
+from lithos.garden.lint import Report, check_change
+from lithos.garden.policy import Policy
+from lithos.garden.sections import outline
+from lithos.garden.targets import Target
+from lithos.storage import FileChange
+
+
+@dataclass(frozen=True, slots=True)
+class Current:
+    """What is there now; both None: nothing."""
+
+    text: str | None = None
+    version: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    target: Target
+    before: Current
+    after: str
+    report: Report
+    op: str
+    section: str | None  # anchor or heading path of the one section that changes; None: the file
+    before_hash: str | None  # canonical: of the section, or of the file
+    after_hash: str
+
+    @property
+    def unchanged(self) -> bool:
+        return self.after == self.before.text
+
+    @property
+    def version(self) -> str:
+        return version_of(self.data)
+
+    @property
+    def data(self) -> bytes:
+        return self.after.encode()
+
+    def change(self) -> FileChange:
+        return FileChange(self.target.root, self.target.path, self.before.version, self.data)
+
+    def facts(self) -> dict[str, Any]:
+        """For the event: what undo, statements and retries compare with."""
+        return {
+            "root": self.target.root,
+            "path": self.target.path,
+            "before": self.before.version,
+            "after": self.version,
+            "before_hash": self.before_hash,
+            "after_hash": self.after_hash,
+        }
+
+
+def drafted(
+    target: Target, before: Current, edit: Edit, policy: Policy, user: str | None, line: str | None = None
+) -> Draft:
+    """The draft, or a refusal. `line` goes under the Change Log; a change that would change nothing leaves none."""
+    after = edited(before.text, edit, policy)
+    report = check_change(before.text, after, policy, user)
+    wanted = target_of(edit)
+    if line is not None and not report.blocked and after != before.text:
+        after = logged(after, with_override(line, report), policy, target.kind, _anchor(after, wanted, policy))
+    section = _anchor(before.text, wanted, policy)
+    return Draft(
+        target,
+        before,
+        after,
+        report,
+        edit.op,
+        section,
+        _hash(before.text, section, policy),
+        _hash(after, section, policy) or "",
+    )
+
+
+def refuse_blocked(draft: Draft) -> None:
+    if draft.report.blocked:
+        raise Forbidden(
+            f"{draft.target.path!r}: {draft.report.blocked_reasons[0]}",
+            hint="The garden's policy forbids this, whatever the tool; lithos_lint_check explains.",
+            blocked_reasons=draft.report.blocked_reasons,
+        )
+
+
+def with_override(line: str, report: Report) -> str:
+    return f"{line} (over the cap: {'; '.join(report.caps_exceeded)})" if report.caps_exceeded else line
+
+
+def _anchor(text: str | None, wanted: str | None, policy: Policy) -> str | None:
+    if wanted is None or text is None:
+        return None
+    section = outline(text, policy.anchor_pattern).find(wanted)
+    return section.anchor or section.name
+
+
+def _hash(text: str | None, section: str | None, policy: Policy) -> str | None:
+    if text is None:
+        return None
+    outlined = outline(text, policy.anchor_pattern)
+    return text_hash(text if section is None else outlined.text_of(outlined.find(section)))

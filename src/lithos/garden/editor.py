@@ -1,0 +1,205 @@
+"""The one way in which the garden changes files: read, draft, check, saga, read back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lithos.core.call import Call
+from lithos.core.clock import Clock, rfc3339
+from lithos.errors import Conflict
+from lithos.garden.drafting import Current, Draft, drafted, refuse_blocked
+from lithos.garden.edits import Edit, Write
+from lithos.garden.hashing import checked_version
+from lithos.garden.policy import Policy
+from lithos.garden.reading import text_of
+from lithos.garden.targets import VAULT, NoteFiles, Target, one_line, writer_of
+from lithos.storage import Answer, Database, Effects, Event, EventDraft, EventFilter, Events, Outcome, Plan, Root, Tx
+
+_LOOKED_BACK = 20  # events of one path in which a retry, or the agents' last word, is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """One edit of one file, as asked for."""
+
+    target: Target
+    edit: Edit
+    if_match: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a change is for, beyond its files; several files share one."""
+
+    op: str | None = None  # None: the edit's own
+    type: str | None = None
+    thing: str | None = None
+
+
+class Editor:
+    def __init__(
+        self,
+        roots: Mapping[str, Root],
+        policy: Policy,
+        database: Database,
+        events: Events,
+        effects: Effects,
+        clock: Clock,
+        notes: NoteFiles | None,
+    ) -> None:
+        self.roots = roots
+        self.policy = policy
+        self.notes = notes
+        self._database = database
+        self._events = events
+        self._effects = effects
+        self._clock = clock
+
+    def change(self, call: Call, wish: Wish, answer: Callable[[Draft], Answer]) -> Answer:
+        """Carry out one wish; `answer` says what the caller hears of the draft."""
+        writer_of(call)
+        if_match = checked_version(wish.if_match)
+        one_line(call.rationale)
+        drafts: list[Draft] = []
+
+        def decide() -> Plan | Outcome:
+            now = self.current(wish.target)
+            known = self._retry(call, wish.target, if_match, now)
+            if known is not None:
+                return Outcome(known, refused=True)
+            self._check_match(wish, if_match, now)
+            draft = self.draft(call, wish.target, now, wish.edit)
+            refuse_blocked(draft)
+            drafts.append(draft)
+            return self.plan(call, [draft], answer(draft), Purpose())
+
+        return self._applied(call, decide, drafts)
+
+    def change_all(
+        self,
+        call: Call,
+        draft: Callable[[], list[Draft]],
+        answer: Callable[[list[Draft]], Answer],
+        why: Purpose,
+    ) -> Answer:
+        """Carry out several drafts, all or nothing."""
+        writer_of(call)
+        drafts: list[Draft] = []
+
+        def decide() -> Plan | Outcome:
+            drafts[:] = draft()
+            return self.plan(call, drafts, answer(drafts), why)
+
+        return self._applied(call, decide, drafts)
+
+    def _applied(self, call: Call, decide: Callable[[], Plan | Outcome], drafts: Sequence[Draft]) -> Answer:
+        answer = self._effects.apply(call, decide)
+        for draft in drafts:
+            if self.notes is not None and draft.target.root == VAULT:
+                self.notes.changed(draft.target.path)
+        return self._read_back(answer, drafts)
+
+    def _read_back(self, answer: Answer, drafts: Sequence[Draft]) -> Answer:
+        """What is on the disk now; a person may have saved already, and then the caller should know."""
+        moved_on = [draft.target.path for draft in drafts if self.current(draft.target).version != draft.version]
+        return {**answer, "changed_since": moved_on} if moved_on else answer
+
+    def current(self, target: Target) -> Current:
+        root = self.roots[target.root]
+        if not root.exists(target.path):
+            return Current()
+        file = root.read(target.path)
+        return Current(text_of(file.data, target.path), file.version)
+
+    def preview(self, target: Target, now: Current, edit: Edit, user: str | None) -> Draft:
+        """As `draft`, without a reason yet: no line in the Change Log."""
+        return drafted(target, now, edit, self.policy, user if target.kind is not None else None)
+
+    def draft(self, call: Call, target: Target, now: Current, edit: Edit) -> Draft:
+        line = f"{rfc3339(self._clock.now().replace(microsecond=0))} {call.agent}: {one_line(call.rationale)}"
+        user = call.user if target.kind is not None else None
+        return drafted(target, now, edit, self.policy, user, line)
+
+    def plan(self, call: Call, drafts: Sequence[Draft], answer: Answer, why: Purpose) -> Plan | Outcome:
+        changed = [draft for draft in drafts if not draft.unchanged]
+        if not changed:
+            return Outcome({**answer, "unchanged": True}, refused=True)
+        first = changed[0]
+        event = EventDraft(
+            why.type or first.target.event_type,
+            why.op or first.op,
+            why.thing or first.target.thing,
+            first.target.path,
+            first.section if len(changed) == 1 else None,
+            first.before.version,
+            first.version,
+            one_line(call.rationale),
+            _lint_of(changed),
+            {"changes": [draft.facts() for draft in changed], "scope": call.arguments_hash, "answer": answer},
+        )
+        others = [draft.target.path for draft in changed[1:]]
+        return Plan(
+            tuple(draft.change() for draft in changed),
+            event,
+            answer,
+            before=(lambda tx: remember_paths(tx, event.thing, others)) if others else None,
+        )
+
+    def _check_match(self, wish: Wish, if_match: str | None, now: Current) -> None:
+        path = wish.target.path
+        if if_match is not None and if_match != now.version:
+            raise _stale(path, now.version)
+        unseen = isinstance(wish.edit, Write) and if_match is None and now.version is not None
+        if unseen and not self._left_so(wish.target, now.version):
+            raise Conflict(
+                f"{path!r} is there, and not as agents left it; writing it whole would lose what is in it",
+                hint="Read it, and send its version as if_match; or change only a part of it.",
+                path=path,
+                version=now.version,
+            )
+
+    def _retry(self, call: Call, target: Target, if_match: str | None, now: Current) -> Answer | None:
+        """The first answer, for a call without a key that was carried out already and whose result still stands."""
+        if if_match is None or call.idempotency_key is not None or now.version in (None, if_match):
+            return None
+        for event in self._events_of(target.path):
+            same = (event["tool"], event["agent"], event["user"]) == (call.tool, call.agent, call.user)
+            states = (event["before_hash"], event["after_hash"]) == (if_match, now.version)
+            if same and states and event["details"].get("scope") == call.arguments_hash:
+                answer: Answer = event["details"]["answer"]
+                return answer
+        return None
+
+    def _left_so(self, target: Target, version: str | None) -> bool:
+        """Whether the file is what the last change through Lithos made of it."""
+        changes = [event for event in self._events_of(target.path) if "changes" in event["details"]]
+        facts = [each for event in changes[:1] for each in event["details"]["changes"] if each["path"] == target.path]
+        return any(each["after"] == version for each in facts)
+
+    def _events_of(self, path: str) -> list[Event]:
+        wanted = EventFilter(path=path, status="committed")
+        return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_LOOKED_BACK))["events"]
+
+
+def remember_paths(tx: Tx, thing: str, paths: Sequence[str]) -> None:
+    """So that the story of each file tells of a change that its event names under another path."""
+    tx.many(
+        "INSERT INTO garden_paths (thing, path) VALUES (?, ?) ON CONFLICT (thing, path) DO NOTHING",
+        [(thing, path) for path in paths],
+    )
+
+
+def _lint_of(drafts: Sequence[Draft]) -> dict[str, object]:
+    lint: dict[str, object] = {"warnings": [each for draft in drafts for each in draft.report.warnings]}
+    caps = [each for draft in drafts for each in draft.report.caps_exceeded]
+    return {**lint, "override": caps} if caps else lint
+
+
+def _stale(path: str, version: str | None) -> Conflict:
+    return Conflict(
+        f"{path!r} is no longer at the version that you read; nothing was written",
+        hint="Read it again, apply your change to what is there now, and send the new version.",
+        path=path,
+        version=version,
+    )

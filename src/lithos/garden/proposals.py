@@ -1,0 +1,153 @@
+"""Changes shown before they are made: a diff and a report, kept for some days under an id."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+import orjson
+
+from lithos.core.call import Call
+from lithos.core.clock import Clock, micros
+from lithos.core.ids import Ids
+from lithos.errors import Conflict, InvalidInput, NotFound
+from lithos.garden.answers import Applied, Proposal
+from lithos.garden.diff import unified
+from lithos.garden.drafting import Current, Draft, refuse_blocked
+from lithos.garden.editor import Editor, Purpose, Wish
+from lithos.garden.edits import Write
+from lithos.garden.targets import Target
+from lithos.storage import Database, Effects, Outcome, Tx
+
+MOST_EDITS = 50
+DAYS = 7.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """One file of a proposal: what it was, what it would be."""
+
+    path: str
+    before: str | None
+    after: str
+
+
+class Proposals:
+    def __init__(self, editor: Editor, database: Database, effects: Effects, clock: Clock, ids: Ids) -> None:
+        self._editor = editor
+        self._database = database
+        self._effects = effects
+        self._clock = clock
+        self._ids = ids
+
+    def propose(self, call: Call, wishes: Sequence[Wish]) -> Proposal:
+        """Nothing is written but the proposal itself; one that the policy blocks gets no id."""
+        if not 1 <= len(wishes) <= MOST_EDITS:
+            raise InvalidInput(f"a proposal has 1 to {MOST_EDITS} edits")
+        drafts = self._drafts(call, wishes)
+        shown = _shown(drafts)
+        if shown["blocked"]:
+            return shown
+        kept = [Proposed(draft.target.path, draft.before.version, draft.after) for draft in drafts]
+        return self._kept(call, shown, kept)
+
+    def _kept(self, call: Call, shown: Proposal, kept: list[Proposed]) -> Proposal:
+        files = orjson.dumps([asdict(each) for each in kept]).decode()
+        proposal_id = self._ids.sortable()
+
+        def work(tx: Tx) -> Outcome:
+            tx.run(
+                "INSERT INTO proposals (id, at, agent, user_id, files) VALUES (?, ?, ?, ?, ?)",
+                *(proposal_id, micros(self._clock.now()), call.agent, call.user, files),
+            )
+            return Outcome({**shown, "proposal_id": proposal_id})
+
+        return cast(Proposal, self._effects.commit(call, work))
+
+    def apply(self, call: Call, proposal_id: str, target: Callable[[str], Target]) -> Applied:
+        """All of its files or none; Conflict when one of them is no longer what the proposal was made for."""
+        kept = self._load(proposal_id, call.user)
+
+        def decide() -> list[Draft]:
+            drafts = [self._redrafted(call, target(each.path), each) for each in kept]
+            for draft in drafts:
+                refuse_blocked(draft)
+            return drafts
+
+        why = Purpose("apply_change", thing=proposal_id)
+        answer = self._editor.change_all(call, decide, lambda drafts: _applied(proposal_id, drafts), why)
+        return cast(Applied, answer)
+
+    def prune(self) -> int:
+        oldest = micros(self._clock.now() - timedelta(days=DAYS))
+        return self._database.write(lambda tx: tx.run("DELETE FROM proposals WHERE at < ?", oldest))
+
+    def _drafts(self, call: Call, wishes: Sequence[Wish]) -> list[Draft]:
+        """One draft per file, each edit on top of those before it."""
+        now: dict[str, Current] = {}
+        drafts: dict[str, Draft] = {}
+        for wish in wishes:
+            path = wish.target.path
+            before = now.setdefault(path, self._editor.current(wish.target))
+            over = Current(drafts[path].after, before.version) if path in drafts else before
+            draft = self._editor.preview(wish.target, over, wish.edit, call.user)
+            drafts[path] = self._editor.preview(wish.target, before, Write(draft.after), call.user)
+        return list(drafts.values())
+
+    def _redrafted(self, call: Call, target: Target, kept: Proposed) -> Draft:
+        now = self._editor.current(target)
+        if now.version != kept.before:
+            raise Conflict(
+                f"{kept.path!r} has changed since it was proposed; nothing was written",
+                hint="Propose the change again.",
+                path=kept.path,
+                version=now.version,
+            )
+        return self._editor.draft(call, target, now, Write(kept.after))
+
+    def _load(self, proposal_id: str, user: str | None) -> list[Proposed]:
+        row = self._database.read(lambda tx: tx.one("SELECT * FROM proposals WHERE id = ?", proposal_id))
+        if row is None or (row["user_id"] != user and user is not None):
+            raise NotFound(
+                f"there is no proposal {proposal_id[:80]!r}", hint=f"Proposals are kept {DAYS:.0f} days; propose again."
+            )
+        return [Proposed(**each) for each in orjson.loads(row["files"])]
+
+
+def _shown(drafts: Sequence[Draft]) -> Proposal:
+    blocked = [each for draft in drafts for each in draft.report.blocked_reasons]
+    warnings = [each for draft in drafts for each in draft.report.warnings]
+    return {
+        "proposal_id": None,
+        "diff": "".join(unified(draft.before.text or "", draft.after, draft.target.path) for draft in drafts),
+        "safety_report": _report(drafts, blocked, warnings),
+        "requires_approval": False,
+        "warnings": warnings,
+        "blocked": bool(blocked),
+        "blocked_reasons": blocked,
+    }
+
+
+def _report(drafts: Sequence[Draft], blocked: list[str], warnings: list[str]) -> str:
+    caps = [each for draft in drafts for each in draft.report.caps_exceeded]
+    rows = [f"Blocked: {each}." for each in blocked] or ["Nothing blocks this change."]
+    rows += [f"Warning: {each}." for each in warnings]
+    return "\n".join([*rows, "Over a cap: say why in the rationale."] if caps else rows)
+
+
+def _applied(proposal_id: str, drafts: Sequence[Draft]) -> dict[str, Any]:
+    return {
+        "proposal_id": proposal_id,
+        "files": [
+            {
+                "path": draft.target.path,
+                "before_hash": draft.before_hash,
+                "after_hash": draft.after_hash,
+                "version": draft.version,
+            }
+            for draft in drafts
+        ],
+        "warnings": [each for draft in drafts for each in draft.report.warnings],
+    }

@@ -1,0 +1,119 @@
+"""Looking without touching: list, read, search, hash, outline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import re2
+
+from lithos.core.markdown import split_lines
+from lithos.errors import InvalidInput
+from lithos.garden.answers import Match, Matches, SectionShown, Slice
+from lithos.garden.sections import Outline
+from lithos.storage import Root
+
+LONGEST_PATTERN = 1_000
+LONGEST_SHOWN = 400
+PATTERN_MEMORY = 8 * 2**20  # bytes that one pattern's automaton may take
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    pattern: str
+    ignore_case: bool = False
+    context: int = 0
+    limit: int = 100
+
+
+def text_of(data: bytes, path: str) -> str:
+    """A file of text as text; anything else is refused, its bytes stay as they are."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{path!r} is not UTF-8 text (byte {error.start})", hint="Only text files can be read and edited here."
+        ) from None
+    if "\0" in text:
+        raise InvalidInput(f"{path!r} is binary", hint="Only text files can be read and edited here.")
+    return text
+
+
+def slices_of(text: str, ranges: list[tuple[int, int]]) -> list[Slice]:
+    """Lines by number, both ends included; what lies beyond the end is simply not there."""
+    lines = split_lines(text)
+    found: list[Slice] = []
+    for start, end in ranges:
+        if start < 1 or end < start:
+            raise InvalidInput(f"range [{start}, {end}]: lines count from 1, the end is not before the start")
+        chosen = lines[start - 1 : end]
+        found.append({"start_line": start, "end_line": start + max(len(chosen) - 1, 0), "content": "".join(chosen)})
+    return found
+
+
+def shown(outlined: Outline) -> list[SectionShown]:
+    return [
+        {
+            "anchor": each.anchor,
+            "heading": each.heading,
+            "level": each.level,
+            "path": each.name,
+            "start_line": each.first + 1,
+            "end_line": each.end,
+        }
+        for each in outlined.sections
+    ]
+
+
+def glob_matches(path: str, folder: str, glob: str | None) -> bool:
+    """Against the whole path, the path below the folder, or the bare name: whatever the caller meant."""
+    if not glob:
+        return True
+    below = path.removeprefix(folder.rstrip("/") + "/")
+    return any(fnmatchcase(each, glob) for each in (path, below, path.rpartition("/")[2]))
+
+
+def search(root: Root, folder: str, wanted: Search, allowed: Callable[[str], bool]) -> Matches:
+    """Lines that match, in linear time whatever the pattern is."""
+    pattern = compiled(wanted)
+    found: list[Match] = []
+    for path, data in root.contents(folder):
+        if not pattern.search(data) or not allowed(path):
+            continue
+        for match in _in_file(path, data, pattern, wanted.context):
+            if len(found) == wanted.limit:
+                return {"matches": found, "truncated": True}
+            found.append(match)
+    return {"matches": found}
+
+
+def compiled(wanted: Search) -> re2._Regexp:
+    if not wanted.pattern or len(wanted.pattern) > LONGEST_PATTERN:
+        raise InvalidInput(f"pattern: 1 to {LONGEST_PATTERN} characters")
+    options = re2.Options()
+    options.case_sensitive = not wanted.ignore_case
+    options.max_mem = PATTERN_MEMORY
+    options.log_errors = False
+    try:
+        return re2.compile(b"(?m)" + wanted.pattern.encode(), options)
+    except re2.error as error:
+        reason = error.args[0].decode("utf-8", "replace") if error.args else "not a pattern"
+        raise InvalidInput(
+            f"pattern: {reason}", hint="RE2 syntax: no look-around and no back-references; escape . ( [ with \\."
+        ) from None
+
+
+def _in_file(path: str, data: bytes, pattern: re2._Regexp, context: int) -> Iterator[Match]:
+    lines = data.split(b"\n")
+    for index, line in enumerate(lines):
+        if pattern.search(line.rstrip(b"\r")):
+            match: Match = {"path": path, "line": index + 1, "match": _cut(line)}
+            if context:
+                match["before"] = [_cut(each) for each in lines[max(0, index - context) : index]]
+                match["after"] = [_cut(each) for each in lines[index + 1 : index + 1 + context]]
+            yield match
+
+
+def _cut(line: bytes) -> str:
+    return line.rstrip(b"\r").decode("utf-8", "replace")[:LONGEST_SHOWN]

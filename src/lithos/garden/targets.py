@@ -1,0 +1,81 @@
+"""Which file a call means, and whether the caller may mean it: decided before anything is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from lithos.core.call import Call
+from lithos.errors import InvalidInput, Unsupported
+from lithos.garden.policy import Kind, Policy
+
+GARDEN, VAULT = "garden", "vault"
+_TYPES: dict[Kind | None, str] = {
+    "profile": "profile_update",
+    "relationship": "relationship_update",
+    "overview": "overview_update",
+    "notes": "observation",
+    None: "note",
+}
+LONGEST_RATIONALE = 500
+
+
+class NoteFiles(Protocol):
+    """What the garden needs of the vault; `app` hands it over."""
+
+    def path_of(self, note_id: str) -> str:
+        """NotFound for an id that is none."""
+        ...
+
+    def changed(self, path: str) -> None:
+        """The note's file has new bytes: bring search and links up to date."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    root: str
+    path: str
+    kind: Kind | None  # None: a note of the vault
+    thing: str = ""
+
+    @property
+    def event_type(self) -> str:
+        return _TYPES[self.kind]
+
+
+def garden_target(policy: Policy, call: Call, path: str) -> Target:
+    return Target(GARDEN, path, policy.kind_of(path, user_of(call)), path)
+
+
+def note_target(notes: NoteFiles | None, note_id: str) -> Target:
+    if notes is None:
+        raise Unsupported("there is no vault here", hint="Use a path of the garden.")
+    return Target(VAULT, notes.path_of(note_id), None, note_id)
+
+
+def for_user(call: Call, user_id: str | None) -> Call:
+    """The call in the name of this user; what the caller says comes before what its token is called."""
+    return replace(call, user=user_id) if user_id is not None else call
+
+
+def user_of(call: Call) -> str:
+    if not call.user:
+        raise InvalidInput("user_id is missing", hint="Name the user whose files these are.")
+    return call.user
+
+
+def writer_of(call: Call) -> str:
+    if not call.agent:
+        raise InvalidInput("agent is missing", hint="Say who writes: each change of the garden has an author.")
+    return call.agent
+
+
+def one_line(rationale: str | None) -> str:
+    """The reason as it goes into event and Change Log."""
+    line = " ".join((rationale or "").split())
+    if not line:
+        raise InvalidInput("rationale is empty", hint="Say in one line why you make this change.")
+    if len(line) > LONGEST_RATIONALE:
+        raise InvalidInput(f"rationale has {len(line)} characters; {LONGEST_RATIONALE} is the most")
+    return line
