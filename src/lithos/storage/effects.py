@@ -31,7 +31,9 @@ class Effects:
         self._database = database
         self._events = events
         self._once = once
-        self._saga = Saga(database, events, once, roots or {}, clock=clock, faults=faults or NoFaults())
+        self._saga = Saga(
+            database, events, once, roots if roots is not None else {}, clock=clock, faults=faults or NoFaults()
+        )
 
     def commit(self, call: Call, work: Callable[[Tx], Outcome]) -> Answer:
         """Run `work` in one transaction with its events and the record of its answer.
