@@ -14,6 +14,7 @@ from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
+from lithos.garden import GARDEN, Garden, load_policy
 from lithos.ledger import Ledger, Registrar, Skills, World, host_key
 from lithos.storage import (
     Database,
@@ -21,6 +22,7 @@ from lithos.storage import (
     Events,
     Faults,
     Keyring,
+    Limits,
     NoFaults,
     Once,
     Root,
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 STATE = ".lithos"
 FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
 PRUNE_SECONDS = 3600.0
+SWEEP_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,7 @@ class Lithos:
     agents: Agents
     tokens: Tokens
     board: Board = field(init=False)
+    garden: Garden = field(init=False)
     ledger: Ledger = field(init=False)
     registrar: Registrar = field(init=False)
     skills: Skills = field(init=False)
@@ -112,6 +116,7 @@ def open_lithos(
         ground = _open_ground(config, opened, clock or SystemClock(), ids or RandomIds(), faults or NoFaults())
         lithos = _open_agents(ground, opened)
         _open_board(config, lithos, opened)
+        _open_garden(config, lithos, opened)
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
         # and puts its closing on the stack.
         _open_ledger(config, lithos, opened)
@@ -135,6 +140,8 @@ def _open_ground(config: LithosConfig, opened: ExitStack, clock: Clock, ids: Ids
     chores = Chores()
     chores.add("forget answers", PRUNE_SECONDS, lambda: database.write(once.prune))
     roots: dict[str, Root] = {}
+    chores.add("clear what replaced files left", SWEEP_SECONDS, lambda: [root.sweep() for root in [*roots.values()]])
+    chores.add("prune history and trash", PRUNE_SECONDS, lambda: [root.prune() for root in [*roots.values()]])
     effects = Effects(database, events, once, roots, clock=clock, faults=faults)
     return Ground(data_dir, clock, ids, faults, database, events, effects, chores, roots)
 
@@ -199,6 +206,39 @@ def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
     lithos.weighers["ledger"] = ledger.size_on_disk
     ground.chores.add("sign checkpoints", settings.checkpoint_seconds, ledger.checkpoint_all)
     ground.chores.add("check chains in passing", 1.0, ledger.verify_some)
+
+
+def open_root(lithos: Lithos, config: LithosConfig, opened: ExitStack, name: str, folder: Path) -> Root:
+    """A folder of files under the name by which plans of changes know it."""
+    ground, kept = lithos.ground, config.storage
+    limits = Limits(
+        largest_file=int(kept.largest_file_mb * 2**20),
+        history_versions=kept.history_versions,
+        history_days=kept.history_days,
+        history_bytes=int(kept.history_mb * 2**20),
+        trash_days=kept.trash_days,
+        trash_bytes=int(kept.trash_mb * 2**20),
+    )
+    root = Root(folder, name=name, keep=ground.state, clock=ground.clock, faults=ground.faults, limits=limits)
+    opened.callback(root.close)
+    ground.roots[name] = root
+    return root
+
+
+def _open_garden(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
+    ground = lithos.ground
+    open_root(lithos, config, opened, GARDEN, ground.data_dir / "garden")
+    policy = ground.data_dir / "garden.yaml"
+    lithos.garden = Garden(
+        ground.roots,
+        load_policy(policy if policy.exists() else None),
+        database=ground.database,
+        events=ground.events,
+        effects=ground.effects,
+        clock=ground.clock,
+        ids=ground.ids,
+    )
+    ground.chores.add("forget old proposals", PRUNE_SECONDS, lithos.garden.proposals.prune)
 
 
 def make_private_folder(folder: Path) -> None:

@@ -60,6 +60,12 @@ class StorageSettings(Section):
     synchronous: Literal["FULL", "NORMAL"] = Field(
         "FULL", description="NORMAL: faster, the last writes may not survive a power cut."
     )
+    history_versions: int = Field(50, ge=1, description="Replaced versions kept of one file.")
+    history_days: float = Field(90.0, gt=0, description="How long replaced versions are kept.")
+    history_mb: float = Field(1024.0, gt=0, description="Most megabytes of replaced versions, of one root.")
+    trash_days: float = Field(30.0, gt=0, description="How long deleted files are kept.")
+    trash_mb: float = Field(1024.0, gt=0, description="Most megabytes of deleted files, of one root.")
+    largest_file_mb: float = Field(64.0, gt=0, description="Files above this are not read.")
     idempotency_hours: float = Field(48.0, gt=0, description="How long the answer to an idempotency_key is remembered.")
 
 

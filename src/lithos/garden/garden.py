@@ -25,6 +25,7 @@ from lithos.garden.statements import Statements
 from lithos.garden.story import Stories
 from lithos.garden.targets import (
     GARDEN,
+    VAULT,
     NoteFiles,
     Target,
     for_user,

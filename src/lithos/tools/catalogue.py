@@ -20,6 +20,18 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import agents, board, events, find, ledger, skills, stats, tokens
+    from lithos.tools import (
+        agents,
+        board,
+        events,
+        find,
+        garden_changes,
+        garden_files,
+        garden_sections,
+        ledger,
+        skills,
+        stats,
+        tokens,
+    )
 
-    return [agents, board, ledger, skills, stats, find, tokens, events]
+    return [agents, board, ledger, skills, stats, find, tokens, events, garden_files, garden_sections, garden_changes]

@@ -28,8 +28,8 @@ def lithos_propose_change(
     edits: Annotated[list[Edit] | None, Field(max_length=50, description="Several, applied all or nothing")] = None,
     user_id: User = None,
 ) -> Proposal:
-    """Preview a change: its diff and a safety report; nothing is written. proposal_id goes to lithos_apply_change; it is
-    missing where the policy blocks the change."""
+    """Preview a change: its diff and a safety report; nothing is written. proposal_id goes to lithos_apply_change;
+    null: the policy blocks the change."""
     call = for_user(call, user_id)
     if (path is None) == (edits is None):
         raise InvalidInput("give either path or edits", hint="path for one file, edits for several.")
