@@ -1,4 +1,4 @@
-"""A Markdown text cut into passages: along headings and paragraphs, ~500 characters each, never more than the model reads.
+"""A Markdown text cut into passages along headings and paragraphs: ~500 characters, never more than the model reads.
 
 Pure. Every character of the text is in some passage; headings are kept beside their passages, as context.
 """
@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from lithos.core.markdown import Heading, scan
 from lithos.search.values import Passage
 
 CountTokens = Callable[[str], int]
 
-_HEADING = re.compile(r"^ {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*$")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _PARAGRAPH_END = re.compile(r"\n[ \t]*\n")
 # From the gentlest cut to the roughest; what none of them can cut is cut between characters.
 _CUTS = (
@@ -48,7 +47,7 @@ def cut_passages(title: str, text: str, count: CountTokens, limits: Limits) -> l
     for section in sections(text):
         room = limits.tokens - 2 - count(context(title, section.heading))
         pieces = _pieces(section.body, Limits(limits.target, limits.most, max(room, 16)), count)
-        found.extend(Passage(len(found) + at, section.heading, piece) for at, piece in enumerate(pieces))
+        found += [Passage(len(found) + at, section.heading, piece) for at, piece in enumerate(pieces)]
     return found or [Passage(0, "", "")]
 
 
@@ -70,38 +69,21 @@ def model_text(title: str, passage: Passage) -> str:
 
 
 def sections(text: str) -> Iterator[Section]:
-    """Bodies under their headings, outermost first; a heading without a body counts when nothing is below it."""
-    trail: list[tuple[int, str]] = []
-    body: list[str] = []
-    fence = ""
-    unsaid = False  # the innermost heading has neither body nor sub-heading yet
-    for line in text.splitlines(keepends=True):
-        fence = _fence_after(line, fence)
-        heading = None if fence else _HEADING.match(line.rstrip("\r\n"))
-        if heading is None:
-            body.append(line)
-            continue
-        level = len(heading.group(1))
-        yield from _section(trail, body, unsaid and (not trail or level <= trail[-1][0]))
-        body = []
-        trail = [*(above for above in trail if above[0] < level), (level, (heading.group(2) or "").strip())]
-        unsaid = True
-    yield from _section(trail, body, unsaid)
+    """Bodies under their headings; a heading without a body counts when no heading is below it."""
+    found = scan(text, front_matter=False)
+    ends = [heading.first for heading in found.headings[1:]] + [len(found.lines)]
+    yield from _section([], found.lines[: found.headings[0].first if found.headings else len(found.lines)])
+    trail: list[Heading] = []
+    for at, heading in enumerate(found.headings):
+        trail = [*(above for above in trail if above.level < heading.level), heading]
+        below = found.headings[at + 1].level if at + 1 < len(found.headings) else 0
+        yield from _section(trail, found.lines[heading.after : ends[at]], even_if_empty=below <= heading.level)
 
 
-def _fence_after(line: str, fence: str) -> str:
-    """The mark that an open code fence waits for; empty outside of one. Its closing line still counts as inside."""
-    found = _FENCE.match(line)
-    if not fence:
-        return found.group(1) if found else ""
-    closed = found is not None and found.group(1).startswith(fence) and not line[found.end() :].strip()
-    return "" if closed else fence
-
-
-def _section(trail: list[tuple[int, str]], body: list[str], even_if_empty: bool) -> Iterator[Section]:
-    text = "".join(body).strip("\r\n")
-    if text.strip() or (even_if_empty and trail):
-        yield Section(" > ".join(name for _, name in trail if name), text.strip() and text)
+def _section(trail: list[Heading], lines: list[str], even_if_empty: bool = False) -> Iterator[Section]:
+    body = "".join(lines).strip("\r\n")
+    if body.strip() or even_if_empty:
+        yield Section(" > ".join(above.text for above in trail if above.text), body if body.strip() else "")
 
 
 def _pieces(body: str, limits: Limits, count: CountTokens) -> list[str]:
