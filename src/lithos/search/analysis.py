@@ -1,0 +1,94 @@
+"""Words as the full-text index knows them: stemmed Latin and Cyrillic, n-grams where a script has no spaces.
+
+tantivy splits, folds and stems; what it cannot do is done to the text before, for documents and queries alike.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tantivy import TextAnalyzer
+
+# Han, Kana, Hangul; then Thai, Lao, Myanmar, Khmer. All write words without (reliable) spaces between them.
+UNSPACED = (
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U000323af"
+    "\u1100-\u11ff\u3131-\u318e\uac00-\ud7af\u0e01-\u0e4e\u0e81-\u0ece\u1000-\u109d\u1780-\u17d3"
+)
+_UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
+_CAMEL_WORD = re.compile(r"\b(?=[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[A-Za-z0-9]{3,64}\b")
+_CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_APOSTROPHE_S = re.compile(r"['’]s\b")
+LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
+
+# Words that carry the grammar of an English question and not its subject.
+_STOP_WORDS = """
+a about am an and are as at be been being but by can could d did do does don for from had has have he her his how i if
+in into is it its ll m me my no not of on or our over re s she should so such t than that the their them then there
+these they this to ve was we were what when where which who whom why will with would you your
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+
+
+@cache
+def analyzer() -> TextAnalyzer:
+    """Each stemmer leaves the other's script alone, so that one chain serves both."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    chain = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
+    return chain.filter(Filter.ascii_fold()).filter(Filter.stemmer("english")).filter(Filter.stemmer("russian")).build()
+
+
+def indexed_text(text: str) -> str:
+    """What is given to the index: one form of each character, n-grams of unspaced scripts, the parts of camelCase."""
+    return _prepared(text, _ones_and_twos)
+
+
+def query_terms(text: str) -> list[str]:
+    """The terms of a question, as often as it says them; words of grammar only where there is nothing else."""
+    # Of a run of unspaced script only the pairs: its single characters would match everywhere.
+    terms = analyzer().analyze(_prepared(text, _pairs))
+    return [term for term in terms if term not in STOP_WORDS] or terms
+
+
+def phrase_terms(text: str) -> list[str]:
+    """The terms of a text at consecutive positions, exactly as the index has them."""
+    return analyzer().analyze(indexed_text(text))
+
+
+def function_words(text: str) -> int:
+    return sum(word in STOP_WORDS for word in re.findall(r"[a-z]+", text.lower()))
+
+
+def latin_share(text: str) -> float:
+    """How much of a text is in the script that the model of the package was trained on; 1 where it has no letters."""
+    letters = [character for character in text if character.isalpha()]
+    if not letters:
+        return 1.0
+    return sum(character < "\u0250" for character in letters) / len(letters)
+
+
+def _prepared(text: str, grams: Callable[[str], str]) -> str:
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
+    text = _APOSTROPHE_S.sub("", text)
+    return _CAMEL_WORD.sub(_with_parts, text) if _CAMEL.search(text) else text
+
+
+def _ones_and_twos(run: str) -> str:
+    return " ".join(f"{run[at]} {run[at : at + 2]}" for at in range(len(run) - 1)) + f" {run[-1]}"
+
+
+def _pairs(run: str) -> str:
+    return run if len(run) == 1 else " ".join(run[at : at + 2] for at in range(len(run) - 1))
+
+
+def _with_parts(word: re.Match[str]) -> str:
+    parts = _CAMEL_PART.findall(word.group())
+    return f"{word.group()} {' '.join(parts)}" if len(parts) > 1 else word.group()

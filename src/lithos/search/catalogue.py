@@ -1,0 +1,217 @@
+"""What a collection holds: documents, their passages, and which change was under way. The engines follow from it.
+
+An *ordinal* numbers one version of a document and is never used again, so that whatever an engine still knows of a
+version that is gone can never come back. A batch is two transactions around the engine's own commit: *coming* and
+*going* versions first, then *live* ones only. What a kill leaves coming or going is swept from the engine at the next
+start, and the owner, who compares `known`, applies it again.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from lithos.errors import Damaged
+from lithos.search.values import Document, Passage
+from lithos.storage import Migration, Row, Tx, open_database
+
+LIVE, COMING, GOING = 0, 1, 2
+_TABLES = Migration(
+    1,
+    "catalogue",
+    """
+CREATE TABLE meta (name {text} PRIMARY KEY, value {text} NOT NULL) {strict};
+CREATE TABLE documents (
+    ordinal {integer} PRIMARY KEY,
+    id {text} NOT NULL,
+    hash {text} NOT NULL,
+    state {integer} NOT NULL,
+    passages {integer} NOT NULL,
+    facts {bytes} NOT NULL,
+    mark {integer} NOT NULL
+) {strict};
+CREATE INDEX documents_in_motion ON documents (state) WHERE state <> 0;
+CREATE TABLE texts (ordinal {integer} PRIMARY KEY, passages {bytes} NOT NULL, mark {integer} NOT NULL) {strict};
+""",
+)
+_ENTRIES = """
+SELECT d.*, t.passages AS texts, t.mark AS text_mark FROM documents d JOIN texts t USING (ordinal) WHERE ordinal IN
+"""
+_PAGE = 500  # rows read at a time: bounds memory, and stays below SQLite's limit of bound parameters
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One version of a document as the engines need it."""
+
+    ordinal: int
+    document: Document  # without its text: the passages have it
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    ordinal: int
+    id: str
+    hash: str
+    passages: int
+
+
+class Catalogue:
+    def __init__(self, path: Path, layout: str) -> None:
+        """`layout` names the form of everything derived from here; a catalogue of another layout starts empty."""
+        self._path = path
+        self._database = open_database(path, [_TABLES])
+        self.epoch = self._prepared(layout)
+
+    def _prepared(self, layout: str) -> str:
+        meta = self._database.read(lambda tx: {row["name"]: row["value"] for row in tx.all("SELECT * FROM meta")})
+        if meta.get("layout") == layout:
+            return str(meta["epoch"])
+        return self._database.write(lambda tx: _emptied(tx, layout))
+
+    def known(self) -> Iterator[Known]:
+        """Every live version. Reading them all checks them all."""
+        for row in self._live():
+            _check(row)
+            yield Known(row["ordinal"], row["id"], row["hash"], row["passages"])
+
+    def documents(self) -> Iterator[tuple[int, Document]]:
+        for row in self._live():
+            yield row["ordinal"], _document(row)
+
+    def _live(self) -> Iterator[Row]:
+        after = -1
+        sql = "SELECT * FROM documents WHERE state = 0 AND ordinal > ? ORDER BY ordinal LIMIT ?"
+        while rows := self._database.read(lambda tx: tx.all(sql, after, _PAGE)):  # noqa: B023 read at once
+            yield from rows
+            after = rows[-1]["ordinal"]
+
+    def next_ordinal(self) -> int:
+        row = self._database.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'next'"))
+        return int(row["value"]) if row else 0
+
+    def in_motion(self) -> list[int]:
+        rows = self._database.read(lambda tx: tx.all("SELECT ordinal FROM documents WHERE state <> 0"))
+        return [row["ordinal"] for row in rows]
+
+    def begin(self, coming: Sequence[Entry], going: Sequence[int]) -> None:
+        def work(tx: Tx) -> None:
+            tx.many("UPDATE documents SET state = 2 WHERE ordinal = ?", [(ordinal,) for ordinal in going])
+            tx.many("INSERT INTO documents VALUES (?, ?, ?, 1, ?, ?, ?)", [_row(entry) for entry in coming])
+            tx.many("INSERT INTO texts VALUES (?, ?, ?)", [_text_row(entry) for entry in coming])
+            if coming:
+                tx.run("UPDATE meta SET value = ? WHERE name = 'next'", str(coming[-1].ordinal + 1))
+
+        self._database.write(work)
+
+    def finish(self) -> None:
+        """Coming versions are live, going ones are gone."""
+        self._database.write(
+            lambda tx: _gone(tx, "state = 2") and tx.run("UPDATE documents SET state = 0 WHERE state = 1")
+        )
+
+    def sweep(self) -> None:
+        """Forget whatever was in motion; the engine has been told before."""
+        self._database.write(lambda tx: _gone(tx, "state <> 0"))
+
+    def entries(self, ordinals: Iterable[int]) -> Iterator[Entry]:
+        wanted = list(ordinals)
+        for start in range(0, len(wanted), _PAGE):
+            yield from self._entries(wanted[start : start + _PAGE])
+
+    def _entries(self, ordinals: list[int]) -> list[Entry]:
+        marks = ",".join("?" * len(ordinals))
+        rows = self._database.read(lambda tx: tx.all(f"{_ENTRIES} ({marks})", *ordinals))
+        return [Entry(row["ordinal"], _document(row), _passages(row)) for row in rows]
+
+    def clear(self) -> None:
+        self._database.write(lambda tx: _gone(tx, "1 = 1"))
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self._path.parent.glob(f"{self._path.name}*"))
+
+    def verify(self) -> None:
+        """Structure and every row; seconds at 100,000 documents, so never on the way of a request."""
+        found = self._database.read(lambda tx: tx.all("PRAGMA integrity_check(1)"))
+        if [list(row.values()) for row in found] != [["ok"]]:
+            raise Damaged(f"the catalogue of {self._path.parent.name} is damaged")
+        for _ in self.entries(row["ordinal"] for row in self._live()):
+            pass
+
+    def close(self) -> None:
+        self._database.close()
+
+
+def _emptied(tx: Tx, layout: str) -> str:
+    epoch = os.urandom(8).hex()
+    _gone(tx, "1 = 1")
+    tx.run("DELETE FROM meta")
+    tx.many("INSERT INTO meta VALUES (?, ?)", [("layout", layout), ("epoch", epoch), ("next", "0")])
+    return epoch
+
+
+def _gone(tx: Tx, which: str) -> bool:
+    tx.run(f"DELETE FROM texts WHERE ordinal IN (SELECT ordinal FROM documents WHERE {which})")
+    tx.run(f"DELETE FROM documents WHERE {which}")
+    return True
+
+
+def _row(entry: Entry) -> tuple[Any, ...]:
+    document = entry.document
+    facts = orjson.dumps(
+        {
+            "title": document.title,
+            "version": document.version,
+            "path": document.path,
+            "author": document.author,
+            "tags": document.tags,
+            "keywords": dict(document.keywords),
+            "numbers": dict(document.numbers),
+        }
+    )
+    mark = _mark(document.id, document.hash, facts)
+    return entry.ordinal, document.id, document.hash, len(entry.passages), facts, mark
+
+
+def _text_row(entry: Entry) -> tuple[Any, ...]:
+    packed = orjson.dumps([[passage.heading, passage.text] for passage in entry.passages])
+    return entry.ordinal, packed, zlib.crc32(packed)
+
+
+def _mark(id: str, hash: str, facts: bytes) -> int:
+    return zlib.crc32(facts, zlib.crc32(f"{id}\n{hash}".encode()))
+
+
+def _check(row: Row) -> None:
+    if _mark(row["id"], row["hash"], row["facts"]) != row["mark"]:
+        raise Damaged("a row of the catalogue is not what was written")
+
+
+def _document(row: Row) -> Document:
+    _check(row)
+    facts = orjson.loads(row["facts"])
+    return Document(
+        id=row["id"],
+        title=facts["title"],
+        text="",
+        hash=row["hash"],
+        version=facts["version"],
+        path=facts["path"],
+        author=facts["author"],
+        tags=tuple(facts["tags"]),
+        keywords={name: tuple(values) for name, values in facts["keywords"].items()},
+        numbers=facts["numbers"],
+    )
+
+
+def _passages(row: Row) -> tuple[Passage, ...]:
+    if zlib.crc32(row["texts"]) != row["text_mark"]:
+        raise Damaged("a text of the catalogue is not what was written")
+    return tuple(Passage(at, heading, text) for at, (heading, text) in enumerate(orjson.loads(row["texts"])))
