@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import struct
 import zlib
 from collections import Counter
@@ -149,16 +150,16 @@ class TextIndex:
 
     def _conditions(self, where: Where) -> Iterator[Clause]:
         for tag in where.tags:
-            yield self._must(self._exactly("tag", tag))
+            yield self._must(self.exactly("tag", tag))
         if where.author is not None:
-            yield self._must(self._exactly("author", where.author))
+            yield self._must(self.exactly("author", where.author))
         if where.path_prefix:
-            yield self._must(self._starting("path", where.path_prefix))
+            yield self._must(starting_with(self.schema, "path", where.path_prefix))
         for name, values in where.any_of.items():
-            yield self._must(self._keyword(name, values))
+            yield self._must(self.keyword(name, values))
         yield from self._excluded(where)
         for name, (low, high) in where.between.items():
-            yield self._must(self._range(name, low, high))
+            yield self._must(self.between(name, low, high))
 
     def _must(self, query: tantivy.Query) -> Clause:
         import tantivy
@@ -169,30 +170,46 @@ class TextIndex:
         import tantivy
 
         for name, values in where.none_of.items():
-            yield tantivy.Occur.MustNot, self._keyword(name, values)
+            yield tantivy.Occur.MustNot, self.keyword(name, values)
 
-    def _exactly(self, field: str, value: str) -> tantivy.Query:
+    def exactly(self, field: str, value: str) -> tantivy.Query:
         import tantivy
 
         return tantivy.Query.term_query(self.schema, field, value)
 
-    def _starting(self, field: str, prefix: str) -> tantivy.Query:
-        import tantivy
-
-        literal = "".join(f"\\{character}" if character in _REGEX_META else character for character in prefix)
-        return tantivy.Query.regex_query(self.schema, field, f"{literal}(?s:.)*")
-
-    def _keyword(self, name: str, values: Sequence[str]) -> tantivy.Query:
+    def keyword(self, name: str, values: Sequence[str]) -> tantivy.Query:
         import tantivy
 
         return tantivy.Query.term_set_query(self.schema, "keyword", [f"{name}={value}" for value in values])
 
-    def _range(self, name: str, low: float | None, high: float | None) -> tantivy.Query:
+    def between(
+        self, name: str, low: float | None, high: float | None, *, include_low: bool = True, include_high: bool = True
+    ) -> tantivy.Query:
         import tantivy
 
         if name not in self.numbers:
             return tantivy.Query.empty_query()
-        return tantivy.Query.range_query(self.schema, f"number_{name}", tantivy.FieldType.Float, low, high)
+        least = -math.inf if low is None else low
+        most = math.inf if high is None else high
+        return tantivy.Query.range_query(
+            self.schema, f"number_{name}", tantivy.FieldType.Float, least, most, include_low, include_high
+        )
+
+    def frequency(self, term: str) -> int:
+        """In how many documents a term is."""
+        return int(self.searcher.doc_freq("text", term))
+
+    def weight(self, term: str) -> float:
+        """The idf of BM25, as tantivy has it; a term that nobody has weighs most."""
+        count, having = self.searcher.num_docs, self.frequency(term)
+        return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
+
+
+def starting_with(schema: tantivy.Schema, field: str, prefix: str) -> tantivy.Query:
+    import tantivy
+
+    literal = "".join(f"\\{character}" if character in _REGEX_META else character for character in prefix)
+    return tantivy.Query.regex_query(schema, field, f"{literal}(?s:.)*")
 
 
 def _schema(numbers: Sequence[str]) -> tantivy.Schema:

@@ -1,0 +1,152 @@
+"""Embedding behind the requests: a thread per core, one text at a time, giving way to every question."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lithos.errors import LithosError
+from lithos.search.embedder import Embedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+_log = logging.getLogger(__name__)
+QUESTIONS_REMEMBERED = 128
+RETRY_AFTER = 30.0  # seconds until a model that could not be loaded is tried again
+FIRST_RATE = 60.0  # passages a second, before anything was measured
+_NICE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    text: str
+    done: Callable[[Floats], None]
+
+
+Take = Callable[[], Job | None]
+
+
+class Embedding:
+    """One for all collections of a host: it holds the one copy of the model."""
+
+    def __init__(self, embedder: Embedder, threads: int | None = None) -> None:
+        self.embedder = embedder
+        self.failure = ""
+        self.rate = FIRST_RATE
+        self.paused = False
+        self._threads = threads or os.cpu_count() or 1
+        self._sources: list[Take] = []
+        self._changed = threading.Condition()
+        self._questions = 0
+        self._closed = False
+        self._started = False
+        self._retry_at = 0.0
+        self._remembered: OrderedDict[str, Floats] = OrderedDict()
+
+    def add_source(self, take: Take) -> None:
+        with self._changed:
+            self._sources.append(take)
+
+    def remove_source(self, take: Take) -> None:
+        with self._changed:
+            self._sources = [each for each in self._sources if each != take]
+
+    def wake(self) -> None:
+        """There is work; threads are started when there first is."""
+        with self._changed:
+            if not self._started and not self._closed:
+                self._started = True
+                for number in range(self._threads):
+                    threading.Thread(target=self._work, name=f"embedding {number}", daemon=True).start()
+            self._changed.notify_all()
+
+    def question(self, text: str) -> Floats:
+        """The vector of a query, in the caller's thread; the background stands still meanwhile."""
+        with self._changed:
+            known = self._remembered.get(text)
+        if known is not None:
+            return known
+        with self._giving_way():
+            vector = self.embedder.embed(text)
+        with self._changed:
+            self._remembered[text] = vector
+            if len(self._remembered) > QUESTIONS_REMEMBERED:
+                self._remembered.popitem(last=False)
+        return vector
+
+    @contextlib.contextmanager
+    def _giving_way(self) -> Iterator[None]:
+        with self._changed:
+            self._questions += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._questions -= 1
+                self._changed.notify_all()
+
+    def pause(self) -> None:
+        with self._changed:
+            self.paused = True
+
+    def resume(self) -> None:
+        with self._changed:
+            self.paused = False
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    def _work(self) -> None:
+        if sys.platform == "linux":  # a thread has a priority of its own there
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
+        while (job := self._next()) is not None:
+            started = time.monotonic()
+            try:
+                job.done(self.embedder.embed(job.text))
+                self._measured(time.monotonic() - started)
+            except Exception as error:  # noqa: BLE001 one text or a missing model must not end the thread for good
+                self._failed(error)
+
+    def _next(self) -> Job | None:
+        with self._changed:
+            while not self._closed:
+                job = self._taken()
+                if job is not None:
+                    return job
+                waiting_for_retry = max(0.0, self._retry_at - time.monotonic())
+                self._changed.wait(waiting_for_retry or None)
+        return None
+
+    def _taken(self) -> Job | None:
+        if self.paused or self._questions or time.monotonic() < self._retry_at:
+            return None
+        for take in self._sources:
+            job = take()
+            if job is not None:
+                return job
+        return None
+
+    def _measured(self, seconds: float) -> None:
+        self.failure = ""
+        self.rate += 0.05 * (self._threads / max(seconds, 1e-4) - self.rate)
+
+    def _failed(self, error: Exception) -> None:
+        _log.warning("a passage could not be embedded: %s", error, exc_info=not isinstance(error, LithosError))
+        self.failure = error.message if isinstance(error, LithosError) else str(error)[:200]
+        with self._changed:
+            self._retry_at = time.monotonic() + RETRY_AFTER

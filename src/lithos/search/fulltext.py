@@ -1,0 +1,132 @@
+"""Full text of a collection: whole documents, which a question is about, and passages, which answer it.
+
+Two tantivy indexes, because BM25 measures lengths against the average of an index, and passages would drag it down.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lithos.errors import Damaged
+from lithos.search.analysis import indexed_text
+from lithos.search.catalogue import Entry
+from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Words
+from lithos.search.textindex import TextIndex
+from lithos.search.values import Document, Where
+
+if TYPE_CHECKING:
+    import tantivy
+
+BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
+
+
+class FullText:
+    def __init__(self, folder: Path, numbers: Sequence[str]) -> None:
+        """Raises `Damaged` when the files are not those that were written."""
+        self._folder = folder
+        self.documents = TextIndex(folder / "documents", numbers)
+        self.passages = TextIndex(folder / "passages", numbers)
+
+    def write(self, removed: Sequence[int], entries: Sequence[Entry]) -> None:
+        self.documents.write(removed, (_whole(entry, self.documents) for entry in entries))
+        self.passages.write(removed, (part for entry in entries for part in _parts(entry, self.passages)))
+
+    def refill(self, entries: Iterable[Entry]) -> None:
+        """Everything, from the catalogue, in batches."""
+        held: list[Entry] = []
+        for entry in entries:
+            held.append(entry)
+            if len(held) == BATCH:
+                self.write((), held)
+                held = []
+        if held:
+            self.write((), held)
+
+    def words(self, terms: Sequence[str], where: Where, limit: int) -> Words:
+        """Documents and passages with any of the terms."""
+        if not terms:
+            return Words({}, {}, 0.0)
+        documents = self.documents.search(self.documents.filtered(self.documents.any_of(terms), where), limit)
+        passages = self.passages.search(self.passages.filtered(self.passages.any_of(terms), where), 2 * limit)
+        return Words(
+            {ordinal: score for ordinal, _, score in documents},
+            {(ordinal, position): score for ordinal, position, score in passages},
+            self.possible(terms),
+        )
+
+    def matching(self, query: tantivy.Query, terms: Sequence[str], where: Where, limit: int) -> Words:
+        """Documents that a query in syntax matches; its words choose the passage of each."""
+        found = self.documents.search(self.documents.filtered(query, where), limit)
+        documents = {ordinal: score for ordinal, _, score in found}
+        among = self.passages.among(self.passages.any_of(terms), list(documents)) if terms and documents else None
+        passages = self.passages.search(among, 8 * limit) if among is not None else []
+        return Words(
+            documents, {(ordinal, position): score for ordinal, position, score in passages}, self.possible(terms)
+        )
+
+    def possible(self, terms: Sequence[str]) -> float:
+        weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in terms)
+        return SATURATION * weights
+
+    def count(self) -> int:
+        return int(self.documents.searcher.num_docs)
+
+    def verify(self) -> None:
+        self.documents.verify()
+        self.passages.verify()
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+
+def move_aside(folder: Path) -> None:
+    """Kept for whoever wants to look, one of a kind; what follows starts from nothing."""
+    aside = folder.with_name(f"{folder.name}.damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    if folder.exists():
+        folder.rename(aside)
+
+
+def _whole(entry: Entry, index: TextIndex) -> tantivy.Document:
+    document = entry.document
+    parts = [document.title, document.title, " ".join(document.tags)]  # a word of the title counts twice
+    heading = ""
+    for passage in entry.passages:
+        if passage.heading != heading:
+            heading = passage.heading
+            parts.append(heading.rpartition(" > ")[2])
+        parts.append(passage.text)
+    made = _filled(entry.ordinal, document, index)
+    made.add_text("title", indexed_text(document.title))
+    made.add_text("text", indexed_text("\n".join(parts)))
+    return made
+
+
+def _parts(entry: Entry, index: TextIndex) -> Iterator[tantivy.Document]:
+    for passage in entry.passages:
+        made = _filled(entry.ordinal, entry.document, index)
+        made.add_integer("position", passage.position)
+        made.add_text("text", indexed_text(f"{entry.document.title}\n{passage.heading}\n{passage.text}"))
+        yield made
+
+
+def _filled(ordinal: int, document: Document, index: TextIndex) -> tantivy.Document:
+    import tantivy
+
+    made = tantivy.Document()
+    made.add_integer("ordinal", ordinal)
+    made.add_text("author", document.author)
+    made.add_text("path", document.path)
+    for tag in document.tags:
+        made.add_text("tag", tag)
+    for name, values in document.keywords.items():
+        for value in values:
+            made.add_text("keyword", f"{name}={value}")
+    for name, number in document.numbers.items():
+        if name not in index.numbers:
+            raise Damaged(f"{name} is not a number field of this collection")
+        made.add_float(f"number_{name}", float(number))
+    return made

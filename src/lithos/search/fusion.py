@@ -1,0 +1,114 @@
+"""How two rankings become one, and when the best of it is no answer. Pure.
+
+The score of a document is its cosine plus half of how well its words match, against the best match there is:
+
+    score = meaning · cosine + 0.5 · words / max(best words, a quarter of what the question could reach)
+
+A cosine is absolute: near 0.2 for anything, 0.5 and more for an answer. BM25 is not, so it is measured against the
+best document of the same question, unless even that one has little of it. So an engine that is sure outweighs one
+that is not, whatever the question is like; ranks, which plain rank fusion goes by, have lost that. `meaning` is how
+much of the question is in the script that the model was trained on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+WORDS_WEIGHT = 0.5
+PASSAGE_WEIGHT = 0.5  # of the best passage's BM25 beside the whole document's
+LEAST_REACH = 0.25
+RELEVANT = 0.5
+SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What full text found, by ordinal; `possible` is the score of a text made of nothing but the question."""
+
+    documents: Mapping[int, float]
+    passages: Mapping[tuple[int, int], float]
+    possible: float
+
+    def scores(self) -> dict[int, float]:
+        best = dict(self.documents)
+        tops: dict[int, float] = {}
+        for (ordinal, _), score in self.passages.items():
+            tops[ordinal] = max(tops.get(ordinal, 0.0), score)
+        for ordinal, score in tops.items():
+            best[ordinal] = best.get(ordinal, 0.0) + PASSAGE_WEIGHT * score
+        return best
+
+
+NO_WORDS = Words({}, {}, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    ordinal: int
+    position: int
+    score: float
+    similarity: float | None
+    words: float  # BM25 of document and passage, as it is
+
+    def trace(self, **more: Any) -> dict[str, Any]:
+        shown = {"score": round(self.score, 4), "words": round(self.words, 4)}
+        return shown | ({} if self.similarity is None else {"similarity": round(self.similarity, 4)}) | more
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    documents: list[Ranked]  # best first, each with its best passage
+    passages: list[Ranked]  # best first, several of one document
+    relevant: bool
+    confidence: float
+
+
+def fuse(words: Words, similarities: Mapping[tuple[int, int], float], meaning: float) -> Fused:
+    """`similarities` of passages; `meaning` 0 leaves them out of the score."""
+    by_words = words.scores()
+    reach = max(max(by_words.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
+    passages = sorted(_passages(words, similarities, meaning, reach), key=_order)
+    documents = sorted(_documents(by_words, passages, meaning, reach), key=_order)
+    confidence = _confidence(documents[0], words.possible, meaning) if documents else 0.0
+    return Fused(documents, passages, confidence >= RELEVANT, confidence)
+
+
+def _passages(
+    words: Words, similarities: Mapping[tuple[int, int], float], meaning: float, reach: float
+) -> list[Ranked]:
+    found = []
+    for ordinal, position in {**dict.fromkeys(similarities), **dict.fromkeys(words.passages)}:
+        bm25 = words.documents.get(ordinal, 0.0) + PASSAGE_WEIGHT * words.passages.get((ordinal, position), 0.0)
+        similarity = similarities.get((ordinal, position))
+        score = meaning * (similarity or 0.0) + WORDS_WEIGHT * bm25 / reach
+        found.append(Ranked(ordinal, position, score, similarity, bm25))
+    return found
+
+
+def _documents(by_words: Mapping[int, float], passages: list[Ranked], meaning: float, reach: float) -> list[Ranked]:
+    """Words and cosine may have their best in different passages of one document: it has the credit of both."""
+    shown: dict[int, Ranked] = {}
+    nearest: dict[int, float] = {}
+    for passage in passages:
+        shown.setdefault(passage.ordinal, passage)
+        if passage.similarity is not None:
+            nearest[passage.ordinal] = max(nearest.get(passage.ordinal, 0.0), passage.similarity)
+    found = []
+    for ordinal in {**dict.fromkeys(shown), **dict.fromkeys(by_words)}:
+        bm25, similarity = by_words.get(ordinal, 0.0), nearest.get(ordinal)
+        score = meaning * (similarity or 0.0) + WORDS_WEIGHT * bm25 / reach
+        position = shown[ordinal].position if ordinal in shown else 0
+        found.append(Ranked(ordinal, position, score, similarity, bm25))
+    return found
+
+
+def _order(ranked: Ranked) -> tuple[float, int, int]:
+    return -ranked.score, ranked.ordinal, ranked.position
+
+
+def _confidence(best: Ranked, possible: float, meaning: float) -> float:
+    """Cosine and the share of the question that was found; the share alone counts where the model cannot read."""
+    share = best.words / possible if possible else 0.0
+    return meaning * (best.similarity or 0.0) + (WORDS_WEIGHT + (1.0 - meaning)) * share

@@ -1,0 +1,76 @@
+"""The part of a passage that shows why it was found, its matching words in <b>."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection
+
+from lithos.search.analysis import UNSPACED, analyzer
+
+LONGEST = 240
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
+
+Span = tuple[int, int]
+
+
+def snippet(passage: str, terms: Collection[str]) -> str:
+    text = unicodedata.normalize("NFC", passage)
+    wanted = frozenset(terms)
+    spans = _merged(_words(text, wanted) + _pairs(text, wanted))
+    start, end = _window(text, spans)
+    return _marked(text, [span for span in spans if start <= span[0] and span[1] <= end], start, end)
+
+
+def _words(text: str, wanted: frozenset[str]) -> list[Span]:
+    tokens = analyzer().pre_tokenize(text).tokens
+    return [(token.char_offset_from, token.char_offset_to) for token in tokens if token.text in wanted]
+
+
+def _pairs(text: str, wanted: frozenset[str]) -> list[Span]:
+    found = []
+    for run in _UNSPACED.finditer(text):
+        for at in range(run.start(), run.end()):
+            for size in (2, 1):
+                if at + size <= run.end() and text[at : at + size] in wanted:
+                    found.append((at, at + size))
+    return found
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _window(text: str, spans: list[Span]) -> Span:
+    """The stretch with the most matches, widened to whole words."""
+    if len(text) <= LONGEST:
+        return 0, len(text)
+    best, most = 0, -1
+    for start, _ in spans:
+        inside = sum(start <= other and end <= start + LONGEST for other, end in spans)
+        if inside > most:
+            best, most = start, inside
+    start = max(0, min(best - LONGEST // 6, len(text) - LONGEST))
+    if start:
+        space = text.find(" ", start, start + 20)
+        start = space + 1 if space >= 0 else start
+    end = min(len(text), start + LONGEST)
+    if end < len(text):
+        space = text.rfind(" ", end - 20, end)
+        end = space if space > start else end
+    return start, end
+
+
+def _marked(text: str, spans: list[Span], start: int, end: int) -> str:
+    pieces, at = ["… " if start else ""], start
+    for first, last in spans:
+        pieces += [text[at:first], "<b>", text[first:last], "</b>"]
+        at = last
+    pieces += [text[at:end], " …" if end < len(text) else ""]
+    return " ".join("".join(pieces).split())

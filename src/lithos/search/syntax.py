@@ -1,0 +1,269 @@
+"""A query that somebody typed: Tantivy's syntax where it is valid and meant, plain words everywhere else.
+
+tantivy parses (`parse_query` of the module gives a tree); the tree becomes queries here, because the words of a literal
+need our own analysis and because what cannot be meant (`error: refused` as a field, `<b>` as a range) must fall back to
+the words it consists of.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lithos.core.clock import parse_time
+from lithos.errors import InvalidInput
+from lithos.search.analysis import analyzer, function_words, phrase_terms, query_terms
+from lithos.search.textindex import TextIndex, guarded, starting_with
+
+if TYPE_CHECKING:
+    import tantivy
+
+LONGEST_SYNTAX = 2000  # characters; what is longer is a text and not a query
+DEEPEST = 32  # tantivy's parser recurses, and has no bound of its own
+MOST_TERMS = 64
+_FUZZY = re.compile(r"(\w{3,40})~([12]?)")
+_PREFIX = re.compile(r"(\w{1,40})\*")
+_INSIDE_WORD = re.compile(r"\w['’]\w")
+FIELDS = {"text": "text", "content": "text", "body": "text", "title": "title", "tag": "tag", "tags": "tag"}
+FIELDS |= {"author": "author", "path": "path"}
+
+Node = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    terms: list[str]  # the words, for scores of passages, snippets and a plain search
+    query: tantivy.Query | None = None  # None: plain, any of the words
+    literal: str = ""  # why it was not taken as syntax
+    sentence: bool = False  # reads like plain language, whatever operators it seems to have
+
+
+class NotMeant(Exception):
+    """The tree is valid, but cannot be what somebody meant; the message says why."""
+
+
+def read(text: str, index: TextIndex, keywords: frozenset[str]) -> Reading:
+    terms = _bounded(query_terms(text), index)
+    try:
+        tree = _tree(text)
+        if _is_plain(tree):
+            return Reading(terms)
+        query = _Builder(index, keywords).build(tree)
+    except NotMeant as reason:
+        return Reading(terms, literal=str(reason))
+    if query is None:
+        return Reading(terms, literal="it has no words as a query")
+    return Reading(_shown_terms(tree) or terms, query, sentence=function_words(text) >= 2)
+
+
+def _bounded(terms: list[str], index: TextIndex) -> list[str]:
+    """A page of text as a question: the rarest of its words."""
+    different = set(terms)
+    if len(different) <= MOST_TERMS:
+        return terms
+    known = sorted((index.frequency(term), term) for term in sorted(different)[: 50 * MOST_TERMS])
+    rare = {term for frequency, term in known if frequency}
+    kept = {term for _, term in [each for each in known if each[1] in rare][:MOST_TERMS]}
+    return [term for term in terms if term in kept] or terms[:MOST_TERMS]
+
+
+def _tree(text: str) -> Node:
+    import tantivy
+
+    if len(text) > LONGEST_SYNTAX:
+        raise NotMeant(f"a query of more than {LONGEST_SYNTAX} characters is taken as plain text")
+    if _depth(text) > DEEPEST:
+        raise NotMeant("its brackets are nested too deeply for a query")
+    if _INSIDE_WORD.search(text):
+        raise NotMeant("an apostrophe inside a word is not query syntax")
+    tree = guarded(lambda: tantivy.parse_query(text))
+    if tree is None:
+        raise NotMeant("it is not valid query syntax")
+    return tree
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        deepest = max(deepest, depth)
+    return max(deepest, len(re.findall(r"(?:\bNOT\s+|[-+]){8,}", text)) * DEEPEST * 2)
+
+
+def _is_plain(tree: Node) -> bool:
+    """Words beside each other, no operator anywhere."""
+    if tree["type"] == "bool":
+        return all(occur is None and each["type"] != "bool" and _is_plain(each) for occur, each in tree["clauses"])
+    if tree["type"] != "literal" or tree["field_name"] or tree["delimiter"] != "none":
+        return False
+    return not (_FUZZY.fullmatch(tree["phrase"]) or _PREFIX.fullmatch(tree["phrase"]))
+
+
+def _shown_terms(tree: Node) -> list[str]:
+    """Words that a hit should have, for its passage and snippet: those of literals, without excluded ones."""
+    return [term for phrase in _phrases(tree) for term in query_terms(phrase)]
+
+
+def _phrases(tree: Node) -> Iterator[str]:
+    if tree["type"] == "bool":
+        for occur, each in tree["clauses"]:
+            yield from () if occur == "must_not" else _phrases(each)
+    elif tree["type"] == "boost":
+        yield from _phrases(tree["underlying"])
+    elif tree["type"] == "literal" and FIELDS.get(tree["field_name"] or "text") in ("text", "title"):
+        yield tree["phrase"]
+
+
+class _Builder:
+    def __init__(self, index: TextIndex, keywords: frozenset[str]) -> None:
+        self._index = index
+        self._keywords = keywords
+
+    def build(self, tree: Node) -> tantivy.Query | None:
+        """None where a part has nothing to search for, such as a lone sign."""
+        builders: dict[str, Callable[[Node], tantivy.Query | None]] = {
+            "bool": self._bool,
+            "literal": self._literal,
+            "boost": self._boost,
+            "range": self._range,
+            "set": self._set,
+            "exists": self._exists,
+            "regex": self._regex,
+            "all": self._all,
+        }
+        build = builders.get(tree["type"])
+        if build is None:
+            raise NotMeant(f"{tree['type']} is not supported in a query")
+        return build(tree)
+
+    def _bool(self, tree: Node) -> tantivy.Query | None:
+        import tantivy
+
+        occurs = {"must": tantivy.Occur.Must, "must_not": tantivy.Occur.MustNot}
+        built = [(occurs.get(occur, tantivy.Occur.Should), self.build(each)) for occur, each in tree["clauses"]]
+        clauses = [(occur, query) for occur, query in built if query is not None]
+        if not clauses:
+            return None
+        if all(occur == tantivy.Occur.MustNot for occur, _ in clauses):
+            clauses.append((tantivy.Occur.Must, tantivy.Query.all_query()))
+        return tantivy.Query.boolean_query(clauses)
+
+    def _boost(self, tree: Node) -> tantivy.Query | None:
+        import tantivy
+
+        query, factor = self.build(tree["underlying"]), float(tree["boost"])
+        if not 0 <= factor <= 1e6:
+            raise NotMeant(f"{factor} is no weight for a word")
+        return None if query is None else tantivy.Query.boost_query(query, factor)
+
+    def _literal(self, tree: Node) -> tantivy.Query | None:
+        name, phrase = tree["field_name"], tree["phrase"]
+        field = self._field(name)
+        if field == "keyword":
+            return self._index.keyword(name, (phrase,))
+        if field == "path":
+            return starting_with(self._index.schema, "path", phrase.rstrip("*"))
+        if field in ("tag", "author"):
+            return self._index.exactly(field, phrase)
+        if field.startswith("number_"):
+            value = self._number(phrase)
+            return self._index.between(name, value, value)
+        return self._text(field, tree)
+
+    def _text(self, field: str, tree: Node) -> tantivy.Query | None:
+        import tantivy
+
+        schema, phrase = self._index.schema, tree["phrase"]
+        if tree["delimiter"] == "none":
+            return self._unquoted(field, phrase)
+        terms: list[str | tuple[int, str]] = [*phrase_terms(phrase)]
+        if len(terms) <= 1:
+            return tantivy.Query.term_query(schema, field, terms[0]) if terms else None
+        if tree["prefix"]:
+            return tantivy.Query.phrase_prefix_query(schema, field, terms)
+        return tantivy.Query.phrase_query(schema, field, terms, slop=min(int(tree["slop"]), 100))
+
+    def _unquoted(self, field: str, phrase: str) -> tantivy.Query | None:
+        """One word; `word~1` allows for typos, `word*` continues; `e-mail` is both of its parts."""
+        import tantivy
+
+        schema = self._index.schema
+        fuzzy, prefix = _FUZZY.fullmatch(phrase), _PREFIX.fullmatch(phrase)
+        if fuzzy:
+            stem = (analyzer().analyze(fuzzy[1]) or [fuzzy[1].lower()])[0]
+            return tantivy.Query.fuzzy_term_query(schema, field, stem, distance=int(fuzzy[2] or 1))
+        if prefix:
+            return starting_with(schema, field, prefix[1].lower())
+        terms = query_terms(phrase)
+        clauses = [(tantivy.Occur.Must, tantivy.Query.term_query(schema, field, term)) for term in dict.fromkeys(terms)]
+        return tantivy.Query.boolean_query(clauses) if clauses else None
+
+    def _field(self, name: str | None) -> str:
+        if name is None:
+            return "text"
+        if name in FIELDS:
+            return FIELDS[name]
+        if name in self._index.numbers:
+            return f"number_{name}"
+        if name in self._keywords:
+            return "keyword"
+        raise NotMeant(f"there is no field {name[:40]!r}")
+
+    def _range(self, tree: Node) -> tantivy.Query:
+        name = tree["field"]
+        if name is None or name not in self._index.numbers:
+            raise NotMeant("a range needs a field with numbers or times")
+        low, low_open = self._bound(tree["lower"])
+        high, high_open = self._bound(tree["upper"])
+        return self._index.between(name, low, high, include_low=not low_open, include_high=not high_open)
+
+    def _bound(self, bound: Node) -> tuple[float | None, bool]:
+        if bound["type"] == "unbounded" or bound["value"] == "*":
+            return None, False
+        return self._number(bound["value"]), bound["type"] == "exclusive"
+
+    def _number(self, text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            pass
+        try:
+            return parse_time(text).timestamp()
+        except InvalidInput:
+            raise NotMeant(f"{text[:40]!r} is neither a number nor a time") from None
+
+    def _set(self, tree: Node) -> tantivy.Query:
+        import tantivy
+
+        field = self._field(tree["field"])
+        if field == "keyword":
+            return self._index.keyword(tree["field"], tree["elements"])
+        if field not in ("tag", "author", "path"):
+            raise NotMeant("IN needs tags, author or path")
+        return tantivy.Query.term_set_query(self._index.schema, field, tree["elements"])
+
+    def _exists(self, tree: Node) -> tantivy.Query:
+        import tantivy
+
+        field = self._field(tree["field"])
+        if field in ("text", "keyword"):
+            return tantivy.Query.all_query()
+        if field.startswith("number_"):
+            return self._index.between(tree["field"], None, None)
+        return tantivy.Query.regex_query(self._index.schema, field, "(?s:.)+")
+
+    def _regex(self, tree: Node) -> tantivy.Query:
+        import tantivy
+
+        field, pattern = self._field(tree["field"]), tree["pattern"]
+        query = guarded(lambda: tantivy.Query.regex_query(self._index.schema, field, pattern))
+        if query is None:
+            raise NotMeant("its pattern is not a regular expression, or too large a one")
+        return query
+
+    def _all(self, tree: Node) -> tantivy.Query:
+        import tantivy
+
+        return tantivy.Query.all_query()

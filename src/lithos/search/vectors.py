@@ -1,0 +1,323 @@
+"""The vectors of a collection: one file of fixed records, a scan over their signs, exact scores for the best of it.
+
+A record is a passage: whose it is, a key made from the words the model read, and the vector in 8 bits, brought back to
+length one (its cosine to the vector itself is above 0.9999; what the model's own 8 bits cost is a hundred times that).
+Records are only ever appended; one whose checksum is wrong, or whose document is gone, does not count. The scan
+compares 1 bit per dimension: 0.15 ms for 25,000 passages, 1 ms for 100,000, and 11 MB of memory for 25,000.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+MAGIC = b"lithos vectors 1"
+HEADER = 128
+RERANKED = 1000  # candidates of the scan that are scored exactly: recall@10 0.98 at 100,000
+EXACT_MOST = 4096  # so few are scored exactly without a scan
+_FAR = 65_535  # no two vectors differ in so many dimensions
+_MARK_WORD = 8  # where a record has its checksum: after key, ordinal, position and scale
+WORN_LEAST = 1000  # dead records that are worth a rewrite
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    ordinal: int
+    position: int
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A passage that needs a vector, and the key of the words that the model reads for it."""
+
+    ordinal: int
+    position: int
+    key: bytes
+
+
+def key_of(model: str, text: str) -> bytes:
+    return hashlib.sha256(f"{model}\n{text}".encode("utf-8", "surrogatepass")).digest()[:16]
+
+
+class Vectors:
+    """Safe for many readers and the threads that embed: a lock guards the arrays, never the arithmetic on them."""
+
+    def __init__(self, path: Path, model: str, dimension: int, epoch: str) -> None:
+        self._path = path
+        self._words = -(-dimension // 64)
+        self._head = _header(model, dimension, epoch)
+        self._record = _record_type(dimension)
+        self._lock = threading.RLock()
+        self._alive: set[int] = set()
+        self._row_of: dict[bytes, int] | None = None  # made when something is embedded: 180 bytes a passage
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._rows_from(self._salvaged())
+
+    # -- what is there ------------------------------------------------------------------------------------------
+
+    def _salvaged(self) -> NDArray[Any]:
+        """The sound records of the file; under another epoch they serve as a store of known vectors only."""
+        import numpy as np
+
+        try:
+            data = self._path.read_bytes()
+        except FileNotFoundError:
+            data = b""
+        usable = data[: len(self._head) - 16] == self._head[:-16]
+        same_epoch = data[:HEADER] == self._head
+        whole = (len(data) - HEADER) // self._record.itemsize * self._record.itemsize if usable else 0
+        rows = (
+            np.frombuffer(data, self._record, whole // self._record.itemsize, HEADER)
+            if whole > 0
+            else _none(self._record)
+        )
+        sound = _sound(rows)
+        if not same_epoch:
+            sound = sound.copy()
+            sound["ordinal"] = -1
+        if not same_epoch or len(sound) * self._record.itemsize + HEADER != len(data):
+            self._rewrite(sound)
+        return sound
+
+    def _rewrite(self, rows: NDArray[Any]) -> None:
+        unfinished = self._path.with_suffix(".part")
+        with open(unfinished, "wb") as file:
+            file.write(self._head)
+            file.write(rows.tobytes())
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(self._path)
+
+    def _rows_from(self, rows: NDArray[Any]) -> None:
+        import numpy as np
+
+        count = len(rows)
+        self._count = count
+        self._ordinals = np.array(rows["ordinal"], np.int64)
+        self._living = np.isin(self._ordinals, np.fromiter(self._alive, np.int64, len(self._alive)))
+        self._bits = np.zeros((self._words, max(count, 1024)), np.uint64)
+        for start in range(0, count, 8192):  # in pieces: the comparison makes a byte of each dimension
+            piece = rows["vector"][start : start + 8192]
+            self._bits[:, start : start + len(piece)] = _signs(piece, self._words).T
+        self._row_of = None
+        self._mapped = self._map()
+
+    def _map(self) -> NDArray[Any]:
+        import numpy as np
+
+        if self._count == 0:
+            return _none(self._record)
+        return np.memmap(self._path, self._record, "r", HEADER, (self._count,))
+
+    # -- what changes -------------------------------------------------------------------------------------------
+
+    def keep(self, passages: Mapping[int, int]) -> list[tuple[int, int]]:
+        """Let these documents (ordinal: passages) count alone; returns each (ordinal, position) that has no vector."""
+        with self._lock:
+            self._alive = set(passages)
+            rows = self._mapped
+            self._living = self._rows_of(self._alive)
+            have = set(zip(rows["ordinal"].tolist(), rows["position"].tolist(), strict=True))
+        return [(o, at) for o, count in passages.items() for at in range(count) if (o, at) not in have]
+
+    def revive(self, ordinals: Collection[int]) -> None:
+        with self._lock:
+            self._alive.update(ordinals)
+            self._living |= self._rows_of(ordinals)
+
+    def drop(self, ordinals: Collection[int]) -> None:
+        with self._lock:
+            self._alive.difference_update(ordinals)
+            self._living &= ~self._rows_of(ordinals)
+
+    def _rows_of(self, ordinals: Collection[int]) -> NDArray[np.bool_]:
+        """True at each record of these documents."""
+        import numpy as np
+
+        table = np.zeros(int(self._ordinals.max(initial=-1)) + 2, np.bool_)  # its last entry stands for -1: nobody's
+        wanted = np.fromiter(ordinals, np.int64, len(ordinals))
+        table[wanted[wanted < len(table) - 1]] = True
+        return table[self._ordinals]
+
+    def reuse(self, wanted: Sequence[Wanted]) -> list[Wanted]:
+        """Give passages the vectors of equal words, where there are any; returns those that must be embedded."""
+        with self._lock:
+            if self._row_of is None:
+                self._row_of = {known: row for row, known in enumerate(self._mapped["key"].tolist())}
+            there = [(each, self._row_of[each.key]) for each in wanted if each.key in self._row_of]
+            records = self._mapped[[row for _, row in there]].copy()
+        if there:
+            records["ordinal"], records["position"] = zip(
+                *((each.ordinal, each.position) for each, _ in there), strict=True
+            )
+            self._append(records)
+        found = {each for each, _ in there}
+        return [each for each in wanted if each not in found]
+
+    def add(self, wanted: Wanted, vector: Floats) -> None:
+        import numpy as np
+
+        record = np.zeros(1, self._record)
+        record["key"], record["ordinal"], record["position"] = wanted.key, wanted.ordinal, wanted.position
+        eight = np.rint(vector * (127.0 / max(float(np.abs(vector).max()), 1e-9)))
+        record["vector"][0, : len(vector)] = eight
+        record["scale"] = 1.0 / max(float(np.linalg.norm(eight)), 1e-9)
+        self._append(record)
+
+    def _append(self, records: NDArray[Any]) -> None:
+        records["mark"] = _marks(records)
+        with self._lock:
+            with open(self._path, "r+b") as file:
+                file.seek(HEADER + self._count * self._record.itemsize)  # over a torn record, never after it
+                file.write(records.tobytes())
+            self._place(records)
+
+    def _place(self, records: NDArray[Any]) -> None:
+        import numpy as np
+
+        end = self._count + len(records)
+        if end > self._bits.shape[1]:
+            grown = np.zeros((self._words, 2 * end), np.uint64)
+            grown[:, : self._count] = self._bits[:, : self._count]
+            self._bits = grown
+        self._bits[:, self._count : end] = _signs(records["vector"], self._words).T
+        self._ordinals = np.append(self._ordinals, records["ordinal"])
+        self._living = np.append(self._living, [ordinal in self._alive for ordinal in records["ordinal"].tolist()])
+        if self._row_of is not None:
+            self._row_of.update(zip(records["key"].tolist(), range(self._count, end), strict=True))
+        self._count = end
+        self._mapped = self._map()
+
+    def compact(self, *, always: bool = False) -> None:
+        """Rewrite the file without the records that count no more; `always` also when few are dead (forgetting)."""
+        import numpy as np
+
+        with self._lock:
+            dead = self._count - int(self._living.sum())
+            if always or dead > max(WORN_LEAST, self._count // 2):
+                rows = np.array(self._mapped[self._living])
+                self._rewrite(rows)
+                self._rows_from(rows)
+
+    # -- what is near -------------------------------------------------------------------------------------------
+
+    def nearest(self, vector: Floats, count: int, mask: NDArray[np.bool_] | None = None) -> list[Near]:
+        """The best passages of living documents that `mask` (by ordinal) lets through, best first."""
+        import numpy as np
+
+        with self._lock:
+            bits, ordinals, allowed, mapped = self._bits[:, : self._count], self._ordinals, self._living, self._mapped
+        if mask is not None:
+            allowed = allowed & np.append(mask, False)[np.minimum(ordinals, len(mask))]
+        chosen = np.flatnonzero(allowed)
+        if len(chosen) > EXACT_MOST:
+            chosen = _closest(bits, allowed, vector, max(RERANKED, 4 * count))
+        return _scored(mapped[chosen], vector)[:count]
+
+    def of(self, ordinals: Collection[int], vector: Floats) -> list[Near]:
+        """Every passage of these documents, best first, however far down that is."""
+        import numpy as np
+
+        with self._lock:
+            rows = self._mapped[np.flatnonzero(self._living & self._rows_of(ordinals))]
+        return _scored(rows, vector)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def size(self) -> int:
+        return self._path.stat().st_size if self._path.exists() else 0
+
+    def close(self) -> None:
+        with self._lock:
+            self._mapped = _none(self._record)
+
+
+def _header(model: str, dimension: int, epoch: str) -> bytes:
+    fixed = MAGIC + hashlib.sha256(f"{model}\n{dimension}".encode()).digest()
+    return fixed.ljust(HEADER - 16, b"\0") + epoch.encode().ljust(16, b"\0")[:16]
+
+
+def _record_type(dimension: int) -> np.dtype[Any]:
+    import numpy as np
+
+    return np.dtype(
+        [
+            ("key", "V16"),
+            ("ordinal", "<i8"),
+            ("position", "<u4"),
+            ("scale", "<f4"),
+            ("mark", "<u4"),
+            ("vector", "i1", (-(-dimension // 4) * 4,)),  # whole words, for the checksum
+        ]
+    )
+
+
+def _none(record: np.dtype[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    return np.zeros(0, record)
+
+
+def _marks(rows: NDArray[Any]) -> NDArray[np.uint32]:
+    """A checksum of each record, for all at once: any change of one 32-bit word changes it, as every factor is odd."""
+    import numpy as np
+
+    words = np.ascontiguousarray(rows).view(np.uint32).reshape(len(rows), -1)
+    factors = np.arange(words.shape[1], dtype=np.uint32) * np.uint32(2654435762) + np.uint32(0x9E3779B1)
+    factors[_MARK_WORD] = 0
+    marks: NDArray[np.uint32] = (words * factors).sum(axis=1, dtype=np.uint32)
+    return marks
+
+
+def _sound(rows: NDArray[Any]) -> NDArray[Any]:
+    import numpy as np
+
+    good = np.ones(len(rows), np.bool_)
+    for start in range(0, len(rows), 8192):
+        piece = rows[start : start + 8192]
+        good[start : start + 8192] = _marks(piece) == piece["mark"]
+    return rows if good.all() else rows[good]
+
+
+def _scored(rows: NDArray[Any], vector: Floats) -> list[Near]:
+    import numpy as np
+
+    scores = (rows["vector"][:, : len(vector)].astype(np.float32) @ vector) * rows["scale"]
+    best = np.argsort(-scores, kind="stable")
+    found = zip(rows["ordinal"][best].tolist(), rows["position"][best].tolist(), scores[best].tolist(), strict=True)
+    return [Near(ordinal, position, min(1.0, max(0.0, score))) for ordinal, position, score in found]
+
+
+def _signs(vectors: NDArray[np.int8], words: int) -> NDArray[np.uint64]:
+    import numpy as np
+
+    packed = np.packbits(vectors > 0, axis=1)
+    whole = np.zeros((len(packed), words * 8), np.uint8)
+    whole[:, : packed.shape[1]] = packed
+    return whole.view(np.uint64)
+
+
+def _closest(bits: NDArray[np.uint64], allowed: NDArray[np.bool_], vector: Floats, count: int) -> NDArray[np.int64]:
+    """At least `count` of the allowed columns, those whose signs differ least from the vector's."""
+    import numpy as np
+
+    wanted = _signs(np.sign(vector).astype(np.int8)[None, :], len(bits))[0]
+    distance = np.zeros(bits.shape[1], np.uint16)
+    for word in range(len(bits)):
+        distance += np.bitwise_count(bits[word] ^ wanted[word])
+    distance[~allowed] = _FAR
+    limit = int(np.searchsorted(np.cumsum(np.bincount(distance)), count))
+    return np.flatnonzero(distance <= min(limit, _FAR - 1))
