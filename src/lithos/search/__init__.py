@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+from lithos.search.chunking import Limits
+from lithos.search.collection import Collection, open_collection
+from lithos.search.embedder import Embedder, HashedEmbedder, open_embedder
+from lithos.search.embedding import Embedding
 from lithos.search.values import Bounds, By, Change, Document, Found, Hit, Passage, Query, Remove, Status, Where
 
 __all__ = [
     "Bounds",
     "By",
     "Change",
+    "Collection",
     "Document",
+    "Embedder",
+    "Embedding",
     "Found",
+    "HashedEmbedder",
     "Hit",
+    "Limits",
     "Passage",
     "Query",
     "Remove",
     "Status",
     "Where",
+    "open_collection",
+    "open_embedder",
 ]

@@ -8,6 +8,7 @@ start, and the owner, who compares `known`, applies it again.
 
 from __future__ import annotations
 
+import itertools
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -67,6 +68,7 @@ class Catalogue:
     def __init__(self, path: Path, layout: str) -> None:
         """`layout` names the form of everything derived from here; a catalogue of another layout starts empty."""
         self._path = path
+        self._layout = layout
         self._database = open_database(path, [_TABLES])
         self.epoch = self._prepared(layout)
 
@@ -130,6 +132,37 @@ class Catalogue:
         marks = ",".join("?" * len(ordinals))
         rows = self._database.read(lambda tx: tx.all(f"{_ENTRIES} ({marks})", *ordinals))
         return [Entry(row["ordinal"], _document(row), _passages(row)) for row in rows]
+
+    def needs_embedding(self) -> bool:
+        """Whether anything came since every passage had its vector: told without opening the vectors."""
+        sql = "SELECT value FROM meta WHERE name IN ('next', 'embedded')"
+        values = {row["value"] for row in self._database.read(lambda tx: tx.all(sql))}
+        return values not in ({"0"}, set()) and len(values) != 1
+
+    def all_embedded(self, next_ordinal: int) -> None:
+        sql = "INSERT INTO meta VALUES ('embedded', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._database.write(lambda tx: tx.run(sql, str(next_ordinal)))
+
+    def rewritten(self) -> Catalogue:
+        """The same in a new file, without the pages that deleted rows leave behind; this one is closed."""
+        unfinished = self._path.with_name("unfinished.db")
+        for leftover in self._path.parent.glob(f"{unfinished.name}*"):
+            leftover.unlink()
+        copy = Catalogue(unfinished, self._layout)
+        copy.take_over(self)
+        copy.close()
+        self.close()
+        unfinished.replace(self._path)
+        return Catalogue(self._path, self._layout)
+
+    def take_over(self, other: Catalogue) -> None:
+        meta = other._database.read(lambda tx: tx.all("SELECT * FROM meta"))
+        replace = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        entries = other.entries(row["ordinal"] for row in other._live())
+        while page := list(itertools.islice(entries, _PAGE)):
+            self.begin(page, ())
+        self.finish()
+        self._database.write(lambda tx: tx.many(replace, [(row["name"], row["value"]) for row in meta]))
 
     def clear(self) -> None:
         self._database.write(lambda tx: _gone(tx, "1 = 1"))

@@ -33,6 +33,7 @@ _NICE = 10
 class Job:
     text: str
     done: Callable[[Floats], None]
+    put_back: Callable[[], None]
 
 
 Take = Callable[[], Job | None]
@@ -51,6 +52,7 @@ class Embedding:
         self._changed = threading.Condition()
         self._questions = 0
         self._closed = False
+        self._wakes = 0
         self._started = False
         self._retry_at = 0.0
         self._remembered: OrderedDict[str, Floats] = OrderedDict()
@@ -70,6 +72,7 @@ class Embedding:
                 self._started = True
                 for number in range(self._threads):
                     threading.Thread(target=self._work, name=f"embedding {number}", daemon=True).start()
+            self._wakes += 1
             self._changed.notify_all()
 
     def question(self, text: str) -> Floats:
@@ -120,26 +123,27 @@ class Embedding:
                 job.done(self.embedder.embed(job.text))
                 self._measured(time.monotonic() - started)
             except Exception as error:  # noqa: BLE001 one text or a missing model must not end the thread for good
+                job.put_back()
                 self._failed(error)
 
     def _next(self) -> Job | None:
-        with self._changed:
-            while not self._closed:
-                job = self._taken()
-                if job is not None:
-                    return job
-                waiting_for_retry = max(0.0, self._retry_at - time.monotonic())
-                self._changed.wait(waiting_for_retry or None)
-        return None
-
-    def _taken(self) -> Job | None:
-        if self.paused or self._questions or time.monotonic() < self._retry_at:
-            return None
-        for take in self._sources:
-            job = take()
+        """The next text; None when all is over. Sources are asked outside the lock: they may read a disk."""
+        while True:
+            with self._changed:
+                while not self._closed and not self._may_work():
+                    self._changed.wait(max(0.0, self._retry_at - time.monotonic()) or None)
+                if self._closed:
+                    return None
+                wakes, sources = self._wakes, tuple(self._sources)
+            job = next((job for take in sources if (job := take()) is not None), None)
             if job is not None:
                 return job
-        return None
+            with self._changed:
+                if self._wakes == wakes and not self._closed:
+                    self._changed.wait()
+
+    def _may_work(self) -> bool:
+        return not self.paused and not self._questions and time.monotonic() >= self._retry_at
 
     def _measured(self, seconds: float) -> None:
         self.failure = ""

@@ -71,8 +71,9 @@ class FullText:
         weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in terms)
         return SATURATION * weights
 
-    def count(self) -> int:
-        return int(self.documents.searcher.num_docs)
+    def counts(self) -> tuple[int, int]:
+        """Documents and passages."""
+        return int(self.documents.searcher.num_docs), int(self.passages.searcher.num_docs)
 
     def verify(self) -> None:
         self.documents.verify()
@@ -88,6 +89,10 @@ def move_aside(folder: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
     if folder.exists():
         folder.rename(aside)
+
+
+def discard_aside(folder: Path) -> None:
+    shutil.rmtree(folder.with_name(f"{folder.name}.damaged"), ignore_errors=True)
 
 
 def _whole(entry: Entry, index: TextIndex) -> tantivy.Document:

@@ -44,8 +44,11 @@ class NotMeant(Exception):
     """The tree is valid, but cannot be what somebody meant; the message says why."""
 
 
-def read(text: str, index: TextIndex, keywords: frozenset[str]) -> Reading:
+def read(text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool = False) -> Reading:
+    """`plain` never looks for operators: a question to an agent's memory is language."""
     terms = _bounded(query_terms(text), index)
+    if plain:
+        return Reading(terms)
     try:
         tree = _tree(text)
         if _is_plain(tree):

@@ -112,14 +112,7 @@ class Vectors:
             piece = rows["vector"][start : start + 8192]
             self._bits[:, start : start + len(piece)] = _signs(piece, self._words).T
         self._row_of = None
-        self._mapped = self._map()
-
-    def _map(self) -> NDArray[Any]:
-        import numpy as np
-
-        if self._count == 0:
-            return _none(self._record)
-        return np.memmap(self._path, self._record, "r", HEADER, (self._count,))
+        self._held = rows.copy()  # in memory and not mapped: a file cut short under a map would end the process
 
     # -- what changes -------------------------------------------------------------------------------------------
 
@@ -127,9 +120,9 @@ class Vectors:
         """Let these documents (ordinal: passages) count alone; returns each (ordinal, position) that has no vector."""
         with self._lock:
             self._alive = set(passages)
-            rows = self._mapped
+            rows = self._rows()
             self._living = self._rows_of(self._alive)
-            have = set(zip(rows["ordinal"].tolist(), rows["position"].tolist(), strict=True))
+            have = self._pairs(rows)
         return [(o, at) for o, count in passages.items() for at in range(count) if (o, at) not in have]
 
     def revive(self, ordinals: Collection[int]) -> None:
@@ -155,9 +148,9 @@ class Vectors:
         """Give passages the vectors of equal words, where there are any; returns those that must be embedded."""
         with self._lock:
             if self._row_of is None:
-                self._row_of = {known: row for row, known in enumerate(self._mapped["key"].tolist())}
+                self._row_of = {known: row for row, known in enumerate(self._rows()["key"].tolist())}
             there = [(each, self._row_of[each.key]) for each in wanted if each.key in self._row_of]
-            records = self._mapped[[row for _, row in there]].copy()
+            records = self._held[[row for _, row in there]].copy()
         if there:
             records["ordinal"], records["position"] = zip(
                 *((each.ordinal, each.position) for each, _ in there), strict=True
@@ -189,7 +182,7 @@ class Vectors:
 
         end = self._count + len(records)
         if end > self._bits.shape[1]:
-            grown = np.zeros((self._words, 2 * end), np.uint64)
+            grown = np.zeros((self._words, end + end // 4), np.uint64)
             grown[:, : self._count] = self._bits[:, : self._count]
             self._bits = grown
         self._bits[:, self._count : end] = _signs(records["vector"], self._words).T
@@ -197,17 +190,33 @@ class Vectors:
         self._living = np.append(self._living, [ordinal in self._alive for ordinal in records["ordinal"].tolist()])
         if self._row_of is not None:
             self._row_of.update(zip(records["key"].tolist(), range(self._count, end), strict=True))
+        self._held = _room(self._held, end)
+        self._held[self._count : end] = records
         self._count = end
-        self._mapped = self._map()
+
+    def verify(self) -> bool:
+        """Whether the file is what was written; where it is not, it is written again from memory."""
+        with self._lock:
+            try:
+                as_written = self._path.read_bytes() == self._head + self._rows().tobytes()
+            except FileNotFoundError:
+                as_written = False
+            if not as_written:
+                self._rewrite(self._rows())
+            return as_written
+
+    def _rows(self) -> NDArray[Any]:
+        return self._held[: self._count]
+
+    def _pairs(self, rows: NDArray[Any]) -> set[tuple[int, int]]:
+        return set(zip(rows["ordinal"].tolist(), rows["position"].tolist(), strict=True))
 
     def compact(self, *, always: bool = False) -> None:
         """Rewrite the file without the records that count no more; `always` also when few are dead (forgetting)."""
-        import numpy as np
-
         with self._lock:
             dead = self._count - int(self._living.sum())
             if always or dead > max(WORN_LEAST, self._count // 2):
-                rows = np.array(self._mapped[self._living])
+                rows = self._rows()[self._living]
                 self._rewrite(rows)
                 self._rows_from(rows)
 
@@ -218,20 +227,20 @@ class Vectors:
         import numpy as np
 
         with self._lock:
-            bits, ordinals, allowed, mapped = self._bits[:, : self._count], self._ordinals, self._living, self._mapped
+            bits, ordinals, allowed, rows = self._bits[:, : self._count], self._ordinals, self._living, self._rows()
         if mask is not None:
             allowed = allowed & np.append(mask, False)[np.minimum(ordinals, len(mask))]
         chosen = np.flatnonzero(allowed)
         if len(chosen) > EXACT_MOST:
             chosen = _closest(bits, allowed, vector, max(RERANKED, 4 * count))
-        return _scored(mapped[chosen], vector)[:count]
+        return _scored(rows[chosen], vector)[:count]
 
     def of(self, ordinals: Collection[int], vector: Floats) -> list[Near]:
         """Every passage of these documents, best first, however far down that is."""
         import numpy as np
 
         with self._lock:
-            rows = self._mapped[np.flatnonzero(self._living & self._rows_of(ordinals))]
+            rows = self._held[np.flatnonzero(self._living & self._rows_of(ordinals))]
         return _scored(rows, vector)
 
     def __len__(self) -> int:
@@ -240,9 +249,15 @@ class Vectors:
     def size(self) -> int:
         return self._path.stat().st_size if self._path.exists() else 0
 
-    def close(self) -> None:
-        with self._lock:
-            self._mapped = _none(self._record)
+
+def _room(rows: NDArray[Any], size: int) -> NDArray[Any]:
+    import numpy as np
+
+    if size <= len(rows):
+        return rows
+    grown = np.zeros(max(256, size + size // 4), rows.dtype)
+    grown[: len(rows)] = rows
+    return grown
 
 
 def _header(model: str, dimension: int, epoch: str) -> bytes:

@@ -277,6 +277,7 @@ class _Readers:
         self._dialect = dialect
         self._free: queue.LifoQueue[Session | None] = queue.LifoQueue()
         self._size = size
+        self._closed = False
         for _ in range(size):
             self._free.put(None)
 
@@ -284,6 +285,8 @@ class _Readers:
     def borrow(self) -> Iterator[Session]:
         session = self._free.get()
         try:
+            if self._closed:
+                raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
             session = session or self._dialect.connect(write=False)
             yield session
         finally:
@@ -294,3 +297,6 @@ class _Readers:
             session = self._free.get()
             if session is not None:
                 session.close()
+        self._closed = True
+        for _ in range(self._size):
+            self._free.put(None)

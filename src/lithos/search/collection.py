@@ -1,0 +1,316 @@
+"""Collection: full text, vectors and filter fields under one small interface."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from lithos.errors import Damaged, LithosError, Unavailable
+from lithos.search.analysis import latin_share
+from lithos.search.catalogue import Entry
+from lithos.search.chunking import Limits
+from lithos.search.embedding import Embedding
+from lithos.search.fusion import NO_WORDS, Fused, Ranked, Words, fuse
+from lithos.search.indexer import Indexer, Shape
+from lithos.search.pending import MOST, Met, Waiting, meet
+from lithos.search.snippets import snippet
+from lithos.search.syntax import Reading, read
+from lithos.search.values import Change, Document, Found, Hit, Passage, Query, Remove, Status
+from lithos.storage import Faults
+
+_log = logging.getLogger(__name__)
+CANDIDATES = 100  # documents that each engine proposes, at least
+WAIT = 5.0
+
+
+def open_collection(
+    data_dir: Path,
+    name: str,
+    *,
+    embedding: Embedding,
+    keywords: Iterable[str] = (),
+    numbers: Iterable[str] = (),
+    limits: Limits | None = None,
+    wait: float = WAIT,
+    faults: Faults | None = None,
+) -> Collection:
+    """The collection `name`, derived, under `.tantivy` and `.vectors`; nothing heavy is loaded before the first use.
+
+    `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
+    """
+    most = embedding.embedder.longest
+    limits = replace(limits or Limits(), tokens=min(most, (limits or Limits()).tokens))
+    shape = Shape(name, frozenset(keywords), tuple(sorted(numbers)), limits)
+    vectors = data_dir / ".vectors" / name / "rows.bin"
+    indexer = Indexer(data_dir / ".tantivy" / name, shape, embedding, vectors, faults)
+    return Collection(shape, indexer, embedding, wait)
+
+
+class Collection:
+    """Things of one kind, found by words, by meaning, or both.
+
+        collection.apply([Document(id="n1", title="Retries", text="Back off, then retry.", hash="h1"), Remove("n0")])
+        found = collection.query(Query("how do we handle flaky calls?", limit=5))
+        found.hits[0].passage, found.relevant, found.degraded
+
+    Derived: the owner keeps the truth. `apply` returns at once; each later question sees it. What a kill loses, the
+    owner finds by comparing `known()` with what it has.
+    """
+
+    def __init__(self, shape: Shape, indexer: Indexer, embedding: Embedding, wait: float) -> None:
+        self._shape = shape
+        self._indexer = indexer
+        self._embedding = embedding
+        self._wait = wait
+
+    def apply(self, changes: Iterable[Change]) -> int:
+        """Acknowledge changes; the newest of each id counts. Waits only when thousands are waiting already."""
+        return self._indexer.put(changes)
+
+    def known(self) -> dict[str, str]:
+        """Id and hash of everything that was applied and survived, waiting changes included."""
+        return self._indexer.known()
+
+    def rebuild(self, documents: Iterable[Document]) -> None:
+        """Forget everything, then apply these."""
+        self._indexer.run(self._indexer.clear)
+        self.apply(documents)
+
+    def purge(self, ids: Iterable[str]) -> None:
+        """Remove, and rewrite every file so that no byte of these texts stays in one; seconds for large collections."""
+        self.apply(Remove(id) for id in ids)
+        self._indexer.indexed(time.monotonic() + 3600)
+        self._indexer.run(self._indexer.rewrite)
+
+    def verify(self) -> None:
+        """Look at every file now, and heal what is not as it was written."""
+        self._indexer.run(self._indexer.verify)
+
+    def settle(self, seconds: float = 60.0) -> bool:
+        """Wait until everything acknowledged is indexed and embedded."""
+        deadline = time.monotonic() + seconds
+        return self._indexer.indexed(deadline) and not self._indexer.meaning().embedded(deadline)
+
+    def on_lost(self, tell: Callable[[], None]) -> None:
+        """Call `tell` when damage made the collection start empty: everything must be applied again."""
+        self._indexer.on_lost(tell)
+
+    def passages(self, id: str) -> list[Passage]:
+        """How a document was cut; empty for an unknown id."""
+        waiting = self._indexer.waiting().get(id)
+        if waiting is not None:
+            return list(waiting.passages)
+        ordinal = self._indexer.ordinal(id)
+        entries = list(self._indexer.catalogue().entries([ordinal])) if ordinal is not None else []
+        return list(entries[0].passages) if entries else []
+
+    def status(self) -> Status:
+        indexer = self._indexer
+        passages, missing = indexer.passages_known(), indexer.passages_missing()
+        return Status(
+            documents=indexer.documents_known(),
+            passages=passages,
+            embedded=passages - missing,
+            waiting=len(indexer.waiting()),
+            model=self._embedding.embedder.id,
+            degraded="; ".join(indexer.trouble.values()) or self._embedding.failure,
+            bytes=indexer.size(),
+        )
+
+    def close(self) -> None:
+        self._indexer.close()
+
+    # -- questions ----------------------------------------------------------------------------------------------
+
+    def query(self, query: Query) -> Found:
+        """Answer with what there is; `degraded` says what there is not."""
+        try:
+            return self._answer(query)
+        except Unavailable:  # an engine was exchanged under the question, or failed it
+            return self._answer(query)
+        except Damaged as damage:
+            _log.warning("a question met damage in %s: %s", self._shape.name, damage)
+            self._indexer.heal_soon()
+            return Found((), False, degraded=f"the index is damaged and being rebuilt: {damage.message}")
+
+    def _answer(self, query: Query) -> Found:
+        deadline = time.monotonic() + self._wait
+        return _Answering(self._indexer, self._embedding, self._shape, query, deadline).found()
+
+
+@dataclass
+class _Answering:
+    """One question on its way through the engines."""
+
+    indexer: Indexer
+    embedding: Embedding
+    shape: Shape
+    query: Query
+    deadline: float
+
+    def __post_init__(self) -> None:
+        self.degraded: list[str] = []
+        self.times: dict[str, float] = {}
+        self.reading = Reading([])
+        self.met: list[Met] = []
+        self.waiting: dict[str, Waiting] = {}
+
+    def found(self) -> Found:
+        self.waiting = self._waited()
+        words = self._words() if self.query.by != "meaning" else NO_WORDS
+        similarities = self._similarities(words) if self.query.by != "words" else {}
+        meaning = self._weight_of_meaning(similarities)
+        fused = fuse(words, similarities, meaning)
+        started = time.perf_counter()
+        hits = self._hits(fused)
+        self._took("fetch", started)
+        return Found(
+            tuple(hits),
+            relevant=bool(hits) and (fused.relevant or bool(self.met)),
+            degraded="; ".join([*self.indexer.trouble.values(), *self.degraded]),
+            literal=self.reading.literal,
+            trace=self._trace(fused, words, meaning) if self.query.explain else None,
+        )
+
+    def _waited(self) -> dict[str, Waiting]:
+        """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
+        if self.query.by == "words":
+            if not self.indexer.indexed(self.deadline, most=MOST):
+                self.degraded.append(f"{len(self.indexer.waiting())} changes are not indexed yet")
+        elif not self.indexer.indexed(self.deadline):
+            self.degraded.append(f"{len(self.indexer.waiting())} changes are not indexed yet")
+        else:
+            self.degraded += filter(None, [self.indexer.meaning().embedded(self.deadline)])
+        return self.indexer.waiting()
+
+    def _words(self) -> Words:
+        started = time.perf_counter()
+        fulltext = self.indexer.fulltext()
+        reading = self.reading = self._read()
+        words = NO_WORDS
+        if reading.query is not None:
+            words = self._matching(reading)
+            if not words.documents and reading.sentence:
+                self.reading = replace(reading, query=None, literal="as query syntax it matches nothing")
+        if self.reading.query is None:
+            words = fulltext.words(self.reading.terms, self.query.where, self._candidates())
+            weights = (
+                {term: fulltext.documents.weight(term) for term in set(self.reading.terms)} if self.waiting else {}
+            )
+            self.met = meet(self.waiting.values(), self.reading.terms, weights, self.query.where)
+        self._took("words", started)
+        return words
+
+    def _matching(self, reading: Reading) -> Words:
+        """Operators are tantivy's alone to judge: what is not in its index yet is waited for."""
+        if self.waiting and self.indexer.indexed(self.deadline):
+            self.waiting = {}
+        assert reading.query is not None
+        return self.indexer.fulltext().matching(reading.query, reading.terms, self.query.where, self._candidates())
+
+    def _candidates(self) -> int:
+        return max(CANDIDATES, 3 * self.query.limit) + len(self.waiting)
+
+    def _read(self) -> Reading:
+        index = self.indexer.fulltext().documents
+        return read(self.query.text, index, self.shape.keywords, plain=self.query.by == "both")
+
+    def _similarities(self, words: Words) -> dict[tuple[int, int], float]:
+        """Of the nearest passages, and of every passage of what the words found."""
+        try:
+            started = time.perf_counter()
+            vector = self.embedding.question(self.query.text)
+            self._took("embed", started)
+        except LithosError as error:
+            self.degraded.append(error.message)
+            return {}
+        started = time.perf_counter()
+        meaning = self.indexer.meaning()
+        near = meaning.nearest(vector, self.query.where, 2 * self._candidates())
+        by_words = sorted(words.scores().items(), key=lambda item: -item[1])[:CANDIDATES]
+        near += meaning.of([ordinal for ordinal, _ in by_words], vector)
+        self._took("vectors", started)
+        return {
+            (each.ordinal, each.position): each.similarity for each in near if each.similarity >= self.query.threshold
+        }
+
+    def _weight_of_meaning(self, similarities: dict[tuple[int, int], float]) -> float:
+        if self.query.by == "words" or not similarities:
+            return 0.0
+        return 1.0 if self.query.by == "meaning" else latin_share(self.query.text)
+
+    # -- hits ---------------------------------------------------------------------------------------------------
+
+    def _hits(self, fused: Fused) -> list[Hit]:
+        """Walk down the ranking; what is gone or waits to be exchanged is passed over."""
+        ranked = fused.documents if self.query.per_document == 1 else self._several(fused.passages)
+        ready = sorted(self.met, key=lambda met: -met.ranked.score)
+        found: list[Hit] = []
+        for entry, each in self._entries(ranked):
+            if entry.document.id in self.waiting:
+                continue
+            while ready and len(found) < self.query.limit and self._beats(ready[0], each):
+                found.append(self._hit(ready[0].document, ready[0].passage, ready.pop(0).ranked))
+            if len(found) >= self.query.limit:
+                return found
+            found.append(self._hit(entry.document, entry.passages[each.position], each))
+        found += [self._hit(met.document, met.passage, met.ranked) for met in ready]
+        return found[: self.query.limit]
+
+    def _beats(self, met: Met, each: Ranked) -> bool:
+        return met.ranked.words > each.words
+
+    def _several(self, passages: Sequence[Ranked]) -> list[Ranked]:
+        counts: dict[int, int] = {}
+        kept = []
+        for each in passages:
+            counts[each.ordinal] = counts.get(each.ordinal, 0) + 1
+            if counts[each.ordinal] <= self.query.per_document:
+                kept.append(each)
+        return kept
+
+    def _entries(self, ranked: Sequence[Ranked]) -> Iterator[tuple[Entry, Ranked]]:
+        page = self.query.limit + 5
+        for start in range(0, len(ranked), page):
+            part = ranked[start : start + page]
+            ordinals = dict.fromkeys(each.ordinal for each in part)
+            entries = {entry.ordinal: entry for entry in self.indexer.catalogue().entries(ordinals)}
+            for each in part:
+                if each.ordinal in entries and self.indexer.is_live(each.ordinal, entries[each.ordinal].document.id):
+                    yield entries[each.ordinal], each
+
+    def _hit(self, document: Document, passage: Passage, ranked: Ranked) -> Hit:
+        by_words = self.query.by == "words"
+        return Hit(
+            id=document.id,
+            title=document.title,
+            path=document.path,
+            author=document.author,
+            version=document.version,
+            heading=passage.heading,
+            passage=passage.text,
+            position=passage.position,
+            score=round(ranked.words if by_words else ranked.score, 4),
+            similarity=ranked.similarity,
+            snippet=snippet(passage.text or document.title, self.reading.terms) if by_words else "",
+        )
+
+    # -- trace --------------------------------------------------------------------------------------------------
+
+    def _took(self, stage: str, started: float) -> None:
+        self.times[stage] = round((time.perf_counter() - started) * 1000, 3)
+
+    def _trace(self, fused: Fused, words: Words, meaning: float) -> dict[str, Any]:
+        weights = {term: round(self.indexer.fulltext().documents.weight(term), 3) for term in set(self.reading.terms)}
+        return {
+            "terms": weights,
+            "meaning_weight": round(meaning, 3),
+            "confidence": round(fused.confidence, 4),
+            "candidates": {"words": len(words.documents), "fused": len(fused.documents)},
+            "best": [each.trace(rank=rank + 1) for rank, each in enumerate(fused.documents[: self.query.limit])],
+            "milliseconds": self.times,
+        }

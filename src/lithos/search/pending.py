@@ -1,0 +1,70 @@
+"""Changes that were acknowledged and are not in the index yet, and how a question finds them all the same.
+
+A commit of tantivy takes 10 to 140 ms. Until it is done the few documents in question are compared word by word, with
+the weights that the index has for these words, so that their scores stand beside those of the index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from lithos.search.analysis import phrase_terms
+from lithos.search.columns import matches
+from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Ranked
+from lithos.search.values import Change, Document, Passage, Where
+
+MOST = 256  # more are not worth comparing one by one: the question waits for the index
+Cut = Callable[[Document], tuple[Passage, ...]]
+
+
+@dataclass
+class Waiting:
+    """One acknowledged change; its words are taken apart when the first question meets it."""
+
+    sequence: int
+    change: Change
+    cut: Cut
+
+    @cached_property
+    def passages(self) -> tuple[Passage, ...]:
+        return self.cut(self.change) if isinstance(self.change, Document) else ()
+
+    @cached_property
+    def counts(self) -> list[Counter[str]]:
+        title = self.change.title if isinstance(self.change, Document) else ""
+        return [Counter(phrase_terms(f"{title}\n{each.heading}\n{each.text}")) for each in self.passages]
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    document: Document
+    passage: Passage
+    ranked: Ranked
+
+
+def meet(waiting: Iterable[Waiting], terms: Sequence[str], weights: Mapping[str, float], where: Where) -> list[Met]:
+    """The waiting documents that have any of the terms, each with its best passage."""
+    found = []
+    for each in waiting:
+        document = each.change
+        if not isinstance(document, Document) or not matches(document, where):
+            continue
+        scores = [_bm25(counts, terms, weights) for counts in each.counts]
+        whole = _bm25(sum(each.counts, Counter()), terms, weights)
+        if whole > 0:
+            position = max(range(len(scores)), key=scores.__getitem__)
+            words = whole + PASSAGE_WEIGHT * scores[position]
+            found.append(Met(document, each.passages[position], Ranked(-1, position, words, None, words)))
+    return found
+
+
+def _bm25(counts: Mapping[str, int], terms: Sequence[str], weights: Mapping[str, float]) -> float:
+    """BM25 of a text of average length."""
+    return sum(
+        weights[term] * counts[term] * SATURATION / (counts[term] + SATURATION - 1)
+        for term in terms
+        if counts.get(term)
+    )
