@@ -16,6 +16,7 @@ from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, load_policy
 from lithos.ledger import Ledger, Registrar, Skills, World, host_key
+from lithos.search import Embedding, Limits, NoteSearch, open_collection, open_embedder
 from lithos.storage import (
     Database,
     Effects,
@@ -66,6 +67,8 @@ class Lithos:
     ground: Ground
     agents: Agents
     tokens: Tokens
+    embedding: Embedding = field(init=False)  # the one copy of the model, shared by all collections
+    note_search: NoteSearch = field(init=False)
     board: Board = field(init=False)
     garden: Garden = field(init=False)
     ledger: Ledger = field(init=False)
@@ -115,6 +118,7 @@ def open_lithos(
     with ExitStack() as opened:
         ground = _open_ground(config, opened, clock or SystemClock(), ids or RandomIds(), faults or NoFaults())
         lithos = _open_agents(ground, opened)
+        _open_search(config, lithos, opened)
         _open_board(config, lithos, opened)
         _open_garden(config, lithos, opened)
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
@@ -161,6 +165,27 @@ def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:
         weighers={"coordination": lambda: path.stat().st_size if path.exists() else 0},
         starters=[ground.chores.start],
     )
+
+
+def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
+    settings = config.search
+    lithos.embedding = Embedding(open_embedder(settings.embedding_model))
+    opened.callback(lithos.embedding.close)
+    notes = open_collection(
+        lithos.ground.data_dir,
+        "notes",
+        embedding=lithos.embedding,
+        keywords=("status", "claim_id"),
+        numbers=("created", "updated", "expires", "superseded"),
+        limits=Limits(settings.chunk_size, settings.chunk_max),
+        wait=settings.wait_seconds,
+        faults=lithos.ground.faults,
+    )
+    opened.callback(notes.close)
+    lithos.note_search = NoteSearch(notes, most=settings.max_results, threshold=settings.semantic_threshold)
+    lithos.counters["chunks"] = lambda: notes.status().passages
+    lithos.weighers["search"] = lambda: notes.status().bytes
+    lithos.workers.append(notes.busy)
 
 
 def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:

@@ -75,6 +75,7 @@ class SearchSettings(Section):
     max_results: int = Field(50, ge=1, description="Most results of one search.")
     chunk_size: int = Field(500, ge=50, description="Characters that a chunk aims at.")
     chunk_max: int = Field(1000, ge=50, description="Characters that a chunk never exceeds.")
+    wait_seconds: float = Field(5.0, ge=0, description="How long a query waits for writes that are not indexed yet.")
 
     @model_validator(mode="after")
     def _chunks_fit(self) -> SearchSettings:

@@ -196,6 +196,13 @@ def test_a_closed_database_has_finished_what_it_accepted_and_refuses_more(tmp_pa
     again.close()
 
 
+def test_a_read_after_the_close_is_refused_instead_of_hanging(tmp_path: Path) -> None:
+    database = open_database(tmp_path / "test.db", ())
+    database.close()
+    with pytest.raises(Unavailable):
+        database.read(lambda tx: tx.one("SELECT 1"))
+
+
 def test_the_moment_comes_from_the_injected_clock(tmp_path: Path) -> None:
     clock = FakeClock("2026-02-03T04:05:06Z")
     database = open_database(tmp_path / "state.db", THINGS, clock=clock)

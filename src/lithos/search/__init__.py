@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.search.asking import MeaningAnswer, NoteSearch, RecallAnswer, WordsAnswer
 from lithos.search.chunking import Limits
 from lithos.search.collection import Collection, open_collection
 from lithos.search.embedder import Embedder, HashedEmbedder, open_embedder
@@ -20,11 +21,15 @@ __all__ = [
     "HashedEmbedder",
     "Hit",
     "Limits",
+    "MeaningAnswer",
+    "NoteSearch",
     "Passage",
     "Query",
+    "RecallAnswer",
     "Remove",
     "Status",
     "Where",
+    "WordsAnswer",
     "open_collection",
     "open_embedder",
 ]

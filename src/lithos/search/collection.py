@@ -121,6 +121,10 @@ class Collection:
             bytes=indexer.size(),
         )
 
+    def busy(self) -> bool:
+        """Whether something waits to be indexed or embedded."""
+        return bool(self._indexer.waiting()) or self._indexer.passages_missing() > 0
+
     def close(self) -> None:
         self._indexer.close()
 

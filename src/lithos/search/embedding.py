@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 QUESTIONS_REMEMBERED = 128
 RETRY_AFTER = 30.0  # seconds until a model that could not be loaded is tried again
-FIRST_RATE = 60.0  # passages a second, before anything was measured
 _NICE = 10
 
 
@@ -45,7 +44,7 @@ class Embedding:
     def __init__(self, embedder: Embedder, threads: int | None = None) -> None:
         self.embedder = embedder
         self.failure = ""
-        self.rate = FIRST_RATE
+        self.rate = float("inf")  # passages a second, as measured; before that, hope
         self.paused = False
         self._threads = threads or os.cpu_count() or 1
         self._sources: list[Take] = []
@@ -53,6 +52,7 @@ class Embedding:
         self._questions = 0
         self._closed = False
         self._wakes = 0
+        self._measurements = 0
         self._started = False
         self._retry_at = 0.0
         self._remembered: OrderedDict[str, Floats] = OrderedDict()
@@ -147,7 +147,11 @@ class Embedding:
 
     def _measured(self, seconds: float) -> None:
         self.failure = ""
-        self.rate += 0.05 * (self._threads / max(seconds, 1e-4) - self.rate)
+        self._measurements += 1
+        if self._measurements <= self._threads:  # the first of each thread wait for the model to load
+            return
+        rate = self._threads / max(seconds, 1e-4)
+        self.rate = rate if self.rate == float("inf") else self.rate + 0.1 * (rate - self.rate)
 
     def _failed(self, error: Exception) -> None:
         _log.warning("a passage could not be embedded: %s", error, exc_info=not isinstance(error, LithosError))

@@ -27,6 +27,7 @@ MOST_WAITING = 4096  # whoever applies more waits: they are held in memory until
 GROUPING = 0.1  # seconds in which single changes gather, unless a question waits for them
 RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0
+LAST_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Indexer:
         self._meaning: Meaning | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._give_up_at = float("inf")
         self._lost: list[Callable[[], None]] = []
         self.trouble: dict[str, str] = {}  # engine: why its answers are incomplete
         self._verify_at = time.monotonic() + VERIFY_EVERY
@@ -109,8 +111,10 @@ class Indexer:
         task.wait()
 
     def close(self) -> None:
+        """Index what still waits, for a few seconds; what is left the owner finds missing at the next start."""
         with self._changed:
             self._closed = True
+            self._give_up_at = time.monotonic() + LAST_SECONDS
             self._changed.notify_all()
         if self._thread is not None:
             self._thread.join()
@@ -292,7 +296,7 @@ class Indexer:
 
     def _next_step(self) -> Callable[[], None] | None:
         with self._changed:
-            while not self._closed:
+            while not self._over():
                 if self._tasks:
                     return self._tasks.pop(0).run
                 if self._waiting:
@@ -302,6 +306,10 @@ class Indexer:
                     return self.verify
                 self._changed.wait(max(0.0, self._verify_at - time.monotonic()))
         return None
+
+    def _over(self) -> bool:
+        done = not self._waiting and not self._tasks
+        return self._closed and (done or time.monotonic() > self._give_up_at or "index" in self.trouble)
 
     def _gathered(self) -> dict[str, Waiting]:
         until = time.monotonic() + GROUPING

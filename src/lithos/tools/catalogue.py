@@ -29,9 +29,11 @@ def _modules() -> list[ModuleType]:
         garden_files,
         garden_sections,
         ledger,
+        search,
         skills,
         stats,
         tokens,
     )
 
-    return [agents, board, ledger, skills, stats, find, tokens, events, garden_files, garden_sections, garden_changes]
+    notes, garden = [search], [garden_files, garden_sections, garden_changes]
+    return [*notes, agents, board, ledger, skills, stats, find, tokens, events, *garden]

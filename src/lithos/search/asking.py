@@ -1,0 +1,208 @@
+"""Questions about notes as agents ask them: limits, budgets, and answers ready for JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NotRequired
+
+import orjson
+from typing_extensions import TypedDict
+
+from lithos.core.text import cut, estimate_tokens
+from lithos.errors import InvalidInput
+from lithos.search.collection import Collection
+from lithos.search.values import Found, Hit, Query, Where
+
+LONGEST_QUERY = 200_000
+PASSAGES_OF_ONE = 3  # with a token budget: most passages that one note may fill it with
+CANDIDATE_PASSAGES = 60
+_SHORTEST_PASSAGE = 60  # characters; a passage cut shorter tells nothing
+
+
+class WordsHit(TypedDict):
+    id: str
+    title: str
+    snippet: str
+    score: float
+    path: str
+    heading: str
+    author: str
+    version: str
+
+
+class WordsAnswer(TypedDict):
+    results: list[WordsHit]
+    literal: NotRequired[str]
+    limit: NotRequired[int]
+    degraded: NotRequired[str]
+
+
+class MeaningHit(TypedDict):
+    id: str
+    title: str
+    snippet: str
+    similarity: float
+    path: str
+    heading: str
+    author: str
+    version: str
+
+
+class MeaningAnswer(TypedDict):
+    results: list[MeaningHit]
+    limit: NotRequired[int]
+    degraded: NotRequired[str]
+
+
+class RecallHit(TypedDict):
+    id: str
+    title: str
+    path: str
+    heading: str
+    passage: str
+    score: float
+    version: str
+    author: str
+
+
+class RecallAnswer(TypedDict):
+    results: list[RecallHit]
+    tokens_used: int
+    relevant: bool
+    degraded: bool
+    degraded_reason: NotRequired[str]
+    limit: NotRequired[int]
+    trace: NotRequired[dict[str, Any]]
+
+
+class NoteSearch:
+    """`limit` beyond `most` is clamped, and the answer then says which limit it kept."""
+
+    def __init__(self, collection: Collection, *, most: int = 50, threshold: float = 0.3) -> None:
+        self.collection = collection
+        self._most = most
+        self._threshold = threshold
+
+    def words(self, text: str, limit: int, where: Where) -> WordsAnswer:
+        found = self.collection.query(Query(_asked(text), "words", min(limit, self._most), where))
+        answer: WordsAnswer = {"results": [_words_hit(hit) for hit in found.hits]}
+        if found.literal:
+            answer["literal"] = f"taken as plain words: {found.literal}"
+        if limit > self._most:
+            answer["limit"] = self._most
+        if found.degraded:
+            answer["degraded"] = found.degraded
+        return answer
+
+    def meaning(self, text: str, limit: int, threshold: float | None, where: Where) -> MeaningAnswer:
+        least = self._threshold if threshold is None else threshold
+        found = self.collection.query(Query(_asked(text), "meaning", min(limit, self._most), where, least))
+        answer: MeaningAnswer = {"results": [_meaning_hit(hit) for hit in found.hits]}
+        if limit > self._most:
+            answer["limit"] = self._most
+        if found.degraded:
+            answer["degraded"] = found.degraded
+        return answer
+
+    def recall(self, text: str, limit: int, where: Where, token_budget: int | None, explain: bool) -> RecallAnswer:
+        several = token_budget is not None
+        asked = Query(
+            _asked(text),
+            "both",
+            CANDIDATE_PASSAGES if several else min(limit, self._most),
+            where,
+            per_document=PASSAGES_OF_ONE if several else 1,
+            explain=explain,
+        )
+        found = self.collection.query(asked)
+        hits = [_recall_hit(hit) for hit in found.hits]
+        if token_budget is not None:
+            hits = list(_fitting(hits, token_budget))[: min(limit, self._most)]
+        return _recalled(found, hits, self._most if limit > self._most else None)
+
+
+def _asked(text: str) -> str:
+    if not text.strip():
+        raise InvalidInput("the query is empty", hint="Ask in your own words; lithos_list shows what there is.")
+    if len(text) > LONGEST_QUERY:
+        raise InvalidInput(f"the query has {len(text)} characters; {LONGEST_QUERY} is the most")
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _recalled(found: Found, hits: Sequence[RecallHit], kept_limit: int | None) -> RecallAnswer:
+    answer: RecallAnswer = {
+        "results": list(hits),
+        "tokens_used": sum(map(_tokens, hits)),
+        "relevant": found.relevant,
+        "degraded": bool(found.degraded),
+    }
+    if found.degraded:
+        answer["degraded_reason"] = found.degraded
+    if kept_limit is not None:
+        answer["limit"] = kept_limit
+    if found.trace is not None:
+        answer["trace"] = found.trace
+    return answer
+
+
+def _fitting(hits: Iterable[RecallHit], budget: int) -> Iterator[RecallHit]:
+    """The best that fit; the very first is cut rather than left out."""
+    left, first = budget, True
+    for hit in hits:
+        if _tokens(hit) > left and first:
+            hit = _cut_to(hit, left)
+        if _tokens(hit) <= left and (hit["passage"] or first):
+            left -= _tokens(hit)
+            yield hit
+        first = False
+
+
+def _cut_to(hit: RecallHit, budget: int) -> RecallHit:
+    passage = hit["passage"]
+    while len(passage) > _SHORTEST_PASSAGE and _tokens({**hit, "passage": passage}) > budget:
+        passage = cut(passage, len(passage) * 3 // 4)
+    return {**hit, "passage": passage}
+
+
+def _tokens(hit: RecallHit) -> int:
+    """What a result costs whoever reads the answer, names of fields included."""
+    return estimate_tokens(orjson.dumps(hit).decode())
+
+
+def _words_hit(hit: Hit) -> WordsHit:
+    return {
+        "id": hit.id,
+        "title": hit.title,
+        "snippet": hit.snippet,
+        "score": hit.score,
+        "path": hit.path,
+        "heading": hit.heading,
+        "author": hit.author,
+        "version": hit.version,
+    }
+
+
+def _meaning_hit(hit: Hit) -> MeaningHit:
+    return {
+        "id": hit.id,
+        "title": hit.title,
+        "snippet": hit.passage or hit.title,
+        "similarity": round(hit.similarity or 0.0, 4),
+        "path": hit.path,
+        "heading": hit.heading,
+        "author": hit.author,
+        "version": hit.version,
+    }
+
+
+def _recall_hit(hit: Hit) -> RecallHit:
+    return {
+        "id": hit.id,
+        "title": hit.title,
+        "path": hit.path,
+        "heading": hit.heading,
+        "passage": hit.passage,
+        "score": hit.score,
+        "version": hit.version,
+        "author": hit.author,
+    }

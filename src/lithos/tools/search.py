@@ -1,0 +1,78 @@
+"""Finding notes: by words, by meaning, and by both."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.search import MeaningAnswer, RecallAnswer, Where, WordsAnswer
+from lithos.tools.registry import tool
+
+Limit = Annotated[int, Field(ge=1, le=10_000)]
+Tags = Annotated[list[str] | None, Field(description="Only notes with all of these", max_length=50)]
+Author = Annotated[str | None, Field(description="Only notes of this author")]
+Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
+
+
+@tool(toolset="core", reads=True)
+def lithos_recall(
+    lithos: Lithos,
+    call: Call,
+    query: Annotated[str, Field(description="A question or keywords, in your own words")],
+    limit: Limit = 10,
+    token_budget: Annotated[int | None, Field(description="Best passages within so many tokens", ge=1)] = None,
+    tags: Tags = None,
+    author: Author = None,
+    path_prefix: Prefix = None,
+    status: Annotated[str | None, Field(description='Only notes of this status, e.g. "active"')] = None,
+    explain: Annotated[bool, Field(description="Add the ranking trace")] = False,
+) -> RecallAnswer:
+    """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
+    with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
+    `degraded: true`: part was not searched yet; ask again soon."""
+    where = _where(tags, author, path_prefix, status)
+    return lithos.note_search.recall(query, limit, where, token_budget, explain)
+
+
+@tool(toolset="core", reads=True)
+def lithos_search(
+    lithos: Lithos,
+    call: Call,
+    query: Annotated[
+        str, Field(description='Words, or syntax: +must -not "a phrase" title:x tags:y word* word~1 AND OR')
+    ],
+    limit: Limit = 10,
+    tags: Tags = None,
+    author: Author = None,
+    path_prefix: Prefix = None,
+) -> WordsAnswer:
+    """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
+    no valid syntax and was taken as plain words."""
+    return lithos.note_search.words(query, limit, _where(tags, author, path_prefix))
+
+
+@tool(toolset="core", reads=True)
+def lithos_semantic(
+    lithos: Lithos,
+    call: Call,
+    query: Annotated[str, Field(description="A question or statement in natural language")],
+    limit: Limit = 10,
+    threshold: Annotated[float | None, Field(description="Least similarity (default 0.3)", ge=0, le=1)] = None,
+    tags: Tags = None,
+    author: Author = None,
+    path_prefix: Prefix = None,
+) -> MeaningAnswer:
+    """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
+    return lithos.note_search.meaning(query, limit, threshold, _where(tags, author, path_prefix))
+
+
+def _where(tags: list[str] | None, author: str | None, path_prefix: str | None, status: str | None = None) -> Where:
+    return Where(
+        tags=tuple(tags or ()),
+        author=author,
+        path_prefix=path_prefix.removeprefix("./").lstrip("/") if path_prefix else None,
+        any_of={"status": (status,)} if status else {},
+    )

@@ -1,0 +1,156 @@
+"""Collection on real files, with the fake embedder: what goes in is found, what goes out is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lithos.search import Collection, Document, Embedding, HashedEmbedder, Query, Remove, Where, open_collection
+
+
+def note(id: str, text: str = "", **more: object) -> Document:
+    fields: dict[str, object] = {"title": id, "hash": f"{text} {more}", **more}
+    return Document(id=id, text=text, **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def embedding() -> Iterator[Embedding]:
+    made = Embedding(HashedEmbedder())
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def notes(tmp_path: Path, embedding: Embedding) -> Iterator[Collection]:
+    made = opened(tmp_path, embedding)
+    yield made
+    made.close()
+
+
+def opened(folder: Path, embedding: Embedding) -> Collection:
+    return open_collection(folder, "notes", embedding=embedding, keywords=("status",), numbers=("created",))
+
+
+def ids(collection: Collection, text: str, by: str = "words", **more: object) -> list[str]:
+    return [hit.id for hit in collection.query(Query(text, by=by, **more)).hits]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("by", ["words", "meaning", "both"])
+def test_a_question_sees_what_was_acknowledged_before_it(notes: Collection, by: str) -> None:
+    notes.apply([note("a", "rivers of lava"), note("b", "sheep on meadows")])
+    assert ids(notes, "lava", by)[0] == "a"
+    notes.apply([note("a", "wool and shears"), note("c", "lava lamps")])
+    assert ids(notes, "lava", by)[0] == "c"
+    assert "a" not in ids(notes, "lava")
+
+
+@pytest.mark.parametrize("by", ["words", "meaning", "both"])
+def test_what_was_removed_is_never_found_again(tmp_path: Path, embedding: Embedding, by: str) -> None:
+    notes = opened(tmp_path, embedding)
+    notes.apply([note("a", "lava"), note("b", "lava too")])
+    assert notes.settle()
+    notes.apply([Remove("a")])
+    assert ids(notes, "lava", by) == ["b"]
+    notes.close()
+    again = opened(tmp_path, embedding)
+    assert ids(again, "lava", by) == ["b"]
+    assert again.known().keys() == {"b"}
+    again.close()
+
+
+@pytest.mark.parametrize("by", ["words", "meaning", "both"])
+def test_a_filter_acts_before_the_best_are_taken(notes: Collection, by: str) -> None:
+    notes.apply([note(f"n{number}", "lava " * 5) for number in range(300)])
+    notes.apply([note(f"rare{number}", "a word of lava among others", tags=("rare",)) for number in range(3)])
+    assert sorted(ids(notes, "lava", by, where=Where(tags=("rare",)))) == ["rare0", "rare1", "rare2"]
+
+
+def test_every_kind_of_filter_holds(notes: Collection) -> None:
+    notes.apply(
+        [
+            note("a", "lava", author="ann", path="x/a.md", keywords={"status": ("active",)}, numbers={"created": 5.0}),
+            note("b", "lava", author="bob", path="x y/b.md", keywords={"status": ("old", "done")}, tags=("t", "u")),
+            note("c", "lava", path="x+(1)/c.md", numbers={"created": 9.0}, tags=("t",)),
+        ]
+    )
+    expected = [
+        (Where(author="ann"), {"a"}),
+        (Where(tags=("t", "u")), {"b"}),
+        (Where(path_prefix="x/"), {"a"}),
+        (Where(path_prefix="x"), {"a", "b", "c"}),
+        (Where(path_prefix="x+(1"), {"c"}),
+    ]
+    for where, found in expected:
+        for by in ("words", "meaning"):
+            assert set(ids(notes, "lava", by, where=where)) == found, (where, by)
+    for by in ("words", "meaning"):
+        assert ids(notes, "lava", by, where=Where(any_of={"status": ("done", "never")})) == ["b"]
+        assert set(ids(notes, "lava", by, where=Where(none_of={"status": ("old",)}))) == {"a", "c"}
+        assert ids(notes, "lava", by, where=Where(between={"created": (6.0, None)})) == ["c"]
+        assert set(ids(notes, "lava", by, where=Where(between={"created": (None, 9.0)}))) == {"a", "c"}
+
+
+def test_the_tail_of_a_long_text_is_found_like_its_head(notes: Collection) -> None:
+    body = "\n\n".join(f"paragraph {number} about word{number}" for number in range(400))
+    notes.apply([note("long", body), note("other", "nothing of the kind")])
+    for by in ("words", "both"):
+        hit = notes.query(Query("word399", by=by)).hits[0]  # type: ignore[arg-type]
+        assert (hit.id, "word399" in hit.passage) == ("long", True)
+    assert len(notes.passages("long")) > 20
+
+
+def test_purged_texts_leave_no_byte_in_any_file(tmp_path: Path, notes: Collection) -> None:
+    notes.apply([note("keep", "sheep"), note("secret", "xylophonically quizzical")])
+    assert notes.settle()
+    notes.purge(["secret"])
+    left = [path for path in tmp_path.rglob("*") if path.is_file() and b"xylophon" in path.read_bytes()]
+    assert left == []
+    assert ids(notes, "sheep", "both") == ["keep"]
+    assert ids(notes, "xylophonically") == []
+
+
+def test_another_model_starts_the_vectors_anew(tmp_path: Path, embedding: Embedding) -> None:
+    notes = opened(tmp_path, embedding)
+    notes.apply([note("a", "lava")])
+    notes.settle()
+    notes.close()
+    other = Embedding(HashedEmbedder(dimension=32, id="hashed/2"))
+    again = opened(tmp_path, other)
+    assert again.known() == {}
+    again.apply([note("a", "lava")])
+    assert ids(again, "lava", "meaning") == ["a"]
+    again.close()
+    other.close()
+
+
+def test_embedding_can_be_paused_and_the_answer_says_so(notes: Collection, embedding: Embedding) -> None:
+    embedding.pause()
+    notes.apply([note("a", "lava")])
+    found = notes.query(Query("lava"))
+    assert [hit.id for hit in found.hits] == ["a"]
+    assert "paused" in found.degraded
+    embedding.resume()
+    assert notes.settle()
+    assert notes.query(Query("lava", by="meaning")).degraded == ""
+
+
+def test_equal_passages_are_embedded_once(tmp_path: Path) -> None:
+    class Counting(HashedEmbedder):
+        texts: list[str] = []
+
+        def embed(self, text: str):  # type: ignore[no-untyped-def]
+            self.texts.append(text)
+            return super().embed(text)
+
+    embedding = Embedding(Counting())
+    notes = opened(tmp_path, embedding)
+    notes.apply([note(f"n{number}", "the very same words", title="same") for number in range(20)])
+    assert notes.settle()
+    notes.apply([note("n1", "the very same words", title="same", tags=("new",))])
+    assert notes.settle()
+    assert len(Counting.texts) == 1
+    assert len(ids(notes, "same words", "meaning", limit=50)) == 20
+    notes.close()
+    embedding.close()
