@@ -16,7 +16,7 @@ from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, load_policy
 from lithos.ledger import Ledger, Registrar, Skills, World, host_key
-from lithos.search import Embedding, Limits, NoteSearch, open_collection, open_embedder
+from lithos.search import Embedding, NoteSearch, PassageLimits, open_collection, open_embedder
 from lithos.storage import (
     Database,
     Effects,
@@ -177,7 +177,7 @@ def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         embedding=lithos.embedding,
         keywords=("status", "claim_id"),
         numbers=("created", "updated", "expires", "superseded"),
-        limits=Limits(settings.chunk_size, settings.chunk_max),
+        limits=PassageLimits(settings.chunk_size, settings.chunk_max),
         wait=settings.wait_seconds,
         faults=lithos.ground.faults,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lithos.search.asking import MeaningAnswer, NoteSearch, RecallAnswer, WordsAnswer
-from lithos.search.chunking import Limits
+from lithos.search.chunking import PassageLimits
 from lithos.search.collection import Collection, open_collection
 from lithos.search.embedder import Embedder, HashedEmbedder, open_embedder
 from lithos.search.embedding import Embedding
@@ -20,10 +20,10 @@ __all__ = [
     "Found",
     "HashedEmbedder",
     "Hit",
-    "Limits",
     "MeaningAnswer",
     "NoteSearch",
     "Passage",
+    "PassageLimits",
     "Query",
     "RecallAnswer",
     "Remove",

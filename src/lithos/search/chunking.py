@@ -27,7 +27,7 @@ LONGEST_CONTEXT = 200  # characters of title and headings that go in front of a 
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PassageLimits:
     target: int = 500
     most: int = 1000
     tokens: int = 256  # context and the model's two marks included
@@ -42,11 +42,11 @@ class Section:
     body: str
 
 
-def cut_passages(title: str, text: str, count: CountTokens, limits: Limits) -> list[Passage]:
+def cut_passages(title: str, text: str, count: CountTokens, limits: PassageLimits) -> list[Passage]:
     found: list[Passage] = []
     for section in sections(text):
         room = limits.tokens - 2 - count(context(title, section.heading))
-        pieces = _pieces(section.body, Limits(limits.target, limits.most, max(room, 16)), count)
+        pieces = _pieces(section.body, PassageLimits(limits.target, limits.most, max(room, 16)), count)
         found += [Passage(len(found) + at, section.heading, piece) for at, piece in enumerate(pieces)]
     return found or [Passage(0, "", "")]
 
@@ -86,7 +86,7 @@ def _section(trail: list[Heading], lines: list[str], even_if_empty: bool = False
         yield Section(" > ".join(above.text for above in trail if above.text), body if body.strip() else "")
 
 
-def _pieces(body: str, limits: Limits, count: CountTokens) -> list[str]:
+def _pieces(body: str, limits: PassageLimits, count: CountTokens) -> list[str]:
     """Paragraphs, cut where they are too long, joined where they are short."""
     packed: list[str] = []
     for paragraph in _PARAGRAPH_END.split(body):
@@ -99,7 +99,7 @@ def _pieces(body: str, limits: Limits, count: CountTokens) -> list[str]:
     return packed or [""]
 
 
-def _small_enough(piece: str, limits: Limits, count: CountTokens, level: int = 0) -> Iterator[str]:
+def _small_enough(piece: str, limits: PassageLimits, count: CountTokens, level: int = 0) -> Iterator[str]:
     if len(piece) <= limits.most and count(piece) <= limits.tokens:
         yield piece
         return
@@ -111,7 +111,7 @@ def _small_enough(piece: str, limits: Limits, count: CountTokens, level: int = 0
         yield from _small_enough(joined.strip("\n"), limits, count, level + 1)
 
 
-def _joined(parts: list[str], limits: Limits, count: CountTokens) -> Iterator[str]:
+def _joined(parts: list[str], limits: PassageLimits, count: CountTokens) -> Iterator[str]:
     """Neighbours together again up to the target, so that a cut at sentences does not give one passage a sentence."""
     held, held_tokens = "", 0
     for part in parts:
@@ -124,7 +124,7 @@ def _joined(parts: list[str], limits: Limits, count: CountTokens) -> Iterator[st
         yield held
 
 
-def _by_characters(piece: str, limits: Limits, count: CountTokens) -> Iterator[str]:
+def _by_characters(piece: str, limits: PassageLimits, count: CountTokens) -> Iterator[str]:
     """A single word longer than the model reads (base64, a script without spaces)."""
     while piece:
         size = min(len(piece), limits.target)

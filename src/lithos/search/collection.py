@@ -12,7 +12,7 @@ from typing import Any
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.analysis import latin_share
 from lithos.search.catalogue import Entry
-from lithos.search.chunking import Limits
+from lithos.search.chunking import PassageLimits
 from lithos.search.embedding import Embedding
 from lithos.search.fusion import NO_WORDS, Fused, Ranked, Words, fuse
 from lithos.search.indexer import Indexer, Shape
@@ -34,7 +34,7 @@ def open_collection(
     embedding: Embedding,
     keywords: Iterable[str] = (),
     numbers: Iterable[str] = (),
-    limits: Limits | None = None,
+    limits: PassageLimits | None = None,
     wait: float = WAIT,
     faults: Faults | None = None,
 ) -> Collection:
@@ -43,7 +43,7 @@ def open_collection(
     `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
     """
     most = embedding.embedder.longest
-    limits = replace(limits or Limits(), tokens=min(most, (limits or Limits()).tokens))
+    limits = replace(limits or PassageLimits(), tokens=min(most, (limits or PassageLimits()).tokens))
     shape = Shape(name, frozenset(keywords), tuple(sorted(numbers)), limits)
     vectors = data_dir / ".vectors" / name / "rows.bin"
     indexer = Indexer(data_dir / ".tantivy" / name, shape, embedding, vectors, faults)

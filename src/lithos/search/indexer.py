@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lithos.errors import Damaged, Unavailable
 from lithos.search.catalogue import Catalogue, Entry, Known
-from lithos.search.chunking import Limits, cut_passages
+from lithos.search.chunking import PassageLimits, cut_passages
 from lithos.search.embedding import Embedding
 from lithos.search.fulltext import FullText, discard_aside, move_aside
 from lithos.search.meaning import Meaning
@@ -37,7 +37,7 @@ class Shape:
     name: str
     keywords: frozenset[str]
     numbers: tuple[str, ...]
-    limits: Limits
+    limits: PassageLimits
 
     def layout(self, model: str) -> str:
         limits = self.limits
