@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from mcp.client.sse import sse_client
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.mcp import bind
 from lithos.settings import ServerSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry, tool
@@ -218,3 +220,8 @@ def test_without_an_agent_argument_the_default_agent_of_the_request_is_noted(
     with Raw(url, era, path="/mcp?agent=carla") as client:
         client.call("lithos_stats")
     assert call("lithos_agent_info", id="carla")["id"] == "carla"
+
+
+def test_answers_are_not_held_back_until_the_client_acknowledges_their_head(lithos: Lithos) -> None:
+    with bind("127.0.0.1", 0) as listening:
+        assert listening.proto == socket.IPPROTO_TCP  # what asyncio looks at before it sets TCP_NODELAY

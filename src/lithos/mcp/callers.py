@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from mcp.server.context import ServerRequestContext
 from mcp_types import RequestId
+from starlette.requests import Request
 
 from lithos.tools.caller import Caller
 
 SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASGI scope
 
 
-@runtime_checkable
 class Connection(Protocol):
     """What the host puts into `request_context`: it knows its guest, and makes a delivery of each request id."""
 
@@ -26,8 +26,9 @@ def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Calle
     request = context.request
     if request is None:
         return base or default
-    if isinstance(request, Connection):
-        return request.caller(context.request_id)
+    if not isinstance(request, Request):
+        connection: Connection = request
+        return connection.caller(context.request_id)
     caller: Caller = request.scope.get(SCOPE_KEY, default)
     # An SSE client names its toolsets when it opens the stream; its messages come in requests of their own.
     return replace(caller, toolsets=base.toolsets) if base else caller
