@@ -1,0 +1,97 @@
+"""Which id a file is served under: its own, one derived from its path, or the one it had before it was renamed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from lithos.core.clock import Clock, micros
+from lithos.notes.naming import path_id
+from lithos.storage import Database, Row, Tx
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a file says about itself; `before` is the id of the file that it was renamed from, if any."""
+
+    path: str
+    own_id: str | None
+    before: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """`claimed`: the id in the file's frontmatter that it may not have; None: it names none."""
+
+    id: str
+    claimed: str | None = None
+
+
+@dataclass(slots=True)
+class Assigned:
+    ids: dict[str, str] = field(default_factory=dict)  # path → id
+    records: dict[str, Record | None] = field(default_factory=dict)  # path → what is to be recorded; None: no longer
+
+
+def assign(claims: Iterable[Claim], records: Mapping[str, Record], owner: Callable[[str], str | None]) -> Assigned:
+    """Pure. `owner` says which living file is served under an id now; in doubt the first in the order of paths wins."""
+    assigned = Assigned()
+    taken: dict[str, str] = {}
+
+    def is_free(note_id: str, path: str) -> bool:
+        return taken.get(note_id, path) == path and (owner(note_id) in (None, path) or owner(note_id) in assigned.ids)
+
+    for claim in sorted(claims, key=lambda claim: (claim.path in records, claim.path)):
+        known = records.get(claim.path)
+        chosen, recorded = _choose(claim, known, is_free)
+        assigned.ids[claim.path] = chosen
+        taken[chosen] = claim.path
+        if recorded != known:
+            assigned.records[claim.path] = recorded
+    return assigned
+
+
+def _choose(claim: Claim, known: Record | None, is_free: Callable[[str, str], bool]) -> tuple[str, Record | None]:
+    if claim.own_id is not None and is_free(claim.own_id, claim.path):
+        return claim.own_id, None
+    if known is not None and known.claimed == claim.own_id and is_free(known.id, claim.path):
+        return known.id, known
+    if claim.own_id is None and claim.before is not None and is_free(claim.before, claim.path):
+        plain = claim.before == path_id(claim.path)
+        return claim.before, None if plain else Record(claim.before)
+    attempt = 1
+    while not is_free(path_id(claim.path, attempt), claim.path):
+        attempt += 1
+    chosen = path_id(claim.path, attempt)
+    return chosen, None if attempt == 1 and claim.own_id is None else Record(chosen, claim.own_id)
+
+
+class Identities:
+    """The records in coordination.db: a rebuild reads them, so that it serves each file under the same id again."""
+
+    def __init__(self, database: Database, store: str, clock: Clock) -> None:
+        self._database = database
+        self._store = store
+        self._clock = clock
+        self.records = database.read(self._load)
+
+    def _load(self, tx: Tx) -> dict[str, Record]:
+        rows: list[Row] = tx.all("SELECT path, id, claimed FROM note_ids WHERE store = ?", self._store)
+        return {row["path"]: Record(row["id"], row["claimed"]) for row in rows}
+
+    def keep(self, changes: Mapping[str, Record | None]) -> None:
+        if not changes:
+            return
+        now = micros(self._clock.now())
+        gone = [(self._store, path) for path in changes]
+        come = [(self._store, path, each.id, each.claimed, now) for path, each in changes.items() if each is not None]
+
+        def work(tx: Tx) -> None:
+            tx.many("DELETE FROM note_ids WHERE store = ? AND path = ?", gone)
+            tx.many("INSERT INTO note_ids (store, path, id, claimed, at) VALUES (?, ?, ?, ?, ?)", come)
+
+        self._database.write(work)
+        for path, each in changes.items():
+            self.records.pop(path, None)
+            if each is not None:
+                self.records[path] = each

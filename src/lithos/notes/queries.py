@@ -1,0 +1,205 @@
+"""What is asked of the catalogue, as functions of one snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from lithos.storage import Row, Tx
+
+Direction = Literal["outgoing", "incoming", "both"]
+# Beyond any path: the end of a range of paths that share a prefix.
+_LAST = "\U0010ffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    path_prefix: str | None = None
+    tags: tuple[str, ...] = ()
+    author: str | None = None
+    since: int | None = None  # microseconds since 1970
+
+    def where(self) -> tuple[str, list[Any]]:
+        clauses, values = ["1 = 1"], list[Any]()
+        if self.path_prefix:
+            clauses.append("path >= ? AND path < ?")
+            values += [self.path_prefix, self.path_prefix + _LAST]
+        for tag in self.tags:
+            clauses.append("number IN (SELECT number FROM tags WHERE tag = ?)")
+            values.append(tag)
+        if self.author is not None:
+            clauses.append("author = ?")
+            values.append(self.author)
+        if self.since is not None:
+            clauses.append("updated >= ?")
+            values.append(self.since)
+        return " AND ".join(clauses), values
+
+
+def as_json(tx: Tx, columns: str, rest: str, *values: Any) -> list[list[Any]]:
+    """Many rows as one value: a row of its own costs ten times as much."""
+    row = tx.one(f"SELECT json_group_array(json_array({columns})) AS rows FROM {rest}", *values)
+    rows: list[list[Any]] = orjson.loads(row["rows"]) if row else []
+    return rows
+
+
+def files(tx: Tx, beneath: str | None = None) -> list[list[Any]]:
+    """All files, or one and what lies in the folder of that name."""
+    columns = "path, size, mtime_ns, ctime_ns, inode, device, version, reason"
+    if not beneath:
+        return as_json(tx, columns, "files")
+    where = "files WHERE path = ? OR (path >= ? AND path < ?)"
+    return as_json(tx, columns, where, beneath, f"{beneath}/", f"{beneath}/{_LAST}")
+
+
+def mark(tx: Tx, name: str) -> str | None:
+    row = tx.one("SELECT value FROM marks WHERE name = ?", name)
+    return row["value"] if row else None
+
+
+def note_by_id(tx: Tx, note_id: str) -> Row | None:
+    return tx.one("SELECT * FROM notes WHERE id = ?", note_id)
+
+
+def note_by_path(tx: Tx, path: str) -> Row | None:
+    return tx.one("SELECT * FROM notes WHERE path = ?", path)
+
+
+def notes_by_key(tx: Tx, key: str) -> list[Row]:
+    """The notes whose paths differ from this one at most in case or Unicode form."""
+    return tx.all("SELECT * FROM notes WHERE path_key = ? ORDER BY path", key)
+
+
+def owners(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
+    """id → path of the notes that are served under one of these ids."""
+    rows = tx.all("SELECT id, path FROM notes WHERE id IN (SELECT value FROM json_each(?))", _listed(ids))
+    return {row["id"]: row["path"] for row in rows}
+
+
+def list_notes(tx: Tx, wanted: Filter, limit: int, offset: int) -> tuple[list[Row], int]:
+    """(a page, how many there are in all); the newest first, by path where times are equal."""
+    where, values = wanted.where()
+    total = tx.one(f"SELECT count(*) AS total FROM notes WHERE {where}", *values)
+    columns = "id, title, path, updated, tags, author, version"
+    rows = tx.all(
+        f"SELECT {columns} FROM notes WHERE {where} ORDER BY updated DESC, path LIMIT ? OFFSET ?",
+        *values,
+        limit,
+        offset,
+    )
+    return rows, total["total"] if total else 0
+
+
+def tag_counts(tx: Tx, prefix: str, limit: int) -> dict[str, int]:
+    """The most used first."""
+    rows = tx.all(
+        "SELECT tag, count(*) AS notes FROM tags WHERE tag >= ? AND tag < ? GROUP BY tag"
+        " ORDER BY notes DESC, tag LIMIT ?",
+        *(prefix, prefix + _LAST, limit),
+    )
+    return {row["tag"]: row["notes"] for row in rows}
+
+
+_REACH = """
+WITH RECURSIVE reach (number, depth) AS (
+    SELECT ?, 0
+    UNION
+    SELECT {to}, depth + 1 FROM reach JOIN links ON {start} = number WHERE depth < ? AND note IS NOT NULL
+)
+SELECT id, title FROM (SELECT number, min(depth) AS depth FROM reach GROUP BY number) JOIN notes USING (number)
+WHERE number <> ? ORDER BY depth, path LIMIT ?
+"""
+_OUTGOING = _REACH.format(to="note", start="source")
+_INCOMING = _REACH.format(to="source", start="note")
+
+
+def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth: int, limit: int) -> list[Row]:
+    """The notes that can be reached in so many steps, nearest first, each once, without the start."""
+    sql = _OUTGOING if direction == "outgoing" else _INCOMING
+    return tx.all(sql, number, depth, number, limit)
+
+
+def links_of(tx: Tx, number: int) -> list[Row]:
+    """The links of a note in the order of its text, with the note that each leads to."""
+    return tx.all(
+        "SELECT links.target, links.status, notes.id, notes.path FROM links"
+        " LEFT JOIN notes ON notes.number = links.note WHERE source = ? ORDER BY position",
+        number,
+    )
+
+
+def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[Row]:
+    columns = "source, position, target, markdown, name, note, links.status AS status, notes.path AS path"
+    joined = f"SELECT {columns} FROM links JOIN notes ON notes.number = source WHERE"
+    return tx.all(
+        f"{joined} name IN (SELECT value FROM json_each(?)) UNION {joined} source IN (SELECT value FROM json_each(?))",
+        *(_listed(names), _listed(sources)),
+    )
+
+
+def named(tx: Tx, names: Sequence[str]) -> list[list[Any]]:
+    """The notes that links with these last names could mean, as the fields of `resolving.Named`."""
+    return as_json(
+        tx,
+        "number, id, path, title, json(aliases)",
+        "notes WHERE number IN (SELECT number FROM names WHERE name IN (SELECT value FROM json_each(?)))",
+        _listed(names),
+    )
+
+
+def sources_of(tx: Tx, number: int) -> list[Row]:
+    """The notes that link to this one."""
+    return tx.all(
+        "SELECT DISTINCT notes.id, notes.path FROM links JOIN notes ON notes.number = source WHERE note = ?"
+        " ORDER BY notes.path",
+        number,
+    )
+
+
+def counts(tx: Tx) -> dict[str, int]:
+    row = tx.one(
+        "SELECT (SELECT count(*) FROM notes) AS notes, (SELECT count(DISTINCT tag) FROM tags) AS tags,"
+        " (SELECT count(*) FROM files WHERE reason IS NOT NULL) AS unreadable,"
+        " (SELECT count(*) FROM links) AS links"
+    )
+    return dict(row) if row else {}
+
+
+def versions(tx: Tx) -> dict[str, tuple[str, str]]:
+    """id → (path, version) of every note."""
+    return {note_id: (path, version) for note_id, path, version in as_json(tx, "id, path, version", "notes")}
+
+
+def unresolved(tx: Tx) -> list[Row]:
+    return tx.all(
+        "SELECT notes.path, notes.number, links.target, links.status, links.markdown, links.name FROM links"
+        " JOIN notes ON notes.number = source WHERE links.note IS NULL ORDER BY notes.path, position"
+    )
+
+
+def dump(tx: Tx) -> dict[str, Any]:
+    return {
+        "files": sorted([path, version, reason] for path, *_, version, reason in files(tx)),
+        "notes": tx.all(f"SELECT {_COMPARED} FROM notes ORDER BY path"),
+        "tags": tx.all("SELECT id, tag FROM tags JOIN notes USING (number) ORDER BY id, tag"),
+        "names": tx.all("SELECT id, name FROM names JOIN notes USING (number) ORDER BY id, name"),
+        "links": tx.all(
+            "SELECT one.id, position, target, markdown, name, other.id AS leads_to, links.status FROM links"
+            " JOIN notes AS one ON one.number = source LEFT JOIN notes AS other ON other.number = note"
+            " ORDER BY one.id, position"
+        ),
+        "rows": [tx.one(f"SELECT count(*) AS n FROM {table}") for table in ("notes", "tags", "names", "links")],
+    }
+
+
+_COMPARED = (
+    "id, own_id, path, path_key, title, author, created, updated, version, problem, tags, aliases, status, ttl_policy,"
+    " merge_key, claim_id, provenance, supersedes, superseded_by, source, derived_from, expires, confidence"
+)
+
+
+def _listed(values: Sequence[Any]) -> str:
+    return orjson.dumps(list(values)).decode()

@@ -1,0 +1,94 @@
+"""The tables of the catalogue. They are derived: another version of them is not migrated but built anew."""
+
+from __future__ import annotations
+
+from lithos.storage import Migration
+
+# The columns of `notes` that come from the frontmatter as they stand there, text unless said otherwise.
+LIFE_TEXTS = ("status", "ttl_policy", "merge_key", "claim_id", "provenance", "supersedes", "superseded_by", "source")
+
+_SQL = """
+CREATE TABLE files (
+    path TEXT PRIMARY KEY,
+    size INTEGER NOT NULL,
+    mtime_ns INTEGER NOT NULL,
+    ctime_ns INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    version TEXT NOT NULL,
+    reason TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX files_with_a_reason ON files (path) WHERE reason IS NOT NULL;
+
+CREATE TABLE notes (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    own_id TEXT,
+    path TEXT NOT NULL UNIQUE,
+    path_key TEXT NOT NULL,
+    title TEXT NOT NULL,
+    author TEXT,
+    created INTEGER,
+    updated INTEGER NOT NULL,
+    undated INTEGER NOT NULL,  -- 1: `updated` is the date of the file
+    version TEXT NOT NULL,
+    problem TEXT,
+    tags TEXT NOT NULL,
+    aliases TEXT NOT NULL,
+    status TEXT,
+    ttl_policy TEXT,
+    merge_key TEXT,
+    claim_id TEXT,
+    provenance TEXT,
+    supersedes TEXT,
+    superseded_by TEXT,
+    source TEXT,
+    derived_from TEXT,
+    expires INTEGER,
+    confidence REAL
+) STRICT;
+CREATE INDEX notes_by_path_key ON notes (path_key);
+CREATE INDEX notes_by_update ON notes (updated DESC, path);
+CREATE INDEX notes_by_own_id ON notes (own_id) WHERE own_id IS NOT NULL;
+CREATE INDEX notes_by_author ON notes (author) WHERE author IS NOT NULL;
+CREATE INDEX notes_by_merge_key ON notes (merge_key) WHERE merge_key IS NOT NULL;
+CREATE INDEX notes_by_claim ON notes (claim_id) WHERE claim_id IS NOT NULL;
+CREATE INDEX notes_that_expire ON notes (expires) WHERE expires IS NOT NULL;
+CREATE INDEX notes_that_were_superseded ON notes (superseded_by) WHERE superseded_by IS NOT NULL;
+
+CREATE TABLE tags (
+    number INTEGER NOT NULL,
+    tag TEXT NOT NULL,
+    PRIMARY KEY (number, tag)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tags_by_name ON tags (tag, number);
+
+-- Every last name under which a link may reach a note: file name, id, title, aliases.
+CREATE TABLE names (
+    number INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (number, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX names_by_name ON names (name, number);
+
+CREATE TABLE links (
+    source INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    target TEXT NOT NULL,
+    markdown INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    note INTEGER,
+    status TEXT NOT NULL,
+    PRIMARY KEY (source, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX links_by_name ON links (name);
+CREATE INDEX links_by_note ON links (note, source) WHERE note IS NOT NULL;
+CREATE INDEX links_unresolved ON links (status) WHERE note IS NULL;
+
+CREATE TABLE marks (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+"""
+
+MIGRATIONS = (Migration(1, "catalogue", _SQL),)
