@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
-from lithos.core.clock import Clock, micros, parse_time
-from lithos.errors import Damaged, InvalidInput, Unsupported
+from lithos.core.clock import Clock
+from lithos.errors import Damaged, Unsupported
 from lithos.notes import queries
 from lithos.notes.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.note import Note
@@ -201,13 +201,12 @@ class _Change:
 def resolve(tx: Tx, names: Sequence[str], sources: Sequence[int] = ()) -> None:
     """Let the links that use one of these last names, and those of these notes, find their notes."""
     links = queries.links_to_resolve(tx, names, sources)
-    wanted = sorted({link["name"] for link in links})
-    known = Names.of(Named(*row) for row in queries.named(tx, wanted))
+    known = Names.of(Named(*row) for row in queries.named(tx, sorted({link[4] for link in links})))
     changed = []
-    for link in links:
-        found = known.resolve(link["target"], link["path"], bool(link["markdown"]))
-        if found.number != link["note"] or found.status != link["status"]:
-            changed.append((found.number, found.status, link["source"], link["position"]))
+    for source, position, target, markdown, _, note, status, path in links:
+        found = known.resolve(target, path, bool(markdown))
+        if found.number != note or found.status != status:
+            changed.append((found.number, found.status, source, position))
     if changed:
         tx.many("UPDATE links SET note = ?, status = ? WHERE source = ? AND position = ?", changed)
 
@@ -221,25 +220,15 @@ def portions(items: Iterable[T], size: int) -> Iterator[list[T]]:
 def _note_row(number: int, found: Found) -> tuple[Any, ...]:
     note, seen = found.note, found.seen
     assert note is not None
-    updated = _micros(note.text("updated_at"))
     derived = note.fields.get("derived_from")
     return (
         *(number, found.id, note.own_id, note.path, path_key(note.path), note.title, note.text("author")),
-        *(_micros(note.text("created_at")), seen.mtime_ns // 1000 if updated is None else updated),
-        *(int(updated is None), note.version),
+        *(note.moment("created_at"), note.updated(seen.mtime_ns), int(note.moment("updated_at") is None), note.version),
         *(note.front.problem, orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode()),
         *(note.text(name) for name in LIFE_TEXTS),
-        *(None if derived is None else orjson.dumps(derived).decode(), _micros(note.text("expires_at"))),
+        *(None if derived is None else orjson.dumps(derived).decode(), note.moment("expires_at")),
         note.number("confidence"),
     )
-
-
-def _micros(text: str | None) -> int | None:
-    """A time that a person may have typed; None where nobody can read it."""
-    try:
-        return micros(parse_time(text)) if text else None
-    except (InvalidInput, OverflowError):
-        return None
 
 
 def _tag_rows(number: int, found: Found) -> Iterator[tuple[int, str]]:

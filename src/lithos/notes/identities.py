@@ -11,12 +11,20 @@ from lithos.storage import Database, Row, Tx
 
 
 @dataclass(frozen=True, slots=True)
+class Renamed:
+    """The file that a note without an id of its own was until now, and the id that it had."""
+
+    path: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
-    """What a file says about itself; `before` is the id of the file that it was renamed from, if any."""
+    """What a file says about itself, and which file it was before a rename, if any."""
 
     path: str
     own_id: str | None
-    before: str | None = None
+    before: Renamed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,32 +41,43 @@ class Assigned:
     records: dict[str, Record | None] = field(default_factory=dict)  # path → what is to be recorded; None: no longer
 
 
+IsFree = Callable[[str, str], bool]
+
+
 def assign(claims: Iterable[Claim], records: Mapping[str, Record], owner: Callable[[str], str | None]) -> Assigned:
-    """Pure. `owner` says which living file is served under an id now; in doubt the first in the order of paths wins."""
+    """Pure. `owner` says which living file has an id now; in doubt the first in the order of paths gets it."""
     assigned = Assigned()
     taken: dict[str, str] = {}
 
     def is_free(note_id: str, path: str) -> bool:
-        return taken.get(note_id, path) == path and (owner(note_id) in (None, path) or owner(note_id) in assigned.ids)
+        has_it = owner(note_id)
+        return taken.get(note_id, path) == path and (has_it in (None, path) or has_it in assigned.ids)
 
-    for claim in sorted(claims, key=lambda claim: (claim.path in records, claim.path)):
+    for claim in in_order(claims, records):
         known = records.get(claim.path)
         chosen, recorded = _choose(claim, known, is_free)
         assigned.ids[claim.path] = chosen
         taken[chosen] = claim.path
         if recorded != known:
             assigned.records[claim.path] = recorded
+        if claim.before and claim.before.id == chosen and claim.before.path in records:
+            assigned.records[claim.before.path] = None
     return assigned
 
 
-def _choose(claim: Claim, known: Record | None, is_free: Callable[[str, str], bool]) -> tuple[str, Record | None]:
+def in_order(claims: Iterable[Claim], records: Mapping[str, Record]) -> list[Claim]:
+    """Files with a record come last: whoever had an id before them has it again when they are asked."""
+    return sorted(claims, key=lambda claim: (claim.path in records, claim.path))
+
+
+def _choose(claim: Claim, known: Record | None, is_free: IsFree) -> tuple[str, Record | None]:
     if claim.own_id is not None and is_free(claim.own_id, claim.path):
         return claim.own_id, None
     if known is not None and known.claimed == claim.own_id and is_free(known.id, claim.path):
         return known.id, known
-    if claim.own_id is None and claim.before is not None and is_free(claim.before, claim.path):
-        plain = claim.before == path_id(claim.path)
-        return claim.before, None if plain else Record(claim.before)
+    before = claim.before
+    if claim.own_id is None and before is not None and is_free(before.id, claim.path):
+        return before.id, None if before.id == path_id(claim.path) else Record(before.id)
     attempt = 1
     while not is_free(path_id(claim.path, attempt), claim.path):
         attempt += 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 from urllib.parse import unquote
 
 # Everything else is plain to us; one character class keeps the search in C.
@@ -33,8 +33,7 @@ _ATTACHMENT = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """`target` names a note, without heading or block; `start`…`end` is where that name stands in the text."""
 
     target: str
@@ -155,25 +154,29 @@ class _Scan:
         return [match.start() for match in _BLANK.finditer(self.text)]
 
     def _wiki(self, at: int) -> tuple[Link | None, int]:
-        # Of a run of brackets only the last two can open a link: the rest is stepped over at once.
-        last = _run_end(_BRACKETS, self.text, at) - 1
-        at = max(at, last - 1)
         found = _WIKI.match(self.text, at)
         if found is None:
-            self.brackets.append(last)
-            return None, last + 1
-        inner = found.group(1)
-        target, bar, display = inner.partition("|")
+            # Of a run of brackets only the last two can open a link: the rest is stepped over at once.
+            last = _run_end(_BRACKETS, self.text, at) - 1
+            found = _WIKI.match(self.text, last - 1) if last - 1 > at else None
+            if found is None:
+                self.brackets.append(last)
+                return None, last + 1
+        return self._wiki_link(found), found.end()
+
+    def _wiki_link(self, found: re.Match[str]) -> Link | None:
+        target, bar, display = found[1].partition("|")
         if bar and target.endswith("\\"):  # in a table the bar is escaped
             target = target[:-1]
-        name, heading = _without_heading(target)
+        name, mark, place = target.partition("#")
         stripped = name.strip()
         if not stripped or _ATTACHMENT.search(stripped):
-            return None, found.end()
-        start = at + 2 + len(name) - len(name.lstrip())
-        embed = self.text[at - 1 : at] == "!"
-        shown = display.strip() or target.strip()
-        return Link(stripped, shown, start, start + len(stripped), heading, embed=embed), found.end()
+            return None
+        start = found.start() + 2 + len(name) - len(name.lstrip())
+        embed = self.text[found.start() - 1 : found.start()] == "!"
+        return Link(
+            stripped, display.strip() or target.strip(), start, start + len(stripped), mark + place, False, embed
+        )
 
     def _markdown(self, at: int) -> tuple[Link | None, int]:
         opened = self.brackets.pop() if self.brackets else None
@@ -183,19 +186,14 @@ class _Scan:
         if found is None:
             return None, at + 1
         group = 1 if found.group(1) is not None else 2
-        name, heading = _without_heading(found.group(group))
+        name, mark, place = found.group(group).partition("#")
         target = unquote(name)
         if not target.lower().endswith(".md") or _SCHEME.match(target) or "\0" in target:
             return None, found.end()
         start = found.start(group)
         embed = opened > 0 and self.text[opened - 1] == "!"
         shown = self.text[opened + 1 : min(at, opened + 513)]
-        return Link(target, shown, start, start + len(name), heading, markdown=True, embed=embed), found.end()
-
-
-def _without_heading(target: str) -> tuple[str, str]:
-    name, mark, place = target.partition("#")
-    return name, mark + place
+        return Link(target, shown, start, start + len(name), mark + place, True, embed), found.end()
 
 
 def _run_end(run: re.Pattern[str], text: str, at: int) -> int:

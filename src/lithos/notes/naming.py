@@ -17,6 +17,8 @@ _HINT = 'path is a folder beneath the vault, such as "procedures" or "projects/a
 
 def name_key(text: str) -> str:
     """Names that differ only in case or Unicode form have one key."""
+    if text.isascii():
+        return text.lower()
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
 
 

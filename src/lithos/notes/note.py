@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from lithos.core.canonical import version_of
-from lithos.core.clock import parse_time
+from lithos.core.clock import micros, parse_time
 from lithos.core.ids import is_uuid
 from lithos.errors import InvalidInput
 from lithos.notes.document import Document, Unreadable, read_document
@@ -98,13 +98,18 @@ class Note:
         found = self.fields.get(field)
         return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
-    def seconds(self, field: str) -> float | None:
-        """A time as seconds since 1970; None where there is none or nobody can read it."""
+    def moment(self, field: str) -> int | None:
+        """A time in microseconds since 1970; None where there is none or nobody can read it."""
         found = self.text(field)
         try:
-            return parse_time(found).timestamp() if found else None
+            return micros(parse_time(found)) if found else None
         except (InvalidInput, OverflowError):
             return None
+
+    def updated(self, mtime_ns: int) -> int:
+        """Microseconds: what the note says, else the date of its file."""
+        said = self.moment("updated_at")
+        return mtime_ns // 1000 if said is None else said
 
 
 def read_note(path: str, data: bytes) -> Note | Unreadable:

@@ -79,6 +79,12 @@ def owners(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     return {row["id"]: row["path"] for row in rows}
 
 
+def without_own_id(tx: Tx, paths: Sequence[str]) -> list[list[Any]]:
+    """[path, id, version] of those of these notes whose files name no id."""
+    where = "notes WHERE own_id IS NULL AND path IN (SELECT value FROM json_each(?)) ORDER BY path"
+    return as_json(tx, "path, id, version", f"(SELECT path, id, version FROM {where})", _listed(paths))
+
+
 def list_notes(tx: Tx, wanted: Filter, limit: int, offset: int) -> tuple[list[Row], int]:
     """(a page, how many there are in all); the newest first, by path where times are equal."""
     where, values = wanted.where()
@@ -103,41 +109,48 @@ def tag_counts(tx: Tx, prefix: str, limit: int) -> dict[str, int]:
     return {row["tag"]: row["notes"] for row in rows}
 
 
-_REACH = """
-WITH RECURSIVE reach (number, depth) AS (
-    SELECT ?, 0
-    UNION
-    SELECT {to}, depth + 1 FROM reach JOIN links ON {start} = number WHERE depth < ? AND note IS NOT NULL
-)
-SELECT id, title FROM (SELECT number, min(depth) AS depth FROM reach GROUP BY number) JOIN notes USING (number)
-WHERE number <> ? ORDER BY depth, path LIMIT ?
-"""
-_OUTGOING = _REACH.format(to="note", start="source")
-_INCOMING = _REACH.format(to="source", start="note")
+_REACH = """(
+    WITH RECURSIVE reach (number, depth) AS (
+        SELECT ?, 0
+        UNION
+        SELECT {to}, depth + 1 FROM reach JOIN links ON {start} = number WHERE depth < ? AND links.note IS NOT NULL
+    )
+    SELECT number, depth FROM reach
+)"""
+_OUTGOING = _REACH.format(to="links.note", start="links.source")
+_INCOMING = _REACH.format(to="links.source", start="links.note")
 
 
-def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth: int, limit: int) -> list[Row]:
-    """The notes that can be reached in so many steps, nearest first, each once, without the start."""
+def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth: int) -> list[tuple[str, str, str]]:
+    """(id, title, path) of the notes that can be reached in so many steps, nearest first, each once."""
     sql = _OUTGOING if direction == "outgoing" else _INCOMING
-    return tx.all(sql, number, depth, number, limit)
+    steps: dict[int, int] = {}
+    for reached, step in as_json(tx, "number, depth", sql, number, depth):
+        steps[reached] = min(step, steps.get(reached, step))
+    del steps[number]
+    where = "notes WHERE number IN (SELECT value FROM json_each(?))"
+    rows = as_json(tx, "number, id, title, path", where, _listed(list(steps)))
+    rows.sort(key=lambda row: (steps[row[0]], row[3]))
+    return [(note_id, title, path) for _, note_id, title, path in rows]
 
 
 def links_of(tx: Tx, number: int) -> list[Row]:
     """The links of a note in the order of its text, with the note that each leads to."""
     return tx.all(
         "SELECT links.target, links.status, notes.id, notes.path FROM links"
-        " LEFT JOIN notes ON notes.number = links.note WHERE source = ? ORDER BY position",
+        " LEFT JOIN notes ON notes.number = links.note WHERE links.source = ? ORDER BY position",
         number,
     )
 
 
-def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[Row]:
-    columns = "source, position, target, markdown, name, note, links.status AS status, notes.path AS path"
-    joined = f"SELECT {columns} FROM links JOIN notes ON notes.number = source WHERE"
-    return tx.all(
-        f"{joined} name IN (SELECT value FROM json_each(?)) UNION {joined} source IN (SELECT value FROM json_each(?))",
-        *(_listed(names), _listed(sources)),
-    )
+def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[list[Any]]:
+    """[source, position, target, markdown, name, note, status, path of the source], each once."""
+    columns = "links.source, position, target, markdown, name, note, links.status, notes.path"
+    joined = "links CROSS JOIN notes ON notes.number = links.source WHERE"
+    found = as_json(tx, columns, f"{joined} name IN (SELECT value FROM json_each(?))", _listed(names))
+    known = set(names)
+    own = as_json(tx, columns, f"{joined} links.source IN (SELECT value FROM json_each(?))", _listed(sources))
+    return found + [link for link in own if link[4] not in known]
 
 
 def named(tx: Tx, names: Sequence[str]) -> list[list[Any]]:
@@ -153,7 +166,7 @@ def named(tx: Tx, names: Sequence[str]) -> list[list[Any]]:
 def sources_of(tx: Tx, number: int) -> list[Row]:
     """The notes that link to this one."""
     return tx.all(
-        "SELECT DISTINCT notes.id, notes.path FROM links JOIN notes ON notes.number = source WHERE note = ?"
+        "SELECT DISTINCT notes.id, notes.path FROM links JOIN notes ON notes.number = links.source WHERE note = ?"
         " ORDER BY notes.path",
         number,
     )
@@ -168,15 +181,16 @@ def counts(tx: Tx) -> dict[str, int]:
     return dict(row) if row else {}
 
 
-def versions(tx: Tx) -> dict[str, tuple[str, str]]:
-    """id → (path, version) of every note."""
-    return {note_id: (path, version) for note_id, path, version in as_json(tx, "id, path, version", "notes")}
+def versions(tx: Tx) -> dict[str, tuple[str, str, int]]:
+    """id → (path, version, updated) of every note."""
+    rows = as_json(tx, "id, path, version, updated", "notes")
+    return {note_id: (path, version, updated) for note_id, path, version, updated in rows}
 
 
 def unresolved(tx: Tx) -> list[Row]:
     return tx.all(
         "SELECT notes.path, notes.number, links.target, links.status, links.markdown, links.name FROM links"
-        " JOIN notes ON notes.number = source WHERE links.note IS NULL ORDER BY notes.path, position"
+        " JOIN notes ON notes.number = links.source WHERE links.note IS NULL ORDER BY notes.path, position"
     )
 
 
@@ -188,7 +202,7 @@ def dump(tx: Tx) -> dict[str, Any]:
         "names": tx.all("SELECT id, name FROM names JOIN notes USING (number) ORDER BY id, name"),
         "links": tx.all(
             "SELECT one.id, position, target, markdown, name, other.id AS leads_to, links.status FROM links"
-            " JOIN notes AS one ON one.number = source LEFT JOIN notes AS other ON other.number = note"
+            " JOIN notes AS one ON one.number = links.source LEFT JOIN notes AS other ON other.number = note"
             " ORDER BY one.id, position"
         ),
         "rows": [tx.one(f"SELECT count(*) AS n FROM {table}") for table in ("notes", "tags", "names", "links")],

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from lithos.notes.naming import folder_of, last_name, name_key, path_key, without_suffix
 
 LinkStatus = Literal["resolved", "ambiguous", "broken"]
 
 
-@dataclass(frozen=True, slots=True)
-class Named:
+class Named(NamedTuple):
     """A note as links know it."""
 
     number: int
     id: str
     path: str
     title: str
-    aliases: tuple[str, ...] = ()
+    aliases: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,7 @@ class Names:
     ids: dict[str, list[Named]] = field(default_factory=dict)
     aliases: dict[str, list[Named]] = field(default_factory=dict)
     titles: dict[str, list[Named]] = field(default_factory=dict)
+    resolved: dict[str, Resolution] = field(default_factory=dict)  # what was asked before
 
     @classmethod
     def of(cls, notes: Iterable[Named]) -> Names:
@@ -63,7 +63,14 @@ class Names:
 
     def resolve(self, target: str, source: str, markdown: bool = False) -> Resolution:
         """`source` is the path of the note that holds the link: relative targets start from its folder."""
-        for place in _places(target, source, markdown):
+        if markdown or target.startswith("."):
+            return self._resolve(target, _places(target, source, markdown))
+        if target not in self.resolved:
+            self.resolved[target] = self._resolve(target, (target.lstrip("/"),))
+        return self.resolved[target]
+
+    def _resolve(self, target: str, places: Iterable[str]) -> Resolution:
+        for place in places:
             if found := _one_of(self.paths, path_key(place), place):
                 return found
         name = without_suffix(target).lstrip("/")
@@ -86,14 +93,10 @@ class Names:
         return _spelled(notes, last_name(without_suffix(name))) if notes else None
 
 
-def _places(target: str, source: str, markdown: bool) -> Iterable[str]:
-    """The exact paths that the target may be, best first."""
+def _places(target: str, source: str, markdown: bool) -> tuple[str, ...]:
+    """The exact paths that a relative target may be, best first."""
     here = posixpath.normpath(posixpath.join(folder_of(source), target))
-    if target.startswith(("./", "../")):
-        return (here,)
-    if target.startswith("/"):
-        return (target.lstrip("/"),)
-    return (here, target) if markdown else (target,)
+    return (here, target.lstrip("/")) if markdown and not target.startswith(("./", "../")) else (here,)
 
 
 def _one_of(names: Mapping[str, list[Named]], key: str, spelling: str) -> Resolution | None:

@@ -83,7 +83,6 @@ CREATE TABLE links (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_by_name ON links (name);
 CREATE INDEX links_by_note ON links (note, source) WHERE note IS NOT NULL;
-CREATE INDEX links_unresolved ON links (status) WHERE note IS NULL;
 
 CREATE TABLE marks (
     name TEXT PRIMARY KEY,

@@ -65,6 +65,11 @@ class Root:
     def path(self) -> Path:
         return self._tree.path
 
+    def reopen(self) -> bool:
+        """Follow the path to the folder that bears it now (restored, mounted anew); True if it is another one."""
+        with translated(str(self.path)):
+            return self._tree.reopen()
+
     def close(self) -> None:
         self._tree.close()
         self._kept.close()

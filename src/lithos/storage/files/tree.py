@@ -14,7 +14,7 @@ from lithos.storage.faults import Faults
 from lithos.storage.files.kernel import Kernel, flush, look, open_folder
 from lithos.storage.files.paths import OURS, is_conflict_copy, joined, name_fault
 from lithos.storage.files.place import Place
-from lithos.storage.files.values import Entry
+from lithos.storage.files.values import Entry, Kind
 
 
 class Tree:
@@ -27,6 +27,17 @@ class Tree:
         self._mode = mode
         # The top itself may be a link; from here on only this descriptor counts.
         self.descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+    def reopen(self) -> bool:
+        """Work in the folder that bears the path now, if it is another one; True then. OSError: there is none."""
+        fresh = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if os.path.samestat(os.fstat(fresh), os.fstat(self.descriptor)):
+                return False
+            os.dup2(fresh, self.descriptor, inheritable=False)  # in one step: other threads use the number meanwhile
+            return True
+        finally:
+            os.close(fresh)
 
     def close(self) -> None:
         if self.descriptor >= 0:
@@ -148,6 +159,7 @@ def _file(entry: os.DirEntry[str], path: str) -> Entry:
         found = entry.stat(follow_symlinks=False)
     except OSError as error:
         return Entry(path, 0, 0, 0, "unreadable", error.strerror or str(error))
+    kind: tuple[Kind, str] = ("file", "")
     if ".conflict-" in path and is_conflict_copy(path):
-        return Entry(path, found.st_size, found.st_mtime_ns, found.st_ino, "conflict", "a conflict copy")
-    return Entry(path, found.st_size, found.st_mtime_ns, found.st_ino)
+        kind = ("conflict", "a conflict copy")
+    return Entry(path, found.st_size, found.st_mtime_ns, found.st_ino, *kind, found.st_ctime_ns, found.st_dev)

@@ -32,6 +32,8 @@ class Entry(NamedTuple):
     inode: int
     kind: Kind = "file"
     reason: str = ""
+    ctime_ns: int = 0
+    device: int = 0
 
 
 @dataclass(frozen=True, slots=True)

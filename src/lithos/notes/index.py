@@ -1,0 +1,331 @@
+"""Index: keeps the catalogue and search true to the files. A live write, a person's edit and a rebuild are one code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from lithos.core.clock import Clock, micros, rfc3339
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge, Unavailable
+from lithos.notes import queries
+from lithos.notes.catalogue import Applied, Catalogue, Found, Seen, portions
+from lithos.notes.document import Unreadable
+from lithos.notes.identities import Claim, Identities, Renamed, assign
+from lithos.notes.naming import is_note_path, path_id
+from lithos.notes.note import read_note
+from lithos.notes.projection import search_document, search_hash
+from lithos.notes.survey import Ignored, Survey, survey
+from lithos.search import Change, Remove
+from lithos.storage import Entry, Root, is_conflict_copy
+
+Project = Callable[[Sequence[Change]], object]
+
+_PORTION = 64  # files read under the lock at once: a writer waits some 20 ms for it at most
+# A file saved again within the resolution of its date looks unchanged; it is read once more at the next scan.
+_RACY_NS = 50_000_000
+_ROUNDS = 4  # an id that becomes free may go to a file whose own id becomes free …
+_log = logging.getLogger("lithos.notes")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the index is; `lithos_stats` shows it."""
+
+    state: str = "starting"  # starting | scanning | current | unreachable
+    done: int = 0
+    total: int = 0
+    held: int = 0  # notes that are served although their folder or disk is out of reach
+    problem: str | None = None
+    current_at: str | None = None  # when the last scan ended
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    largest: int = 4 * 2**20
+    ignored: tuple[str, ...] = ()
+
+
+class Index:
+    def __init__(
+        self,
+        root: Root,
+        catalogue: Catalogue,
+        identities: Identities,
+        *,
+        clock: Clock,
+        rules: Rules | None = None,
+        project: Project | None = None,
+    ) -> None:
+        self._root = root
+        self._catalogue = catalogue
+        self._identities = identities
+        self._clock = clock
+        self._rules = rules or Rules()
+        self._ignored = Ignored(self._rules.ignored)
+        self.project: Project = project or (lambda changes: None)
+        # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
+        self._lock = threading.RLock()
+        self._scanning = threading.Lock()
+        self.progress = Progress()
+
+    # Three ways to learn of a change
+
+    def refresh(self, paths: Iterable[str]) -> None:
+        """These files were written, moved or trashed just now."""
+        with self._lock:
+            known = self._known(paths)
+            self._take(list(known), [], known)
+
+    def follow(self, paths: Iterable[str]) -> None:
+        """A hint that something happened to these files or folders."""
+        known: dict[str, Seen] = {}
+        entries: dict[str, Entry] = {}
+        for path in paths:
+            known.update(self._catalogue.files(path))
+            entries.update((entry.path, entry) for entry in self._entries(path))
+        self._carry_out(survey(entries.values(), known, self._ignored, cache(self._device)), known)
+
+    def reconcile(self, *, clear: bool = False) -> Progress:
+        """Compare every file with what is known. `clear` reads all of them again, and gives up what is out of reach."""
+        with self._scanning:
+            try:
+                self._reopen()
+                if clear:
+                    self._catalogue.forget()
+                self._scan(clear)
+            except LithosError as error:
+                self.progress = replace(self.progress, state="unreachable", problem=error.message)
+                _log.warning("the vault was not scanned: %s", error.message)
+        return self.progress
+
+    # A scan
+
+    def _scan(self, clear: bool) -> None:
+        # Known first: a note that is made meanwhile is then new to us, and never mistaken for one that is gone.
+        known = self._catalogue.files()
+        found = survey(self._root.scan(), known, self._ignored, cache(self._device))
+        if found.problem:
+            raise Unavailable(found.problem, hint="Mount it again, or mend its permissions.")
+        if clear:
+            found.gone += found.held
+            found.held = []
+        total = len(found.changed) + len(found.gone)
+        self.progress = Progress("scanning", 0, total, len(found.held), current_at=self.progress.current_at)
+        self._carry_out(found, known)
+        self._catalogue.settle()  # what a scan that was killed has left open
+        problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
+        now = rfc3339(self._clock.now())
+        self.progress = Progress("current", total, total, len(found.held), problem, now)
+
+    def _carry_out(self, found: Survey, known: Mapping[str, Seen]) -> None:
+        with self._lock:
+            self._catalogue.touch(found.dated)
+            if found.listed:
+                self._apply([Found(seen) for seen in found.listed], [], settle=True)
+            if len(found.changed) + len(found.gone) <= _PORTION:
+                return self._take(found.changed, [path for path in found.gone if self._is_gone(path)], known)
+        return self._carry_out_in_portions(found, known)
+
+    def _carry_out_in_portions(self, found: Survey, known: Mapping[str, Seen]) -> None:
+        renamed = self._renames(found.gone)
+        records = self._identities.records
+        ordered = sorted(found.changed, key=lambda path: (path in records, path))
+        for portion in portions(ordered, _PORTION):
+            with self._lock:
+                self._take(portion, [], known, renamed=renamed, settle=False)
+            self._advance(len(portion))
+        for portion in portions(found.gone, _PORTION):
+            with self._lock:
+                self._take([], [path for path in portion if self._is_gone(path)], known, settle=False)
+            self._advance(len(portion))
+        self._catalogue.settle()
+
+    def _advance(self, count: int) -> None:
+        self.progress = replace(self.progress, done=self.progress.done + count)
+
+    # Reading and applying, always under the lock
+
+    def _take(
+        self,
+        paths: Sequence[str],
+        gone: Sequence[str],
+        known: Mapping[str, Seen],
+        *,
+        renamed: Mapping[str, Renamed] | None = None,
+        settle: bool = True,
+    ) -> None:
+        renamed = self._renames(gone) if renamed is None else renamed
+        pending = list(paths)
+        for _ in range(_ROUNDS):
+            looks = {path: self._look(path, known.get(path)) for path in pending}
+            self._catalogue.touch(look for look in looks.values() if isinstance(look, Seen))
+            found = [look for look in looks.values() if isinstance(look, Found)]
+            lost = [*gone, *(path for path, look in looks.items() if look is None and path in known)]
+            if not found and not lost:
+                return
+            applied = self._apply(self._identified(found, lost, renamed), lost, settle=settle)
+            pending, gone, known = applied.again, (), {}
+            if not pending:
+                return
+
+    def _apply(self, found: list[Found], gone: list[str], *, settle: bool) -> Applied:
+        applied = self._catalogue.apply(found, gone, settle=settle)
+        documents = [self._document(each) for each in found if each.note is not None]
+        self.project([*map(Remove, applied.gone), *documents])
+        return applied
+
+    def _document(self, found: Found) -> Change:
+        assert found.note is not None
+        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns))
+
+    def _look(self, path: str, known: Seen | None) -> Found | Seen | None:
+        """The file as a note or with a reason; only its date where the bytes are known; None where it is gone."""
+        try:
+            file = self._root.read(path)
+        except NotFound:
+            return None
+        except (Forbidden, InvalidInput, TooLarge, Unavailable) as error:
+            return self._unread(path, known, error)
+        seen = self._seen(path, file.stat, file.version)
+        if known is not None and known.version == file.version and known.reason is None:
+            return seen
+        if len(file.data) > self._rules.largest:
+            return Found(seen._replace(reason=_too_large(len(file.data), self._rules.largest)))
+        note = read_note(path, file.data)
+        return Found(seen._replace(reason=note.reason)) if isinstance(note, Unreadable) else Found(seen, note)
+
+    def _unread(self, path: str, known: Seen | None, error: LithosError) -> Found | Seen | None:
+        """A regular file that cannot be read now may be readable again: what is known of it stays."""
+        try:
+            found = self._root.stat(path)
+        except LithosError:
+            return None
+        seen = self._seen(path, found, "")._replace(reason=error.message, mtime_ns=-1)
+        if not stat.S_ISREG(found.st_mode) or isinstance(error, TooLarge):
+            return Found(seen._replace(mtime_ns=found.st_mtime_ns))
+        return seen if known is None else seen._replace(version=known.version)
+
+    def _seen(self, path: str, found: os.stat_result, version: str) -> Seen:
+        now = micros(self._clock.now()) * 1000
+        changed = -1 if abs(now - found.st_ctime_ns) < _RACY_NS else found.st_ctime_ns
+        return Seen(path, found.st_size, found.st_mtime_ns, changed, found.st_ino, found.st_dev, version)
+
+    # Who is who
+
+    def _identified(self, found: list[Found], gone: list[str], renamed: Mapping[str, Renamed]) -> list[Found]:
+        claims = [
+            Claim(each.seen.path, each.note.own_id, self._before(each.seen, renamed))
+            for each in found
+            if each.note is not None
+        ]
+        assigned = assign(claims, self._identities.records, self._owner(claims, set(gone)))
+        self._identities.keep(assigned.records)
+        return [replace(each, id=assigned.ids.get(each.seen.path, "")) for each in found]
+
+    def _before(self, seen: Seen, renamed: Mapping[str, Renamed]) -> Renamed | None:
+        """Only a file that is new can have come from elsewhere."""
+        before = renamed.get(seen.version)
+        if before and self._catalogue.read(lambda tx: queries.note_by_path(tx, seen.path)) is None:
+            return before
+        return None
+
+    def _owner(self, claims: list[Claim], gone: set[str]) -> Callable[[str], str | None]:
+        """Who is served under an id now, or was before a rebuild; files that are no longer there own nothing."""
+        asked = {claim.own_id or path_id(claim.path) for claim in claims}
+        asked |= {claim.before.id for claim in claims if claim.before}
+        owners = self._catalogue.read(lambda tx: queries.owners(tx, sorted(asked)))
+        recorded = {record.id: path for path, record in self._identities.records.items()}
+        asking = {claim.path for claim in claims}
+
+        def owner(note_id: str) -> str | None:
+            if note_id not in asked:
+                owners.update(self._catalogue.read(lambda tx: queries.owners(tx, [note_id])))
+            for path in (owners.get(note_id), recorded.get(note_id)):
+                if path is not None and path not in gone and (path in asking or not self._is_gone(path)):
+                    return path
+            return None
+
+        return owner
+
+    def _renames(self, gone: Sequence[str]) -> dict[str, Renamed]:
+        """By the bytes that moved: what a new file without an id may have been until now."""
+        if not gone:
+            return {}
+        rows = self._catalogue.read(lambda tx: queries.without_own_id(tx, gone))
+        return {version: Renamed(path, note_id) for path, note_id, version in reversed(rows)}
+
+    # Search
+
+    def complete(self, indexed: Mapping[str, str]) -> int:
+        """Bring search (id → hash of what it has) to what the catalogue knows; how many changes that took."""
+        notes = self._catalogue.read(queries.versions)
+        strangers = [note_id for note_id in indexed if note_id not in notes]
+        missing = [rest[0] for note_id, rest in notes.items() if indexed.get(note_id) != search_hash(*rest)]
+        with self._lock:
+            self.project([Remove(note_id) for note_id in strangers])
+        for portion in portions(sorted(missing), _PORTION):
+            with self._lock:
+                self._project_again(portion)
+        return len(strangers) + len(missing)
+
+    def _project_again(self, paths: Sequence[str]) -> None:
+        rows = self._catalogue.read(lambda tx: [queries.note_by_path(tx, path) for path in paths])
+        changes: list[Change] = []
+        for row in filter(None, rows):
+            look = self._look(row["path"], None)
+            if isinstance(look, Found) and look.note is not None and look.seen.version == row["version"]:
+                changes.append(search_document(look.note, row["id"], row["updated"]))
+        self.project(changes)
+
+    # The folder
+
+    def _reopen(self) -> None:
+        if self._root.reopen():
+            _log.info("the vault's folder was replaced by another one of the same name")
+
+    def _known(self, paths: Iterable[str]) -> dict[str, Seen]:
+        known: dict[str, Seen] = {}
+        for path in paths:
+            unknown = Seen(path, 0, -1, -1, 0, 0, "")
+            known[path] = self._catalogue.files(path).get(path, unknown)
+        return known
+
+    def _entries(self, path: str) -> Iterable[Entry]:
+        try:
+            found = self._root.stat(path)
+        except NotFound:
+            return []
+        except LithosError as error:
+            return [Entry(path, 0, 0, 0, "unreadable", error.message)]
+        if stat.S_ISDIR(found.st_mode):
+            return self._root.scan(path)
+        if not stat.S_ISREG(found.st_mode) or not is_note_path(path):
+            return []
+        facts = (path, found.st_size, found.st_mtime_ns, found.st_ino)
+        if is_conflict_copy(path):
+            return [Entry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)]
+        return [Entry(*facts, ctime_ns=found.st_ctime_ns, device=found.st_dev)]
+
+    def _is_gone(self, path: str) -> bool:
+        """Only what is surely not there is gone; a folder that may not be entered hides, it does not delete."""
+        try:
+            return not stat.S_ISREG(self._root.stat(path).st_mode)
+        except NotFound:
+            return True
+        except LithosError:
+            return False
+
+    def _device(self, folder: str) -> int | None:
+        try:
+            return (self._root.stat(folder) if folder else os.stat(self._root.path)).st_dev  # noqa: PTH116 a stat result
+        except (LithosError, OSError):
+            return None
+
+
+def _too_large(size: int, largest: int) -> str:
+    return f"larger than the limit: {size} of {largest} bytes"
