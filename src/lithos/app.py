@@ -16,6 +16,8 @@ from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, load_policy
 from lithos.ledger import Ledger, Registrar, Skills, World, host_key
+from lithos.notes import ROOT, Following, Notes, Rules, open_notes
+from lithos.notes import Ground as NotesGround
 from lithos.search import Embedding, NoteSearch, PassageLimits, open_collection, open_embedder
 from lithos.storage import (
     Database,
@@ -33,12 +35,12 @@ from lithos.storage import (
 )
 
 if TYPE_CHECKING:
-    from lithos.settings import LithosConfig
+    from lithos.settings import LithosConfig, StorageSettings
 
 STATE = ".lithos"
 FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
 PRUNE_SECONDS = 3600.0
-SWEEP_SECONDS = 2.0
+SWEEP_SECONDS = 2.0  # how often the files that a write replaced are looked at again
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Lithos:
     tokens: Tokens
     embedding: Embedding = field(init=False)  # the one copy of the model, shared by all collections
     note_search: NoteSearch = field(init=False)
+    notes: Notes = field(init=False)
     board: Board = field(init=False)
     garden: Garden = field(init=False)
     ledger: Ledger = field(init=False)
@@ -120,6 +123,7 @@ def open_lithos(
         lithos = _open_agents(ground, opened)
         _open_search(config, lithos, opened)
         _open_board(config, lithos, opened)
+        _open_notes(config, lithos, opened)
         _open_garden(config, lithos, opened)
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
         # and puts its closing on the stack.
@@ -196,6 +200,56 @@ def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     opened.callback(lithos.board.close)
     lithos.counters["active_tasks"] = lambda: lithos.board.counts()["active_tasks"]
     lithos.counters["open_claims"] = lambda: lithos.board.counts()["open_claims"]
+
+
+def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
+    ground, files = lithos.ground, config.storage
+    folder = (files.knowledge_dir or ground.data_dir / files.knowledge_subdir).expanduser()
+    root = Root(folder, name=ROOT, keep=ground.state, clock=ground.clock, faults=ground.faults, limits=_limits(files))
+    opened.callback(root.close)
+    opened.callback(root.sweep, everything=True)
+    ground.roots[ROOT] = root
+    under = NotesGround(
+        root,
+        ground.data_dir / ".graph",
+        ground.database,
+        ground.effects,
+        ground.events.store,
+        ground.clock,
+        ground.ids,
+        lithos.board.check_token,
+    )
+    following = Following(
+        config.server.watch_files,
+        config.index.watch_debounce_ms,
+        config.index.scan_seconds,
+        config.index.rebuild_on_start,
+    )
+    rules = Rules(config.notes.largest_bytes, config.notes.ignore)
+    lithos.notes = opened.enter_context(closing(open_notes(under, rules=rules, following=following)))
+    lithos.counters["documents"] = lambda: lithos.notes.counts()["notes"]
+    lithos.counters["tags"] = lambda: lithos.notes.counts()["tags"]
+    lithos.weighers["catalogue"] = lambda: _size(ground.data_dir / ".graph")
+    lithos.weighers["history"] = lambda: _size(ground.state / "history")
+    lithos.weighers["trash"] = lambda: _size(ground.state / "trash")
+    lithos.starters.append(lithos.notes.watcher.start)
+    lithos.workers.append(lithos.notes.is_working)
+    ground.chores.add("settle replaced files", SWEEP_SECONDS, root.sweep)
+    ground.chores.add("bound history and trash", PRUNE_SECONDS, root.prune)
+
+
+def _limits(files: StorageSettings) -> Limits:
+    return Limits(
+        history_versions=files.history_versions,
+        history_days=files.history_days,
+        history_bytes=files.history_bytes,
+        trash_days=files.trash_days,
+        trash_bytes=files.trash_bytes,
+    )
+
+
+def _size(folder: Path) -> int:
+    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
 
 
 def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:

@@ -67,6 +67,11 @@ class StorageSettings(Section):
     trash_mb: float = Field(1024.0, gt=0, description="Most megabytes of deleted files, of one root.")
     largest_file_mb: float = Field(64.0, gt=0, description="Files above this are not read.")
     idempotency_hours: float = Field(48.0, gt=0, description="How long the answer to an idempotency_key is remembered.")
+    history_versions: int = Field(50, ge=1, description="Replaced versions kept of one file.")
+    history_days: float = Field(90.0, gt=0, description="How long replaced versions are kept.")
+    history_bytes: int = Field(2**30, ge=0, description="Most bytes of replaced versions; the oldest go first.")
+    trash_days: float = Field(30.0, gt=0, description="How long deleted files can be restored.")
+    trash_bytes: int = Field(2**30, ge=0, description="Most bytes of deleted files; the oldest go first.")
 
 
 class SearchSettings(Section):
@@ -102,6 +107,14 @@ class CoordinationSettings(Section):
 class IndexSettings(Section):
     rebuild_on_start: bool = Field(False, description="Build all indexes anew at start.")
     watch_debounce_ms: int = Field(500, ge=0, description="Quiet time before changed files are read.")
+    scan_seconds: float = Field(60.0, gt=0, description="How often all files are compared with the index.")
+
+
+class NotesSettings(Section):
+    ignore: Names = Field(
+        (), description="Files and folders of the vault to leave alone, for example `Templates,*.tmp.md`."
+    )
+    largest_bytes: int = Field(4 * 2**20, ge=1024, description="Largest file that is served as a note.")
 
 
 class LedgerSettings(Section):
@@ -124,6 +137,7 @@ class LithosConfig(BaseSettings):
     search: SearchSettings = Field(default_factory=SearchSettings)
     coordination: CoordinationSettings = Field(default_factory=CoordinationSettings)
     index: IndexSettings = Field(default_factory=IndexSettings)
+    notes: NotesSettings = Field(default_factory=NotesSettings)
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
 
     @classmethod

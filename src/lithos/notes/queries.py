@@ -73,6 +73,12 @@ def notes_by_key(tx: Tx, key: str) -> list[Row]:
     return tx.all("SELECT * FROM notes WHERE path_key = ? ORDER BY path", key)
 
 
+def first_beneath(tx: Tx, folder_key: str) -> Row | None:
+    """Some note in a folder whose name has this key."""
+    where = "path_key >= ? AND path_key < ? ORDER BY path_key LIMIT 1"
+    return tx.one(f"SELECT path FROM notes WHERE {where}", f"{folder_key}/", f"{folder_key}/{_LAST}")
+
+
 def owners(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     """id → path of the notes that are served under one of these ids."""
     rows = tx.all("SELECT id, path FROM notes WHERE id IN (SELECT value FROM json_each(?))", _listed(ids))
@@ -137,10 +143,16 @@ def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth
 def links_of(tx: Tx, number: int) -> list[Row]:
     """The links of a note in the order of its text, with the note that each leads to."""
     return tx.all(
-        "SELECT links.target, links.status, notes.id, notes.path FROM links"
+        "SELECT links.target, links.name, links.status, notes.id, notes.path FROM links"
         " LEFT JOIN notes ON notes.number = links.note WHERE links.source = ? ORDER BY position",
         number,
     )
+
+
+def conflict_copies(tx: Tx, path: str) -> list[str]:
+    start = f"{path[:-3]}.conflict-"
+    rows = tx.all("SELECT path FROM files WHERE path >= ? AND path < ? AND reason IS NOT NULL", start, start + _LAST)
+    return [row["path"] for row in rows]
 
 
 def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[list[Any]]:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
 
 import orjson
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
+from lithos.core.turns import Turns
 from lithos.errors import KeyReused
 from lithos.storage.values import Answer, Tx
 
@@ -24,14 +23,12 @@ class Once:
     def __init__(self, clock: Clock, keep_hours: float = KEEP_HOURS) -> None:
         self._clock = clock
         self._keep = timedelta(hours=keep_hours)
-        self._turns = _Turns()
+        self._turns = Turns()
 
     @contextmanager
     def turn(self, call: Call) -> Iterator[None]:
         """Wait until no other call with a key of this one is running."""
-        with ExitStack() as held:
-            for key in sorted(_keys(call)):
-                held.enter_context(self._turns.hold(key))
+        with self._turns.hold(*_keys(call)):
             yield
 
     def recall(self, tx: Tx, call: Call) -> Answer | None:
@@ -103,29 +100,3 @@ def _keys(call: Call) -> Iterator[tuple[str, ...]]:
         yield ("key", call.tool, call.agent or "", call.idempotency_key)
     if call.delivery is not None:
         yield ("delivery", call.delivery.guest, call.delivery.request)
-
-
-class _Turns:
-    """One lock per key in use; a key that nobody holds or waits for takes no memory."""
-
-    def __init__(self) -> None:
-        self._guard = threading.Lock()
-        self._locks: dict[Any, tuple[threading.Lock, int]] = {}
-
-    @contextmanager
-    def hold(self, key: Any) -> Iterator[None]:
-        with self._guard:
-            lock, users = self._locks.get(key, (None, 0))
-            lock = lock or threading.Lock()
-            self._locks[key] = (lock, users + 1)
-        try:
-            with lock:
-                yield
-        finally:
-            self._leave(key)
-
-    def _leave(self, key: Any) -> None:
-        with self._guard:
-            lock, users = self._locks.pop(key)
-            if users > 1:
-                self._locks[key] = (lock, users - 1)

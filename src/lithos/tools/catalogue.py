@@ -29,11 +29,12 @@ def _modules() -> list[ModuleType]:
         garden_files,
         garden_sections,
         ledger,
+        notes,
         search,
         skills,
         stats,
         tokens,
     )
 
-    notes, garden = [search], [garden_files, garden_sections, garden_changes]
-    return [*notes, agents, board, ledger, skills, stats, find, tokens, events, *garden]
+    garden = [garden_files, garden_sections, garden_changes]
+    return [notes, search, agents, board, ledger, skills, stats, find, tokens, events, *garden]

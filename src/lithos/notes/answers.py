@@ -1,0 +1,81 @@
+"""The answers of the tools about notes, as they go over the wire."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+
+class Existing(TypedDict):
+    id: str
+    path: str
+    title: str
+
+
+class Written(TypedDict):
+    id: str
+    path: str
+    version: str
+    replaced_version: str | None
+    action: Literal["inserted", "updated", "merged", "superseded"]
+    existing: NotRequired[Existing]  # another note with the same title in this folder
+    warnings: NotRequired[list[str]]
+
+
+class Deleted(TypedDict):
+    success: bool
+    reason: NotRequired[str]
+    path: NotRequired[str]
+    version: NotRequired[str]
+
+
+class NoteLink(TypedDict):
+    target: str
+    display: str
+    id: str | None
+    status: Literal["resolved", "ambiguous", "broken"]
+    candidates: NotRequired[list[str]]  # paths of the notes that an ambiguous link could mean
+
+
+class ReadNote(TypedDict):
+    id: str
+    title: str
+    content: str
+    metadata: dict[str, Any]
+    links: list[NoteLink]
+    truncated: bool
+    path: str
+    version: str
+    problem: NotRequired[str]  # why the frontmatter could not be read
+    conflict_copies: NotRequired[list[str]]
+
+
+class ListedNote(TypedDict):
+    id: str
+    title: str
+    path: str
+    updated: str
+    tags: list[str]
+
+
+class NoteList(TypedDict):
+    items: list[ListedNote]
+    total: int
+
+
+class LinkedNote(TypedDict):
+    id: str
+    title: str
+    path: str
+
+
+class NoteLinks(TypedDict):
+    outgoing: list[LinkedNote]
+    incoming: list[LinkedNote]
+    truncated: NotRequired[bool]
+
+
+class Tags(TypedDict):
+    tags: dict[str, int]
+    truncated: NotRequired[bool]

@@ -1,0 +1,133 @@
+"""Notes: the vault and what serves it, opened and joined."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lithos.core.clock import Clock
+from lithos.core.ids import Ids
+from lithos.notes import queries
+from lithos.notes.catalogue import Catalogue, open_catalogue
+from lithos.notes.identities import Identities
+from lithos.notes.index import Index, Progress, Rules
+from lithos.notes.reading import Reader
+from lithos.notes.vault import CheckToken, Vault
+from lithos.notes.watcher import Watcher
+from lithos.search import Change
+from lithos.storage import Database, Effects, Root
+
+CATALOGUE = "catalogue.db"
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """How closely people's edits are followed."""
+
+    watch: bool = True
+    debounce_ms: int = 500
+    scan_seconds: float = 60.0
+    rebuild: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What the notes stand on, as `app` hands it over."""
+
+    root: Root
+    graph: Path  # the folder of what is derived
+    database: Database
+    effects: Effects
+    store: str
+    clock: Clock
+    ids: Ids
+    check_token: CheckToken | None = None
+
+
+@dataclass
+class Notes:
+    catalogue: Catalogue
+    index: Index
+    watcher: Watcher
+    _vault: Vault
+    _reader: Reader
+    _searched: Callable[[], Mapping[str, str]] | None = None
+    _once: threading.Lock = field(default_factory=threading.Lock)
+    _is_current: bool = False
+
+    @property
+    def vault(self) -> Vault:
+        self._be_current()
+        return self._vault
+
+    @property
+    def reader(self) -> Reader:
+        self._be_current()
+        return self._reader
+
+    def _be_current(self) -> None:
+        """A process that follows the files serves at once; one that only answers a call looks at them first."""
+        if self._is_current or self.watcher.is_running:
+            return
+        with self._once:
+            if not self._is_current:
+                self.reindex()
+
+    def reindex(self, *, clear: bool = False) -> Progress:
+        progress = self.index.reconcile(clear=clear)
+        self.complete()
+        self._is_current = True
+        return progress
+
+    def join_search(
+        self, project: Callable[[Sequence[Change]], object], known: Callable[[], Mapping[str, str]]
+    ) -> None:
+        """From here on every change goes to search too; what it has missed it gets with the next scan."""
+        self.index.project = project
+        self._searched = known
+
+    def complete(self) -> int:
+        return self.index.complete(self._searched()) if self._searched else 0
+
+    def counts(self) -> dict[str, int]:
+        return self.catalogue.read(queries.counts)
+
+    def is_working(self) -> bool:
+        return self.index.progress.state in ("starting", "scanning")
+
+    def close(self) -> None:
+        self.watcher.stop()
+        self.catalogue.close()
+
+
+def open_notes(ground: Ground, *, rules: Rules | None = None, following: Following | None = None) -> Notes:
+    rules, following = rules or Rules(), following or Following()
+    catalogue = open_catalogue(ground.graph / CATALOGUE, ground.clock)
+    identities = Identities(ground.database, ground.store, ground.clock)
+    index = Index(ground.root, catalogue, identities, clock=ground.clock, rules=rules)
+    vault = Vault(
+        ground.root,
+        catalogue,
+        index,
+        ground.effects,
+        clock=ground.clock,
+        ids=ground.ids,
+        largest=rules.largest,
+        check_token=ground.check_token,
+    )
+    notes = Notes(catalogue, index, _watcher(index, ground.root.path, following), vault, Reader(vault))
+    notes.watcher.after_scan = notes.complete
+    return notes
+
+
+def _watcher(index: Index, folder: Path, following: Following) -> Watcher:
+    return Watcher(
+        index,
+        folder,
+        watch=following.watch,
+        debounce_ms=following.debounce_ms,
+        scan_seconds=following.scan_seconds,
+        clear=following.rebuild,
+    )

@@ -1,0 +1,164 @@
+"""What agents ask of a vault without changing it."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import orjson
+
+from lithos.core.clock import from_micros, micros, parse_time, rfc3339
+from lithos.core.text import cut
+from lithos.errors import InvalidInput, LithosError, NotFound
+from lithos.notes import queries
+from lithos.notes.answers import LinkedNote, ListedNote, NoteLink, NoteLinks, NoteList, ReadNote, Tags
+from lithos.notes.naming import SUFFIX, path_key
+from lithos.notes.queries import Direction, Filter
+from lithos.notes.resolving import Named, Names
+from lithos.notes.vault import Loaded, Vault
+from lithos.storage import Row
+
+MOST_LINKED = 1_000
+MOST_TAGS = 5_000
+LARGEST_PAGE = 1_000
+DEEPEST = 3
+
+
+class Reader:
+    """Reads through the catalogue, and the file itself where its text is asked for: that is never out of date."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._catalogue = vault.catalogue
+
+    def read(self, note_id: str | None = None, path: str | None = None, max_length: int | None = None) -> ReadNote:
+        if (note_id is None) == (path is None):
+            raise InvalidInput("give either id or path", hint="id is what lithos_write and the searches return.")
+        found = self._vault.find(note_id) if note_id is not None else self.find_path(path or "")
+        if not found.seen:
+            self._vault.index.refresh([found.path])
+            found = self.find_path(found.path)
+        return self._shown(found, max_length)
+
+    def find_path(self, path: str) -> Loaded:
+        """With or without `.md`, in any case; a file that the index has not seen yet is taken in first."""
+        wanted = path.strip().strip("/")
+        for attempt in (wanted, wanted + SUFFIX):
+            if attempt.lower().endswith(SUFFIX) and self._is_new(attempt):
+                self._vault.index.refresh([attempt])
+        rows = self._catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(wanted)))
+        exact = [row for row in rows if row["path"] in (wanted, wanted + SUFFIX)]
+        if not exact and len(rows) != 1:
+            raise NotFound(f"there is no note at {path[:200]!r}", hint="lithos_list with path_prefix shows a folder.")
+        return self._vault.find((exact or rows)[0]["id"])
+
+    def _is_new(self, path: str) -> bool:
+        if self._catalogue.read(lambda tx: queries.note_by_path(tx, path)) is not None:
+            return False
+        try:
+            return self._vault.root.exists(path)
+        except LithosError:
+            return False
+
+    def _shown(self, found: Loaded, max_length: int | None) -> ReadNote:
+        note = found.note
+        content = note.content if max_length is None else cut(note.content, max_length)
+        answer: ReadNote = {
+            "id": found.id,
+            "title": note.title,
+            "content": content,
+            "metadata": note.fields,
+            "links": self._links(found),
+            "truncated": content != note.content,
+            "path": found.path,
+            "version": note.version,
+        }
+        if note.front.problem:
+            answer["problem"] = f"frontmatter: {note.front.problem}"
+        if copies := self._catalogue.read(lambda tx: queries.conflict_copies(tx, found.path)):
+            answer["conflict_copies"] = copies
+        return answer
+
+    def _links(self, found: Loaded) -> list[NoteLink]:
+        links = found.note.links
+        if not links:
+            return []
+        rows = self._catalogue.read(lambda tx: queries.links_of(tx, found.row["number"]))
+        if len(rows) != len(links):  # saved again between the two looks
+            rows = [{"id": None, "status": "broken", "name": ""} for _ in links]
+        shown: list[NoteLink] = []
+        for link, row in zip(links, rows, strict=True):
+            each: NoteLink = {
+                "target": link.target + link.heading,
+                "display": link.display,
+                "id": row["id"],
+                "status": row["status"],
+            }
+            if row["status"] == "ambiguous":
+                each["candidates"] = self.candidates(link.target, row["name"], found.path, link.markdown)
+            shown.append(each)
+        return shown
+
+    def candidates(self, target: str, name: str, source: str, markdown: bool) -> list[str]:
+        """The paths that an ambiguous link could mean."""
+        named = [Named(*row) for row in self._catalogue.read(lambda tx: queries.named(tx, [name]))]
+        numbers = Names.of(named).resolve(target, source, markdown).candidates
+        return sorted(each.path for each in named if each.number in numbers)
+
+    def list(
+        self,
+        path_prefix: str | None = None,
+        tags: list[str] | None = None,
+        author: str | None = None,
+        since: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> NoteList:
+        moment = None if since is None else micros(parse_time(since, "since"))
+        prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
+        wanted = Filter(prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment)
+        rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit, offset))
+        return {"items": [_listed(row) for row in rows], "total": total}
+
+    def links(self, note_id: str, direction: Direction = "both", depth: int = 1) -> NoteLinks:
+        if direction not in get_args(Direction) or not 1 <= depth <= DEEPEST:
+            raise InvalidInput(f"direction is one of {', '.join(get_args(Direction))}, depth 1 to {DEEPEST}")
+        number = self._number(note_id)
+        found = {
+            each: self._catalogue.read(lambda tx, each=each: queries.reach(tx, number, each, depth))  # type: ignore[misc]
+            for each in ("outgoing", "incoming")
+            if direction in (each, "both")
+        }
+        answer: NoteLinks = {
+            "outgoing": _linked(found.get("outgoing", [])),
+            "incoming": _linked(found.get("incoming", [])),
+        }
+        if any(len(each) > MOST_LINKED for each in found.values()):
+            answer["truncated"] = True
+        return answer
+
+    def _number(self, note_id: str) -> int:
+        row = self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
+        if row is None:
+            raise NotFound(f"there is no note {note_id[:80]!r}", hint="lithos_search or lithos_list finds notes.")
+        number: int = row["number"]
+        return number
+
+    def tags(self, prefix: str = "") -> Tags:
+        counts = self._catalogue.read(lambda tx: queries.tag_counts(tx, prefix.removeprefix("#"), MOST_TAGS + 1))
+        if len(counts) <= MOST_TAGS:
+            return {"tags": counts}
+        return {"tags": dict(list(counts.items())[:MOST_TAGS]), "truncated": True}
+
+
+def _listed(row: Row) -> ListedNote:
+    return {
+        "id": row["id"],
+        "title": row["title"],
+        "path": row["path"],
+        "updated": rfc3339(from_micros(row["updated"])),
+        "tags": orjson.loads(row["tags"]),
+    }
+
+
+def _linked(rows: list[tuple[str, str, str]]) -> list[LinkedNote]:
+    return [{"id": note_id, "title": title, "path": path} for note_id, title, path in rows[:MOST_LINKED]]

@@ -1,0 +1,276 @@
+"""Vault: the folder of notes, as agents use it. It loads, asks what is to be done, and stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, cast
+
+from lithos.core.call import Call
+from lithos.core.canonical import version_of
+from lithos.core.clock import Clock
+from lithos.core.ids import Ids
+from lithos.core.turns import Turns
+from lithos.errors import Conflict, InvalidInput, NotFound, Unsupported
+from lithos.notes import queries
+from lithos.notes.answers import Deleted, Existing, Written
+from lithos.notes.catalogue import Catalogue
+from lithos.notes.document import Unreadable
+from lithos.notes.index import Index
+from lithos.notes.naming import checked_folder, file_names, folder_of, joined, name_key, path_key
+from lithos.notes.note import Note, read_note
+from lithos.notes.writing import Request, changed_note, checked_request, new_note
+from lithos.storage import Effects, EventDraft, FileChange, Outcome, Plan, Root, Row, Tx
+
+ROOT = "vault"  # the name under which `app` gives the root to the effects
+_TRIES = 8  # each needs a person's save, or another file of the same name, within the same milliseconds
+
+Decide = Callable[[ExitStack], Plan | Outcome]
+CheckToken = Callable[[Tx, int, str | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """One call of `lithos_write`: where, and under which conditions, `request` is to be carried out."""
+
+    request: Request
+    id: str | None = None
+    folder: str | None = None
+    if_match: str | None = None
+    claim_token: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A note as it lies on the disk now, and what the catalogue knows of it."""
+
+    id: str
+    note: Note
+    row: Row
+
+    @property
+    def path(self) -> str:
+        return self.note.path
+
+    @property
+    def seen(self) -> bool:
+        """False: somebody saved the file and the index has not seen it yet."""
+        return bool(self.row["version"] == self.note.version)
+
+
+class Vault:
+    def __init__(
+        self,
+        root: Root,
+        catalogue: Catalogue,
+        index: Index,
+        effects: Effects,
+        *,
+        clock: Clock,
+        ids: Ids,
+        largest: int,
+        check_token: CheckToken | None = None,
+    ) -> None:
+        self.root = root
+        self.catalogue = catalogue
+        self.index = index
+        self._effects = effects
+        self._clock = clock
+        self._ids = ids
+        self._largest = largest
+        self._check_token = check_token
+        self._turns = Turns()
+
+    # Writing
+
+    def write(self, call: Call, wanted: Write) -> Written:
+        request = checked_request(wanted.request, self._largest)
+        wanted = Write(request, wanted.id, wanted.folder, wanted.if_match, wanted.claim_token)
+        return cast(Written, self.act(call, lambda held: self._decide_write(wanted, held), retries=_repeats(wanted)))
+
+    def act(self, call: Call, decide: Decide, *, retries: bool = False) -> dict[str, Any]:
+        """Carry out what `decide` plans. With `retries`, it decides anew on what somebody else has just saved."""
+        for _ in range(_TRIES - 1 if retries else 0):
+            try:
+                return self._act_once(call, decide)
+            except Conflict:
+                continue
+        return self._act_once(call, decide)
+
+    def _act_once(self, call: Call, decide: Decide) -> dict[str, Any]:
+        """The turns that `decide` takes on the stack are held until the index has followed."""
+        planned: list[Plan | Outcome] = []
+        with ExitStack() as held:
+
+            def decided() -> Plan | Outcome:
+                planned.append(decide(held))
+                return planned[0]
+
+            try:
+                answer = self._effects.apply(call, decided)
+            except Conflict:
+                self._follow(planned)
+                raise
+            self._follow(planned)
+            return answer
+
+    def _follow(self, planned: list[Plan | Outcome]) -> None:
+        changes = [change for each in planned if isinstance(each, Plan) for change in each.changes]
+        paths = dict.fromkeys(path for each in changes for path in (each.path, each.move_to) if path)
+        if paths:
+            self.index.refresh(paths)
+
+    def _decide_write(self, wanted: Write, held: ExitStack) -> Plan | Outcome:
+        return self._decide_new(wanted, held) if wanted.id is None else self._decide_update(wanted, wanted.id, held)
+
+    def _decide_new(self, wanted: Write, held: ExitStack) -> Plan:
+        if wanted.if_match is not None or wanted.request.append:
+            raise InvalidInput("if_match and append are for a note that exists", hint="Give its id too.")
+        note_id = self._ids.note()
+        data = new_note(wanted.request, note_id, self._clock.now()).encode()
+        folder = self.folder(wanted.folder)
+        path, existing = self._free_path(folder, wanted.request.title or "", note_id, held)
+        answer: Written = {
+            "id": note_id,
+            "path": path,
+            "version": version_of(data),
+            "replaced_version": None,
+            "action": "inserted",
+        }
+        if existing:
+            answer["existing"] = existing
+        event = EventDraft("note", "create", note_id, path, after_hash=answer["version"])
+        change = FileChange(ROOT, path, None, data)
+        return Plan((change,), event, dict(answer), before=self._token_check(wanted))
+
+    def _decide_update(self, wanted: Write, note_id: str, held: ExitStack) -> Plan | Outcome:
+        found = self.load(note_id, held)
+        self.check_version(
+            found, wanted.if_match, replaces=wanted.request.content is not None and not wanted.request.append
+        )
+        document = changed_note(found.note, wanted.request, found.id, self._clock.now())
+        data = None if document is None else document.encode()
+        answer: Written = {
+            "id": found.id,
+            "path": found.path,
+            "version": found.note.version if data is None else version_of(data),
+            "replaced_version": found.note.version,
+            "action": "updated",
+        }
+        if wanted.folder is not None and name_key(checked_folder(wanted.folder)) != name_key(folder_of(found.path)):
+            answer["warnings"] = ["path is for new notes: this one stays where it is; lithos_move moves it"]
+        if data is None:
+            return Outcome(dict(answer))
+        if len(data) > self._largest:
+            raise InvalidInput(f"the note would have {len(data)} bytes; {self._largest} is the most", hint="Split it.")
+        verb = "append" if wanted.request.append else "update"
+        versions = (found.note.version, answer["version"])
+        event = EventDraft("note", verb, found.id, found.path, None, *versions)
+        change = FileChange(ROOT, found.path, found.note.version, data)
+        return Plan((change,), event, dict(answer), before=self._token_check(wanted))
+
+    def _token_check(self, wanted: Write) -> Callable[[Tx], None] | None:
+        token, check = wanted.claim_token, self._check_token
+        if token is None or check is None:
+            return None
+        return lambda tx: check(tx, token, wanted.request.agent)
+
+    def delete(self, call: Call, note_id: str, if_match: str | None = None) -> Deleted:
+        return cast(Deleted, self.act(call, lambda held: self._decide_delete(note_id, if_match, held)))
+
+    def _decide_delete(self, note_id: str, if_match: str | None, held: ExitStack) -> Plan | Outcome:
+        try:
+            found = self.load(note_id, held)
+        except NotFound:
+            return Outcome({"success": False, "reason": "not_found"}, refused=True)
+        self.check_version(found, if_match, replaces=True)
+        answer: Deleted = {"success": True, "path": found.path, "version": found.note.version}
+        event = EventDraft("note", "delete", found.id, found.path, before_hash=found.note.version)
+        return Plan((FileChange(ROOT, found.path, found.note.version, None),), event, dict(answer))
+
+    # Loading
+
+    def load(self, note_id: str, held: ExitStack) -> Loaded:
+        """The note under its turn: nobody else changes it through us until the stack is closed."""
+        held.enter_context(self._turns.hold(f"note {note_id}"))
+        return self.find(note_id)
+
+    def find(self, note_id: str) -> Loaded:
+        """By id; a file that moved or went since the index looked is followed once."""
+        for _ in range(2):
+            row = self.catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
+            if row is None:
+                break
+            try:
+                return self._loaded(row)
+            except NotFound:
+                self.index.refresh([row["path"]])
+        raise NotFound(f"there is no note {note_id[:80]!r}", hint="lithos_search or lithos_list finds notes.")
+
+    def _loaded(self, row: Row) -> Loaded:
+        note = read_note(row["path"], self.root.read(row["path"]).data)
+        if isinstance(note, Unreadable):
+            raise Unsupported(
+                f"{row['path']!r} is no longer a text that can be read: {note.reason}",
+                hint="A person must look at the file.",
+            )
+        return Loaded(row["id"], note, row)
+
+    def check_version(self, found: Loaded, if_match: str | None, *, replaces: bool) -> None:
+        """Lost updates cannot happen silently: neither the caller's own mistake nor a save it cannot know of."""
+        if if_match is not None and if_match == found.note.version:
+            return
+        if if_match is None and (found.seen or not replaces):
+            return
+        self.index.refresh([found.path])
+        what = "is not the version you name" if if_match is not None else "was saved by somebody else a moment ago"
+        raise Conflict(
+            f"{found.path!r} {what}; nothing was written",
+            hint="Read it again, apply your change to what is there now, and send the new version as if_match.",
+            id=found.id,
+            path=found.path,
+            version=found.note.version,
+        )
+
+    # Names
+
+    def folder(self, path: str | None) -> str:
+        """The folder as it is spelled on the disk, where one exists whose name differs only in case or form."""
+        wanted = checked_folder(path)
+        if not wanted or self.root.exists(wanted):
+            return wanted
+        found = ""
+        for name in wanted.split("/"):
+            here = joined(found, name)
+            known = None if self.root.exists(here) else self._spelled(here)
+            found = known or here
+        return found
+
+    def _spelled(self, folder: str) -> str | None:
+        """How the folder of some note is spelled that has the same key."""
+        row = self.catalogue.read(lambda tx: queries.first_beneath(tx, name_key(folder)))
+        return "/".join(row["path"].split("/")[: folder.count("/") + 1]) if row else None
+
+    def _free_path(self, folder: str, title: str, note_id: str, held: ExitStack) -> tuple[str, Existing | None]:
+        """The first name that nobody has, taken under its turn; and who has the name that the title asks for."""
+        existing: Existing | None = None
+        for name in file_names(title, note_id):
+            path = joined(folder, name)
+            with ExitStack() as turn:
+                turn.enter_context(self._turns.hold(f"path {path_key(path)}"))
+                taken = self._namesakes(path)
+                if not taken and not self.root.exists(path):
+                    held.push(turn.pop_all())
+                    return path, existing
+            if taken and existing is None:
+                existing = {"id": taken[0]["id"], "path": taken[0]["path"], "title": taken[0]["title"]}
+        raise AssertionError("file_names ends by itself")
+
+    def _namesakes(self, path: str) -> list[Row]:
+        return self.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
+
+
+def _repeats(wanted: Write) -> bool:
+    """A new name can be found, and an addition made, on whatever is there; a replacement is the caller's to decide."""
+    return wanted.if_match is None and (wanted.id is None or wanted.request.append or wanted.request.content is None)

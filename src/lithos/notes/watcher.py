@@ -1,0 +1,132 @@
+"""Watcher: follows what people do to the files. Events are hints; a scan now and then is what makes it true."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from lithos.notes.index import Index
+
+_MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
+_SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
+_log = logging.getLogger("lithos.notes")
+
+
+class Watcher:
+    """One thread that brings the index up to date, one that listens to the operating system."""
+
+    def __init__(
+        self,
+        index: Index,
+        folder: Path,
+        *,
+        watch: bool = True,
+        debounce_ms: int = 500,
+        scan_seconds: float = 60.0,
+        clear: bool = False,
+    ) -> None:
+        self._index = index
+        self._folder = folder
+        self._watch = watch
+        self._debounce_ms = debounce_ms
+        self._scan_seconds = scan_seconds
+        self._clear = clear
+        self.after_scan: Callable[[], object] = lambda: None
+        self._hints: set[str] = set()
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._last_scan = 0.0
+        self.problem: str | None = None  # why nothing is heard; scans go on
+
+    def start(self) -> None:
+        if self._threads:
+            return
+        self._threads = [threading.Thread(target=self._follow, name="notes", daemon=True)]
+        if self._watch:
+            self._threads.append(threading.Thread(target=self._listen, name="watcher", daemon=True))
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping.set()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self._threads)
+
+    # Following
+
+    def _follow(self) -> None:
+        self._scan(clear=self._clear)
+        while not self._stopping.is_set():
+            hints = self._wait()
+            if self._stopping.is_set():
+                return
+            try:
+                if hints and len(hints) <= _MOST_HINTS:
+                    self._index.follow(sorted(hints))
+                elif hints or self._watch:
+                    self._scan()
+            except Exception:  # noqa: BLE001 - one bad moment must not end the following for ever
+                _log.exception("following the files failed; the next scan tries again")
+
+    def _scan(self, clear: bool = False) -> None:
+        started = time.monotonic()
+        try:
+            self._index.reconcile(clear=clear)
+            self.after_scan()
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("comparing the files with the index failed; the next scan tries again")
+        self._last_scan = time.monotonic() - started
+
+    def _wait(self) -> set[str]:
+        """Until there is a hint; an empty set when it is time for a scan. Without a watch only a stop ends it."""
+        pause = max(self._scan_seconds, self._last_scan * _SHARE) if self._watch else None
+        with self._changed:
+            if not self._hints and not self._stopping.is_set():
+                self._changed.wait(pause)
+            hints, self._hints = self._hints, set()
+            return hints
+
+    # Listening
+
+    def _listen(self) -> None:
+        from watchfiles import watch
+
+        folder = self._folder.resolve()
+        try:
+            for changes in watch(
+                folder,
+                watch_filter=None,
+                stop_event=self._stopping,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+                debounce=max(self._debounce_ms, 50),
+                rust_timeout=5_000,
+            ):
+                self._hint({path for _, name in changes if (path := _relative(name, str(folder)))})
+        except Exception as error:  # noqa: BLE001 - the limit of inotify watches, a folder that vanished: scans go on
+            self.problem = f"changes are not heard ({error}); files are compared every {self._scan_seconds:.0f} s"
+            _log.warning("%s", self.problem)
+
+    def _hint(self, paths: set[str]) -> None:
+        if not paths:
+            return
+        with self._changed:
+            self._hints |= paths
+            self._changed.notify_all()
+
+
+def _relative(name: str, folder: str) -> str:
+    """The path beneath the vault; empty for hidden files, our own temporary ones among them."""
+    path = name[len(folder) + 1 :] if name.startswith(folder) else ""
+    return "" if path.startswith(".") or "/." in path else path

@@ -1,0 +1,113 @@
+"""Notes: what agents know, as Markdown that people can read and edit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.notes import (
+    DEEPEST,
+    LARGEST_PAGE,
+    Deleted,
+    Direction,
+    NoteLinks,
+    NoteList,
+    ReadNote,
+    Request,
+    Tags,
+    Write,
+    Written,
+)
+from lithos.tools.registry import tool
+
+NoteId = Annotated[str, Field(description="Note id")]
+Agent = Annotated[str, Field(description="Your agent identifier")]
+IfMatch = Annotated[str | None, Field(description="version you read: refused if the note changed since")]
+Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
+
+
+@tool(toolset="core")
+def lithos_write(
+    lithos: Lithos,
+    call: Call,
+    agent: Agent,
+    title: Annotated[str | None, Field(description="Needed for a new note")] = None,
+    content: Annotated[str | None, Field(description="Markdown without frontmatter; needed for a new note")] = None,
+    tags: Annotated[list[str] | None, Field(description="[] clears them")] = None,
+    confidence: Annotated[float | None, Field(ge=0, le=1, description="0-1 (default 1.0)")] = None,
+    path: Annotated[str | None, Field(description='Folder of a new note, e.g. "procedures"')] = None,
+    id: Annotated[str | None, Field(description="Update this note; omit to create")] = None,
+    source_task: Annotated[str | None, Field(description="Task id or provenance")] = None,
+    append: Annotated[bool, Field(description="Add content at the end of the note instead of replacing it")] = False,
+    if_match: IfMatch = None,
+    claim_token: Annotated[int | None, Field(strict=True, description="Refused if you lost that claim")] = None,
+) -> Written:
+    """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Search
+    first: `existing` in the answer names a note of the same title, so update that instead. Returns id, path, version,
+    replaced_version. conflict: somebody changed it; read again, then retry with its version as if_match."""
+    fields = {name: value for name, value in (("confidence", confidence), ("source", source_task)) if value is not None}
+    request = Request(agent, title, content, None if tags is None else tuple(tags), fields, append)
+    return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token))
+
+
+@tool(toolset="core", reads=True)
+def lithos_read(
+    lithos: Lithos,
+    call: Call,
+    id: Annotated[str | None, Field(description="Note id, or give path")] = None,
+    path: Annotated[str | None, Field(description="Path in the vault, with or without .md")] = None,
+    max_length: Annotated[int | None, Field(strict=True, ge=1, description="Most characters of content")] = None,
+) -> ReadNote:
+    """Read one note: title, content, metadata (frontmatter), links (each with the id it leads to, or null), version
+    for if_match. With max_length it ends at a paragraph or sentence, and truncated is true."""
+    return lithos.notes.reader.read(id, path, max_length)
+
+
+@tool(toolset="core", destructive=True)
+def lithos_delete(
+    lithos: Lithos,
+    call: Call,
+    id: NoteId,
+    agent: Annotated[str | None, Field(description="Who deletes it")] = None,
+    if_match: IfMatch = None,
+) -> Deleted:
+    """Delete a note. A person can restore it. success false: there is no such note."""
+    return lithos.notes.vault.delete(call, id, if_match)
+
+
+@tool(toolset="core", reads=True)
+def lithos_list(
+    lithos: Lithos,
+    call: Call,
+    path_prefix: str | None = None,
+    tags: Annotated[list[str] | None, Field(description="All of these")] = None,
+    author: str | None = None,
+    since: Annotated[str | None, Field(description="Updated since (ISO 8601)")] = None,
+    limit: Limit = 50,
+    offset: Annotated[int, Field(strict=True, ge=0)] = 0,
+) -> NoteList:
+    """List notes, newest first: {items: [{id, title, path, updated, tags}], total}."""
+    return lithos.notes.reader.list(path_prefix, tags, author, since, limit, offset)
+
+
+@tool(toolset="core", reads=True)
+def lithos_links(
+    lithos: Lithos,
+    call: Call,
+    id: NoteId,
+    direction: Direction = "both",
+    depth: Annotated[int, Field(strict=True, ge=1, le=DEEPEST)] = 1,
+) -> NoteLinks:
+    """The notes that a note links to (outgoing) and that link to it (incoming), up to depth steps away."""
+    return lithos.notes.reader.links(id, direction, depth)
+
+
+@tool(toolset="core", reads=True)
+def lithos_tags(
+    lithos: Lithos, call: Call, prefix: Annotated[str, Field(description="Only tags that begin so")] = ""
+) -> Tags:
+    """All tags with the number of notes that have each. lithos_list(tags=[…]) shows the notes."""
+    return lithos.notes.reader.tags(prefix)
