@@ -35,7 +35,7 @@ from lithos.storage import (
 )
 
 if TYPE_CHECKING:
-    from lithos.settings import LithosConfig, StorageSettings
+    from lithos.settings import LithosConfig
 
 STATE = ".lithos"
 FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
@@ -205,10 +205,7 @@ def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
 def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
     ground, files = lithos.ground, config.storage
     folder = (files.knowledge_dir or ground.data_dir / files.knowledge_subdir).expanduser()
-    root = Root(folder, name=ROOT, keep=ground.state, clock=ground.clock, faults=ground.faults, limits=_limits(files))
-    opened.callback(root.close)
-    opened.callback(root.sweep, everything=True)
-    ground.roots[ROOT] = root
+    root = open_root(lithos, config, opened, ROOT, folder)
     under = NotesGround(
         root,
         ground.data_dir / ".graph",
@@ -225,7 +222,7 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
         config.index.scan_seconds,
         config.index.rebuild_on_start,
     )
-    rules = Rules(config.notes.largest_bytes, config.notes.ignore)
+    rules = Rules(config.notes.largest_kb * 1024, config.notes.ignore)
     lithos.notes = opened.enter_context(closing(open_notes(under, rules=rules, following=following)))
     lithos.counters["documents"] = lambda: lithos.notes.counts()["notes"]
     lithos.counters["tags"] = lambda: lithos.notes.counts()["tags"]
@@ -234,18 +231,6 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     lithos.weighers["trash"] = lambda: _size(ground.state / "trash")
     lithos.starters.append(lithos.notes.watcher.start)
     lithos.workers.append(lithos.notes.is_working)
-    ground.chores.add("settle replaced files", SWEEP_SECONDS, root.sweep)
-    ground.chores.add("bound history and trash", PRUNE_SECONDS, root.prune)
-
-
-def _limits(files: StorageSettings) -> Limits:
-    return Limits(
-        history_versions=files.history_versions,
-        history_days=files.history_days,
-        history_bytes=files.history_bytes,
-        trash_days=files.trash_days,
-        trash_bytes=files.trash_bytes,
-    )
 
 
 def _size(folder: Path) -> int:

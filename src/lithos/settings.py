@@ -67,11 +67,6 @@ class StorageSettings(Section):
     trash_mb: float = Field(1024.0, gt=0, description="Most megabytes of deleted files, of one root.")
     largest_file_mb: float = Field(64.0, gt=0, description="Files above this are not read.")
     idempotency_hours: float = Field(48.0, gt=0, description="How long the answer to an idempotency_key is remembered.")
-    history_versions: int = Field(50, ge=1, description="Replaced versions kept of one file.")
-    history_days: float = Field(90.0, gt=0, description="How long replaced versions are kept.")
-    history_bytes: int = Field(2**30, ge=0, description="Most bytes of replaced versions; the oldest go first.")
-    trash_days: float = Field(30.0, gt=0, description="How long deleted files can be restored.")
-    trash_bytes: int = Field(2**30, ge=0, description="Most bytes of deleted files; the oldest go first.")
 
 
 class SearchSettings(Section):
@@ -111,10 +106,8 @@ class IndexSettings(Section):
 
 
 class NotesSettings(Section):
-    ignore: Names = Field(
-        (), description="Files and folders of the vault to leave alone, for example `Templates,*.tmp.md`."
-    )
-    largest_bytes: int = Field(4 * 2**20, ge=1024, description="Largest file that is served as a note.")
+    ignore: Names = Field((), description="Files and folders to leave alone, for example `Templates,*.tmp.md`.")
+    largest_kb: int = Field(4096, ge=1, description="Larger files are not served as notes.")
 
 
 class LedgerSettings(Section):
