@@ -59,15 +59,15 @@ class Notes:
 
     @property
     def vault(self) -> Vault:
-        self._be_current()
+        self.be_current()
         return self._vault
 
     @property
     def reader(self) -> Reader:
-        self._be_current()
+        self.be_current()
         return self._reader
 
-    def _be_current(self) -> None:
+    def be_current(self) -> None:
         """A process that follows the files serves at once; one that only answers a call looks at them first."""
         if self._is_current or self.watcher.is_running:
             return

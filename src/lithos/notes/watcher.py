@@ -36,6 +36,7 @@ class Watcher:
         self._clear = clear
         self.after_scan: Callable[[], object] = lambda: None
         self._hints: set[str] = set()
+        self._asked = False
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -59,6 +60,12 @@ class Watcher:
             thread.join()
         self._threads = []
 
+    def ask(self) -> None:
+        """Have everything compared soon."""
+        with self._changed:
+            self._asked = True
+            self._changed.notify_all()
+
     @property
     def is_running(self) -> bool:
         return bool(self._threads)
@@ -72,9 +79,9 @@ class Watcher:
             if self._stopping.is_set():
                 return
             try:
-                if hints and len(hints) <= _MOST_HINTS:
+                if 0 < len(hints) <= _MOST_HINTS:
                     self._index.follow(sorted(hints))
-                elif hints or self._watch:
+                else:
                     self._scan()
             except Exception:  # noqa: BLE001 - one bad moment must not end the following for ever
                 _log.exception("following the files failed; the next scan tries again")
@@ -89,12 +96,12 @@ class Watcher:
         self._last_scan = time.monotonic() - started
 
     def _wait(self) -> set[str]:
-        """Until there is a hint; an empty set when it is time for a scan. Without a watch only a stop ends it."""
+        """Until there is a hint; an empty set when it is time for a scan. Without a watch only `ask` brings one."""
         pause = max(self._scan_seconds, self._last_scan * _SHARE) if self._watch else None
         with self._changed:
-            if not self._hints and not self._stopping.is_set():
-                self._changed.wait(pause)
-            hints, self._hints = self._hints, set()
+            self._changed.wait_for(lambda: self._hints or self._asked or self._stopping.is_set(), pause)
+            hints, self._hints = set() if self._asked else self._hints, set()
+            self._asked = False
             return hints
 
     # Listening

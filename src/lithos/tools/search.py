@@ -8,7 +8,7 @@ from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.search import MeaningAnswer, RecallAnswer, Where, WordsAnswer
+from lithos.search import MeaningAnswer, NoteSearch, RecallAnswer, Where, WordsAnswer
 from lithos.tools.registry import tool
 
 Limit = Annotated[int, Field(ge=1, le=10_000)]
@@ -34,7 +34,7 @@ def lithos_recall(
     with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
     `degraded: true`: part was not searched yet; ask again soon."""
     where = _where(tags, author, path_prefix, status)
-    return lithos.note_search.recall(query, limit, where, token_budget, explain)
+    return _search(lithos).recall(query, limit, where, token_budget, explain)
 
 
 @tool(toolset="core", reads=True)
@@ -51,7 +51,7 @@ def lithos_search(
 ) -> WordsAnswer:
     """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
     no valid syntax and was taken as plain words."""
-    return lithos.note_search.words(query, limit, _where(tags, author, path_prefix))
+    return _search(lithos).words(query, limit, _where(tags, author, path_prefix))
 
 
 @tool(toolset="core", reads=True)
@@ -66,7 +66,12 @@ def lithos_semantic(
     path_prefix: Prefix = None,
 ) -> MeaningAnswer:
     """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
-    return lithos.note_search.meaning(query, limit, threshold, _where(tags, author, path_prefix))
+    return _search(lithos).meaning(query, limit, threshold, _where(tags, author, path_prefix))
+
+
+def _search(lithos: Lithos) -> NoteSearch:
+    lithos.notes.be_current()  # a verb without a host finds what people have saved since the last one
+    return lithos.note_search
 
 
 def _where(tags: list[str] | None, author: str | None, path_prefix: str | None, status: str | None = None) -> Where:
