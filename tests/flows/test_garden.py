@@ -314,10 +314,11 @@ def test_several_files_are_proposed_applied_and_undone_as_one(tend: CallTool, ga
     applied = tend("lithos_apply_change", proposal_id=proposal["proposal_id"], rationale="both belong together")
     assert [each["path"] for each in applied["files"]] == [PATH, NOTES]
     assert "One.\nTwo.\n" in text(garden) and text(garden, NOTES) == "new\n"
-    (event,) = [row for row in tend("lithos_events_query")["rows"] if row["op"] == "apply_change"]
     for path in (PATH, NOTES):
-        story = maintain("lithos_file_history", path=path)
-        assert [each["event_id"] for each in story["changes"]] == [event["id"]]
+        (event,) = tend("lithos_events_query", path=path)["rows"]
+        assert (event["op"], event["status"], event["thing"]) == ("apply_change", "committed", proposal["proposal_id"])
+        (chapter,) = maintain("lithos_file_history", path=path)["changes"]
+        assert chapter["event_id"] == event["id"] and chapter["diff"]
     undone = maintain("lithos_garden_undo", event_id=event["id"], rationale="was wrong")
     assert undone["files"] == [PATH, NOTES]
     assert text(garden) == PROFILE and not (garden / NOTES).exists()

@@ -55,6 +55,7 @@ class Draft:
         return {
             "root": self.target.root,
             "path": self.target.path,
+            "type": self.target.event_type,
             "before": self.before.version,
             "after": self.version,
             "before_hash": self.before_hash,

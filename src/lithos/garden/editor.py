@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock, rfc3339
@@ -13,8 +13,21 @@ from lithos.garden.edits import Edit, Write
 from lithos.garden.hashing import checked_version
 from lithos.garden.policy import Policy
 from lithos.garden.reading import text_of
-from lithos.garden.targets import VAULT, NoteFiles, Target, one_line, writer_of
-from lithos.storage import Answer, Database, Effects, Event, EventDraft, EventFilter, Events, Outcome, Plan, Root, Tx
+from lithos.garden.targets import GARDEN_TYPES, VAULT, NoteFiles, Target, one_line, writer_of
+from lithos.storage import (
+    Answer,
+    Database,
+    Effects,
+    Event,
+    EventDraft,
+    EventFilter,
+    Events,
+    Outcome,
+    Plan,
+    Recovered,
+    Root,
+    Tx,
+)
 
 _LOOKED_BACK = 20  # events of one path in which a retry, or the agents' last word, is looked for
 
@@ -55,6 +68,8 @@ class Editor:
         self._events = events
         self._effects = effects
         self._clock = clock
+        for event_type in GARDEN_TYPES:
+            effects.on_recovered(event_type, lambda tx, recovered: tell_after_recovery(tx, events, recovered))
 
     def change(self, call: Call, wish: Wish, answer: Callable[[Draft], Answer]) -> Answer:
         """Carry out one wish; `answer` says what the caller hears of the draft."""
@@ -138,12 +153,11 @@ class Editor:
             _lint_of(changed),
             {"changes": [draft.facts() for draft in changed], "scope": call.arguments_hash, "answer": answer},
         )
-        others = [draft.target.path for draft in changed[1:]]
         return Plan(
             tuple(draft.change() for draft in changed),
             event,
             answer,
-            before=(lambda tx: remember_paths(tx, event.thing, others)) if others else None,
+            after=lambda tx: tell_of_the_others(tx, self._events, call, event),
         )
 
     def _check_match(self, wish: Wish, if_match: str | None, now: Current) -> None:
@@ -182,12 +196,28 @@ class Editor:
         return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_LOOKED_BACK))["events"]
 
 
-def remember_paths(tx: Tx, thing: str, paths: Sequence[str]) -> None:
-    """So that the story of each file tells of a change that its event names under another path."""
-    tx.many(
-        "INSERT INTO garden_paths (thing, path) VALUES (?, ?) ON CONFLICT (thing, path) DO NOTHING",
-        [(thing, path) for path in paths],
+def tell_of_the_others(tx: Tx, events: Events, call: Call, event: EventDraft) -> None:
+    """An event names one path; the other files of the same change get events of their own, tied by `thing`."""
+    for facts in event.details["changes"][1:]:
+        part = replace(
+            event,
+            type=facts["type"],
+            path=facts["path"],
+            before_hash=facts["before"],
+            after_hash=facts["after"],
+            lint=None,
+            details={"part_of": event.thing},
+        )
+        events.append(tx, call, part)
+
+
+def tell_after_recovery(tx: Tx, events: Events, recovered: Recovered) -> None:
+    """What `Plan.after` would have done, had the process not died before it."""
+    event = recovered.event
+    draft = EventDraft(
+        event["type"], event["op"], event["thing"], rationale=event["rationale"], details=event["details"]
     )
+    tell_of_the_others(tx, events, recovered.call, draft)
 
 
 def _lint_of(drafts: Sequence[Draft]) -> dict[str, object]:

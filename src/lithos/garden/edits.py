@@ -121,7 +121,7 @@ def edited(text: str | None, edit: Edit, policy: Policy) -> str:
 def logged(text: str, line: str, policy: Policy, kind: Kind | None, changed: str | None) -> str:
     """The text with one line under its Change Log; as it is where there is none, or where it was the log itself."""
     log = _change_log(outline(text, policy.anchor_pattern), policy)
-    if kind not in policy.change_log.kinds or log is None or changed in (log.anchor, log.name, log.heading):
+    if kind not in policy.change_log.kinds or log is None or (changed and changed in (log.anchor, log.name)):
         return text
     target = log.anchor or log.name
     after = sections.append(outline(text, policy.anchor_pattern), log, f"- {line}")

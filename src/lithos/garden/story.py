@@ -9,7 +9,7 @@ from lithos.core.canonical import version_of
 from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
 from lithos.garden.answers import Chapter, Story, Undone
 from lithos.garden.diff import unified
-from lithos.garden.editor import remember_paths
+from lithos.garden.editor import tell_of_the_others
 from lithos.garden.targets import GARDEN, one_line
 from lithos.storage import (
     Database,
@@ -19,7 +19,6 @@ from lithos.storage import (
     EventFilter,
     Events,
     FileChange,
-    Outcome,
     Plan,
     Root,
     Tx,
@@ -45,10 +44,7 @@ class Stories:
 
     def _of_path(self, tx: Tx, path: str, limit: int) -> list[Event]:
         found = self._events.find(tx, EventFilter(path=path), limit=limit)["events"]
-        found += self._events.find(tx, EventFilter(thing=path), limit=limit)["events"]  # moved away from here
-        things = tx.all("SELECT thing FROM garden_paths WHERE path = ? ORDER BY thing DESC LIMIT ?", path, limit)
-        for row in things:
-            found += self._events.find(tx, EventFilter(thing=row["thing"]), limit=limit)["events"]
+        found += self._events.find(tx, EventFilter(thing=path, op="move"), limit=limit)["events"]  # away from here
         unique = {event["id"]: event for event in found}
         return sorted(unique.values(), key=lambda event: event["sequence"], reverse=True)[:limit]
 
@@ -97,38 +93,43 @@ class Stories:
         """Take one change back, all of its files or none; refused where somebody has changed them since."""
         one_line(call.rationale)
 
-        def decide() -> Plan | Outcome:
-            event = self._event(event_id)
-            changes = [self._reversed(each) for each in event["details"]["changes"]]
-            paths = [change.path for change in changes]
-            facts = [_facts(change) for change in changes]
-            draft = EventDraft(
-                event["type"],
-                "undo",
-                event_id,
-                paths[0],
-                event["section_anchor"],
-                changes[0].before,
-                facts[0]["after"],
-                one_line(call.rationale),
-                None,
-                {"changes": facts, "undoes": event_id},
-            )
-            answer = {"event_id": event_id, "files": paths}
-            return Plan(tuple(changes), draft, answer, before=lambda tx: remember_paths(tx, event_id, paths[1:]))
+        return cast(Undone, self._effects.apply(call, lambda: self._undoing(call, self._event(event_id))))
 
-        return cast(Undone, self._effects.apply(call, decide))
+    def _undoing(self, call: Call, event: Event) -> Plan:
+        changes = [self._reversed(each) for each in event["details"]["changes"]]
+        facts = [_facts(change, event["type"]) for change in changes]
+        draft = EventDraft(
+            event["type"],
+            "undo",
+            event["id"],
+            changes[0].path,
+            event["section_anchor"],
+            changes[0].before,
+            facts[0]["after"],
+            one_line(call.rationale),
+            details={"changes": facts, "undoes": event["id"]},
+        )
+        answer = {"event_id": event["id"], "files": [change.path for change in changes]}
+        return Plan(tuple(changes), draft, answer, after=lambda tx: tell_of_the_others(tx, self._events, call, draft))
 
     def _event(self, event_id: str) -> Event:
         found = self._database.read(lambda tx: self._events.find(tx, EventFilter(id=event_id)))["events"]
         if not found:
             raise NotFound(f"there is no event {event_id[:80]!r}", hint="`lithos history PATH` shows their ids.")
-        event = found[0]
+        event = self._whole(found[0])
         if event["status"] != "committed" or not event["details"].get("changes"):
             raise InvalidInput(
                 f"event {event_id} changed no file of the garden", hint="Only a committed change can be undone."
             )
         return event
+
+    def _whole(self, event: Event) -> Event:
+        """The event that holds all files of a change, for one that tells of a single one of them."""
+        if "part_of" not in event["details"]:
+            return event
+        wanted = EventFilter(thing=event["details"]["part_of"], op=event["op"], status="committed")
+        tied = self._database.read(lambda tx: self._events.find(tx, wanted))["events"]
+        return next((each for each in tied if "changes" in each["details"]), event)
 
     def _reversed(self, facts: dict[str, Any]) -> FileChange:
         root, path = facts.get("root", GARDEN), facts["path"]
@@ -147,6 +148,7 @@ class Stories:
         return FileChange(root, path, now, old)
 
 
-def _facts(change: FileChange) -> dict[str, Any]:
+def _facts(change: FileChange, event_type: str) -> dict[str, Any]:
     after = version_of(change.after) if change.after is not None else None
-    return {"root": change.root, "path": change.path, "before": change.before, "after": after}
+    known = {"root": change.root, "path": change.path, "type": event_type}
+    return {**known, "before": change.before, "after": after}

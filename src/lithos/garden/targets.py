@@ -17,6 +17,7 @@ _TYPES: dict[Kind | None, str] = {
     "notes": "observation",
     None: "note",
 }
+GARDEN_TYPES = tuple(name for kind, name in _TYPES.items() if kind is not None)
 LONGEST_RATIONALE = 500
 
 
