@@ -69,7 +69,7 @@ def list_ready(tx: Tx, page: Page, now: Moment, *, tags: Sequence[str] = (), cla
     where.add("status = 'open' AND open_blockers = 0")
     _with_tags(where, tags)
     if not claimed:
-        where.add(f"NOT EXISTS (SELECT 1 FROM claims WHERE task_id = tasks.id AND {ALIVE_SQL})", now.era, now.steady)
+        where.add(f"id NOT IN (SELECT task_id FROM claims WHERE {ALIVE_SQL})", now.era, now.steady)
     total = _count(tx, "tasks", where)
     if page.cursor:
         where.add("(priority, seq) > (?, ?)", *_urgency_after(page.cursor))

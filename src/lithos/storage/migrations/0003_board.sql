@@ -14,7 +14,7 @@ CREATE TABLE tasks (
     tags {text} NOT NULL DEFAULT '[]'
 ) {strict};
 CREATE INDEX tasks_by_status ON tasks (status, seq);
-CREATE INDEX tasks_that_can_be_taken ON tasks (priority, seq) WHERE status = 'open' AND open_blockers = 0;
+CREATE INDEX tasks_that_can_be_taken ON tasks (status, open_blockers, priority, seq, id);
 
 CREATE TABLE task_tags (
     tag {text} NOT NULL,
