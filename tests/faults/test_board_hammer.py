@@ -1,0 +1,174 @@
+"""Eight agents in eight processes, over stdio and HTTP, on one memory whose host is killed."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.hammer_worker import ASPECTS, Http
+from tests.lease_history import Op, possible
+
+LEASE_S = 0.4
+TASKS = 2
+DEADLINE_S = 120
+LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Memory:
+    """A data directory, served over HTTP on a fixed port by a process that can be killed."""
+
+    def __init__(self, data_dir: Path) -> None:
+        self.data_dir, self.port = data_dir, free_port()
+        data_dir.mkdir()
+        minutes = LEASE_S / 60
+        terms = {"claim_max_ttl_minutes": minutes, "claim_default_ttl_minutes": minutes}
+        (data_dir / "config.yaml").write_text(json.dumps({"coordination": terms}))
+        self.start()
+
+    def start(self) -> None:
+        command = [*LITHOS, "serve", "--transport", "http", "--port", str(self.port), "--data-dir", str(self.data_dir)]
+        self._server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        assert self._server.stderr
+        for line in self._server.stderr:
+            if re.search(r"http://127\.0\.0\.1:\d+", line):
+                break
+        threading.Thread(target=self._server.stderr.read, daemon=True).start()
+
+    def kill(self) -> None:
+        self._server.kill()
+        self._server.wait()
+
+    def stop(self) -> None:
+        self._server.terminate()
+        self._server.wait(60)
+        subprocess.run(
+            [*LITHOS, "stop", "--data-dir", str(self.data_dir)], capture_output=True, timeout=60, check=False
+        )
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        line = Http(self.port)
+        line.send(tool, arguments)
+        answer: dict[str, Any] = line.receive()["result"]["structuredContent"]
+        return answer
+
+
+@contextmanager
+def agents(memory: Memory, tasks: list[str], folder: Path, turns: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+    started = []
+    for number in range(8):
+        wish = {
+            "agent": f"agent-{number}",
+            "seed": number,
+            "turns": turns,
+            "lease": LEASE_S,
+            "cuts": 0.03,
+            "tasks": tasks,
+            "data_dir": str(memory.data_dir),
+            "port": memory.port if number % 2 else None,
+            "journal": str(folder / f"{number}.jsonl"),
+        }
+        started.append(subprocess.Popen([sys.executable, "-m", "tests.hammer_worker", json.dumps(wish)]))
+    try:
+        yield started
+    finally:
+        for each in started:
+            each.kill()
+            each.wait()
+
+
+def hammer(tmp_path: Path, turns: int, kills: int) -> None:
+    memory = Memory(tmp_path / "data")
+    try:
+        tasks = [memory.call("lithos_task_create", title=f"t{n}", agent="h")["task_id"] for n in range(TASKS)]
+        with agents(memory, tasks, tmp_path, turns) as started:
+            for kill in range(kills):
+                until_journaled(tmp_path, 8 * turns * (kill + 1) // (kills + 1))
+                memory.kill()
+                memory.start()
+            started[-1].kill()  # dies with whatever it held
+            for each in started[:-1]:
+                assert each.wait(DEADLINE_S) == 0
+        journals = [read_journal(path) for path in sorted(tmp_path.glob("*.jsonl"))]
+        ops = [op for journal in journals for op in journal]
+        check_histories(ops, tasks)
+        check_findings(ops, [memory.call("lithos_finding_list", task_id=task, limit=500) for task in tasks])
+        check_completions(ops, tasks)
+    finally:
+        memory.stop()
+
+
+def until_journaled(folder: Path, calls: int) -> None:
+    deadline = time.monotonic() + DEADLINE_S
+    while sum(len(path.read_bytes().splitlines()) // 2 for path in folder.glob("*.jsonl")) < calls:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def read_journal(path: Path) -> list[dict[str, Any]]:
+    """Calls with their answers, where one came."""
+    calls: dict[int, dict[str, Any]] = {}
+    for line in path.read_text().splitlines():
+        entry = json.loads(line)
+        calls.setdefault(entry["number"], {}).update(entry)
+    return list(calls.values())
+
+
+def check_histories(ops: list[dict[str, Any]], tasks: list[str]) -> None:
+    """Each aspect by itself, up to the first call that may have completed its task."""
+    for task in tasks:
+        end = min(op["called"] for op in ops if op["kind"] == "complete" and op["task"] == task)
+        for aspect in ASPECTS:
+            mine = [op for op in ops if op["task"] == task and op["aspect"] == aspect and op["called"] < end]
+            history = [as_op(op, end) for op in mine]
+            assert sum(op.granted for op in history) > 5, "too little happened to prove anything"
+            assert possible(history, LEASE_S), (task, aspect, history)
+
+
+def as_op(entry: dict[str, Any], end: float) -> Op:
+    known = {name: entry[name] for name in ("kind", "agent", "called", "shown")}
+    if entry.get("answered", end) < end:
+        known |= {"answered": entry["answered"], "answer": entry["answer"]}
+    return Op(**known)
+
+
+def check_findings(ops: list[dict[str, Any]], pages: list[dict[str, Any]]) -> None:
+    """What was accepted is there once, what was refused is not; of what was never answered, at most one."""
+    assert all(page["next_cursor"] is None for page in pages)
+    kept = Counter(finding["summary"] for page in pages for finding in page["findings"])
+    assert max(kept.values()) == 1
+    for op in ops:
+        if op["kind"] == "write" and "answer" in op:
+            assert kept[op["summary"]] == int(op["answer"]["success"]), op
+
+
+def check_completions(ops: list[dict[str, Any]], tasks: list[str]) -> None:
+    done = Counter(op["task"] for op in ops if op["kind"] == "complete" and op.get("answer", {}).get("success"))
+    assert done == dict.fromkeys(tasks, 1)
+
+
+def test_eight_agents_on_one_board_never_trip_over_each_other(tmp_path: Path) -> None:
+    hammer(tmp_path, turns=25, kills=1)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_eight_agents_for_long_with_many_kills(tmp_path: Path) -> None:
+    hammer(tmp_path, turns=300, kills=12)
