@@ -18,7 +18,7 @@ import pytest
 from lithos import __version__
 from lithos.host import wire
 from lithos.host.place import Place
-from tests.guests import GuestProcess, Household, household, until
+from tests.guests import Household, household, until
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user or mount a small disk")
 
@@ -26,6 +26,14 @@ as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become anot
 @pytest.fixture
 def home(data_dir: Path) -> Iterator[Household]:
     with household(data_dir) as everybody:
+        yield everybody
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
+    """One host for the tests that leave it alone."""
+    with household(tmp_path_factory.mktemp("house") / "data") as everybody:
+        everybody.guest().initialize()
         yield everybody
 
 
@@ -105,27 +113,30 @@ def test_a_stale_socket_and_a_stale_lock_do_not_matter(home: Household) -> None:
 
 
 @as_root
-def test_another_users_memory_is_refused(home: Household) -> None:
-    home.guest().initialize()
-    for folder in (home.data_dir, *home.data_dir.parents[:3], home.data_dir / ".lithos"):
+def test_another_users_memory_is_refused(house: Household) -> None:
+    for folder in (house.data_dir, *house.data_dir.parents[:3], house.data_dir / ".lithos"):
         folder.chmod(0o755)
-    stranger = home.guest(command=as_nobody())
+    stranger = house.guest(command=as_nobody())
     answer = stranger.request("initialize", {})
     assert "another user" in answer["error"]["message"]
     assert stranger.process.wait(10) == 1
 
 
 @as_root
-def test_a_stranger_who_gets_past_the_modes_is_refused_by_the_host_itself(home: Household) -> None:
-    home.guest().initialize()
-    for path in (home.data_dir, *home.data_dir.parents[:3], home.data_dir / ".lithos", Path(home.place.socket_path)):
+def test_a_stranger_who_gets_past_the_modes_is_refused_by_the_host_itself(house: Household) -> None:
+    for path in (
+        house.data_dir,
+        *house.data_dir.parents[:3],
+        house.data_dir / ".lithos",
+        Path(house.place.socket_path),
+    ):
         path.chmod(0o777)
     code = (
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
         's.sendall(b\'{"lithos":"guest"}\\n\'); print(s.makefile().readline())'
     )
     told = subprocess.run(
-        [sys.executable, "-c", code, home.place.socket_path], capture_output=True, text=True, check=True, timeout=20
+        [sys.executable, "-c", code, house.place.socket_path], capture_output=True, text=True, check=True, timeout=20
     ).stdout
     assert json.loads(told)["error"]["code"] == "forbidden"
 
@@ -255,20 +266,18 @@ def hello(home: Household, version: str, pipe: int = wire.PIPE) -> dict[str, Any
         return wire.parse(stream.readline())
 
 
-def test_guests_of_other_versions_are_told_so(home: Household) -> None:
-    guest = home.guest()
-    guest.initialize()
-    pid = home.host_pid()
-    older = hello(home, "0.0.1")
+def test_guests_of_other_versions_are_told_so(house: Household) -> None:
+    pid = house.host_pid()
+    older = hello(house, "0.0.1")
     assert older["lithos"] == "welcome" and f"newer Lithos {__version__}" in older["warnings"][0]
-    newer = hello(home, "99.0.0")
+    newer = hello(house, "99.0.0")
     assert newer["lithos"] == "welcome" and "older Lithos" in newer["warnings"][0]
     for version in ("0.0.1", "99.0.0"):
-        refused = hello(home, version, pipe=77)
+        refused = hello(house, version, pipe=77)
         assert refused["lithos"] == "refused"
         assert refused["error"]["code"] == "unsupported"
         assert version in refused["error"]["message"] and __version__ in refused["error"]["message"]
-    assert home.hosts() == [pid]
+    assert house.hosts() == [pid]
 
 
 def test_a_newer_guest_replaces_a_host_that_nobody_else_uses(home: Household) -> None:
@@ -281,29 +290,27 @@ def test_a_newer_guest_replaces_a_host_that_nobody_else_uses(home: Household) ->
     until(lambda: pid not in home.hosts(), "the old host's end")
 
 
-def test_a_host_says_nothing_to_noise(home: Household) -> None:
-    home.guest().initialize()
+def test_a_host_says_nothing_to_noise(house: Household) -> None:
     for noise in (b"GET / HTTP/1.1\r\n\r\n", b"{}\n", b'{"lithos":"guest"}\n', b"\xff\xfe\n", b"[]\n", b""):
-        connection = home.place.connect()
+        connection = house.place.connect()
         connection.setblocking(True)
         connection.settimeout(20)
         connection.sendall(noise)
         connection.shutdown(socket.SHUT_WR)
         assert connection.recv(100) == b""
         connection.close()
-    home.guests[0].call("lithos_stats")
+    house.guests[0].call("lithos_stats")
 
 
-def test_a_killed_client_leaves_no_guest(home: Household) -> None:
+def test_a_killed_client_leaves_no_guest(house: Household) -> None:
     code = (
         "import subprocess, sys, time; p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, "
         "stdout=subprocess.PIPE); print(p.pid, flush=True); time.sleep(60)"
     )
-    command = [sys.executable, "-m", "lithos.cli.entry", "serve", "--data-dir", str(home.data_dir)]
+    command = [sys.executable, "-m", "lithos.cli.entry", "serve", "--data-dir", str(house.data_dir)]
     client = subprocess.Popen([sys.executable, "-c", code, *command], stdout=subprocess.PIPE, text=True)
     assert client.stdout is not None
     guest = int(client.stdout.readline())
-    home.host_pid()
     client.send_signal(signal.SIGKILL)
     client.wait()
     client.stdout.close()
@@ -318,9 +325,8 @@ def _lives(pid: int) -> bool:
 
 
 def test_a_guest_survives_a_host_that_is_killed_while_nothing_is_asked(home: Household) -> None:
-    guest: GuestProcess = home.guest("--toolsets", "board")
+    guest = home.guest("--toolsets", "board")
     guest.initialize()
     shown = guest.request("tools/list")
-    for _ in range(2):
-        home.kill_host()
-        assert guest.request("tools/list")["result"] == shown["result"]
+    home.kill_host()
+    assert guest.request("tools/list")["result"] == shown["result"]

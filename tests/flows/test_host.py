@@ -8,11 +8,12 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
-from tests.guests import LITHOS, Household, household, until
+from tests.guests import LITHOS, GuestProcess, Household, household, until
 
 
 @pytest.fixture
@@ -21,26 +22,38 @@ def home(data_dir: Path) -> Iterator[Household]:
         yield everybody
 
 
-def test_two_guests_share_one_host_and_one_memory(home: Household) -> None:
-    first, second = home.guest(), home.guest("--toolsets", "all", "--agent", "bob")
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
+    """One host for all tests that leave it alone: each start costs a second."""
+    with household(tmp_path_factory.mktemp("house") / "data") as everybody:
+        everybody.guest().initialize()
+        yield everybody
+
+
+def knows(guest: GuestProcess, agent: str) -> bool:
+    return agent in {known["id"] for known in guest.call("lithos_agent_list")["agents"]}
+
+
+def test_two_guests_share_one_host_and_one_memory(house: Household) -> None:
+    first, second = house.guest(), house.guest("--toolsets", "all", "--agent", "bob")
     assert first.initialize()["result"]["serverInfo"]["name"] == "lithos"
     second.initialize()
-    first.call("lithos_agent_register", id="ann", name="Ann")
-    assert [agent["id"] for agent in second.call("lithos_agent_list")["agents"]] == ["ann"]
-    assert len(home.hosts()) == 1
+    first.call("lithos_agent_register", id="shared", name="Shared")
+    assert knows(second, "shared")
+    assert house.hosts() == [house.host_pid()]
     few, all_of_them = (guest.request("tools/list")["result"]["tools"] for guest in (first, second))
     assert len(few) < len(all_of_them)
-    assert _shown(home)[0]["data_dir"] == str(home.data_dir)
-    guests = _shown(home)[0]["guests"]
-    assert {(guest["pid"], guest["agent"]) for guest in guests} == {
-        (first.process.pid, None),
-        (second.process.pid, "bob"),
-    }
-    assert guests[0]["client"] == "test-client"
+    shown = _shown(house)
+    assert shown["data_dir"] == str(house.data_dir)
+    agents = {guest["pid"]: guest["agent"] for guest in shown["guests"]}
+    assert agents[first.process.pid] is None and agents[second.process.pid] == "bob"
+    assert {guest["client"] for guest in shown["guests"]} == {"test-client"}
 
 
-def _shown(home: Household) -> list[dict[str, object]]:
-    return json.loads(home.lithos("ps", "--json").stdout)
+def _shown(home: Household) -> dict[str, Any]:
+    [host] = json.loads(home.lithos("ps", "--json").stdout)
+    found: dict[str, Any] = host
+    return found
 
 
 def test_ten_guests_started_in_the_same_moment_find_one_host(home: Household) -> None:
@@ -67,53 +80,45 @@ def test_a_storm_of_guests_finds_one_host(home: Household, number: int) -> None:
     assert len(home.hosts()) == 1 and home.hosts() != [pid]
 
 
-def test_a_guest_ends_with_its_client_and_its_work_is_kept(home: Household) -> None:
-    guest = home.guest()
+def test_a_guest_ends_with_its_client_and_its_work_is_kept(house: Household) -> None:
+    guest, other = house.guest(), house.guest()
     guest.initialize()
-    guest.ask("tools/call", {"name": "lithos_agent_register", "arguments": {"id": "ann"}})
-    assert guest.close(5) == 0
-    other = home.guest()
     other.initialize()
-    until(lambda: other.call("lithos_agent_list")["agents"], "the write of the guest that left")
+    guest.ask("tools/call", {"name": "lithos_agent_register", "arguments": {"id": "parting"}})
+    assert guest.close(5) == 0
+    until(lambda: knows(other, "parting"), "the write of the guest that left")
 
 
-def test_a_guest_notices_that_nobody_reads_it_any_more(home: Household) -> None:
+def test_a_guest_notices_that_nobody_reads_it_any_more(house: Household) -> None:
     """A grandchild of the client may keep stdin open; the closed stdout tells."""
-    guest = home.guest()
+    guest = house.guest()
     guest.initialize()
     assert guest.process.stdout is not None
     guest.process.stdout.close()
     assert guest.process.wait(10) == 0
 
 
-def test_answers_are_still_given_after_stdin_has_ended(home: Household) -> None:
+def test_answers_are_given_after_stdin_has_ended_and_an_idle_host_ends_without_a_trace(home: Household) -> None:
     lines = (
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},'
         '"clientInfo":{"name":"printf","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
         '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
     )
     command = [*LITHOS, "serve", "--data-dir", str(home.data_dir)]
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=30, check=True)
+    soon = {**os.environ, "LITHOS_IDLE_EXIT_MINUTES": "0.001"}
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=30, check=True, env=soon)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
-
-
-def test_an_idle_host_ends_and_leaves_nothing_behind(home: Household) -> None:
-    guest = home.guest(env={**os.environ, "LITHOS_IDLE_EXIT_MINUTES": "0.001"})
-    guest.initialize()
-    pid = home.host_pid()
-    guest.close()
-    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie", "the host's end")
+    until(lambda: not home.hosts(), "the end of the idle host")
     assert not Path(home.place.socket_path).exists()
     assert not home.has_host()
 
 
-def test_a_host_is_nobodys_child_and_its_command_line_names_the_memory(home: Household) -> None:
-    home.guest().initialize()
-    host = psutil.Process(home.host_pid())
-    assert host.ppid() != home.guests[0].process.pid
+def test_a_host_is_nobodys_child_and_its_command_line_names_the_memory(house: Household) -> None:
+    host = psutil.Process(house.host_pid())
+    assert host.ppid() != house.guests[0].process.pid
     assert os.getsid(host.pid) == host.pid
-    assert {"lithos.host", str(home.data_dir)} <= set(host.cmdline())
-    assert Path(home.place.log_path).stat().st_mode & 0o777 == 0o600
+    assert {"lithos.host", str(house.data_dir)} <= set(host.cmdline())
+    assert Path(house.place.log_path).stat().st_mode & 0o777 == 0o600
 
 
 def test_after_a_stop_guests_wait_for_their_clients_next_wish(home: Household) -> None:
@@ -134,11 +139,10 @@ def _stop_twice(home: Household) -> str:
     return home.lithos("stop").stdout
 
 
-def test_standalone_refuses_a_memory_that_is_served_and_names_the_host(home: Household) -> None:
-    home.guest().initialize()
-    second = home.guest("--standalone")
+def test_standalone_refuses_a_memory_that_is_served_and_names_the_host(house: Household) -> None:
+    second = house.guest("--standalone")
     assert second.process.wait(30) == 1
-    note = home.place.read_note()
+    note = house.place.read_note()
     assert f"pid {note['pid']} since {note['since']}" in second.stderr()
 
 
@@ -170,18 +174,17 @@ def test_verbs_go_through_the_host_and_reading_verbs_start_none(home: Household)
     assert refused.returncode == 3
 
 
-def test_an_option_that_differs_from_the_hosts_is_a_warning(home: Household) -> None:
-    home.guest().initialize()
-    other = home.guest("--no-watch", env={**os.environ, "LITHOS_WORKERS": "3"})
+def test_an_option_that_differs_from_the_hosts_is_a_warning(house: Household) -> None:
+    other = house.guest("--no-watch", env={**os.environ, "LITHOS_WORKERS": "3"})
     other.initialize()
-    [warning] = _shown(home)[0]["guests"][1]["warnings"]  # type: ignore[index]
+    [warning] = next(guest for guest in _shown(house)["guests"] if guest["pid"] == other.process.pid)["warnings"]
     assert "--no-watch, LITHOS_WORKERS" in warning
     other.close()
     assert warning in other.stderr()
 
 
-def test_an_unknown_toolset_is_refused_in_one_sentence(home: Household) -> None:
-    guest = home.guest("--toolsets", "bored")
+def test_an_unknown_toolset_is_refused_in_one_sentence(house: Household) -> None:
+    guest = house.guest("--toolsets", "bored")
     answer = guest.request("initialize", {})
     assert "bored" in answer["error"]["message"]
     assert "Did you mean board?" in answer["error"]["data"]["hint"]
@@ -201,9 +204,9 @@ def test_a_settings_file_that_cannot_be_read_is_told_to_every_guest_that_waits(h
     until(lambda: not home.hosts(), "the end of a host that cannot start")
 
 
-def test_a_settings_file_alone_tells_where_the_memory_is(home: Household, tmp_path: Path) -> None:
+def test_a_settings_file_alone_tells_where_the_memory_is(house: Household, tmp_path: Path) -> None:
     settings = tmp_path / "lithos.yaml"
-    settings.write_text(f"storage:\n  data_dir: {home.data_dir}\n")
+    settings.write_text(f"storage:\n  data_dir: {house.data_dir}\n")
     command = [*LITHOS, "serve", "--config", str(settings)]
     guest = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert guest.stdin is not None and guest.stdout is not None
@@ -231,12 +234,11 @@ def test_a_host_whose_lock_was_deleted_leaves_and_touches_nothing_of_its_success
     assert successor.call("lithos_agent_list")["agents"]
 
 
-def test_a_deleted_socket_is_bound_anew(home: Household) -> None:
-    home.guest().initialize()
-    os.unlink(home.place.socket_path)
-    other = home.guest()
+def test_a_deleted_socket_is_bound_anew(house: Household) -> None:
+    os.unlink(house.place.socket_path)
+    other = house.guest()
     other.initialize()
-    assert len(home.hosts()) == 1
+    assert len(house.hosts()) == 1
 
 
 def test_a_second_signal_stops_a_host_at_once_and_safely(home: Household) -> None:
