@@ -40,10 +40,10 @@ def _detach() -> bool:
 
 def _serve(options: ServeOptions) -> int:
     gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
-    import asyncio
     import socket
 
     from lithos.host.door import Door
+    from lithos.host.loop import run_loop
     from lithos.host.place import Place
     from lithos.host.server import host_memory
 
@@ -51,4 +51,4 @@ def _serve(options: ServeOptions) -> int:
     gc.enable()
     place = Place(options.get(DATA_DIR) or "")
     door = Door(place, LOCK_FD, socket.socket(fileno=LISTENER_FD))
-    return asyncio.run(host_memory(place, door, options))
+    return run_loop(host_memory(place, door, options))

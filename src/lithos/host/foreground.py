@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
 import time
@@ -13,6 +12,7 @@ from lithos.app import Lithos
 from lithos.errors import Conflict, Unavailable
 from lithos.host.client import HostLost, linked
 from lithos.host.door import Door
+from lithos.host.loop import run_loop
 from lithos.host.options import ServeOptions
 from lithos.host.place import Place
 from lithos.host.server import Host
@@ -32,7 +32,7 @@ def serve_http(config: LithosConfig, options: ServeOptions, announce: Callable[[
     listening = bind(config.server.host, config.server.port)
     lock, listener = take_place(place, standalone=options.standalone)
     open_http = partial(_open_http, config, listening, announce)
-    asyncio.run(_run(place, (lock, listener), config, options, open_http))
+    run_loop(_run(place, (lock, listener), config, options, open_http))
 
 
 async def _run(

@@ -8,6 +8,7 @@ import threading
 
 from lithos.host.door import Door
 from lithos.host.guest import Guest
+from lithos.host.loop import run_loop
 from lithos.host.options import ServeOptions
 from lithos.host.place import Place
 from lithos.host.server import Host, host_memory
@@ -30,5 +31,5 @@ def serve_inside(guest: Guest, place: Place, options: ServeOptions, lock: int, l
         loop_and_host.append((asyncio.get_running_loop(), host))
         client.start()
 
-    code = asyncio.run(host_memory(place, door, options, foreground=True, opened=opened))
+    code = run_loop(host_memory(place, door, options, foreground=True, opened=opened))
     return max([code, *codes])
