@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from lithos.agents import Agents, Tokens
 from lithos.board import Board, Terms
+from lithos.board import Notes as BoardNotes
 from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
@@ -195,7 +196,9 @@ def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
 def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
     ground, wanted = lithos.ground, config.coordination
     terms = Terms(wanted.claim_default_ttl_minutes, wanted.claim_max_ttl_minutes, wanted.reboot_grace_seconds)
-    lithos.board = Board(ground.database, ground.effects, ground.ids, terms=terms)
+    # The notes are opened after the board, because they check its tokens.
+    notes = BoardNotes(lambda note: lithos.notes.reader.exists(note), lambda task: lithos.notes.reader.of_task(task))
+    lithos.board = Board(ground.database, ground.effects, ground.ids, terms=terms, notes=notes)
     lithos.board.start()
     opened.callback(lithos.board.close)
     lithos.counters["active_tasks"] = lambda: lithos.board.counts()["active_tasks"]

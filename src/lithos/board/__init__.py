@@ -14,6 +14,7 @@ from lithos.board.answers import (
     Refusable,
     Renewed,
     TaskPage,
+    TaskRef,
     TaskShown,
 )
 from lithos.board.board import LONGEST_WAIT_S, Board, Notes, Terms
@@ -41,6 +42,7 @@ __all__ = [
     "TaskEdit",
     "TaskFilter",
     "TaskPage",
+    "TaskRef",
     "TaskShown",
     "Terms",
 ]

@@ -47,6 +47,12 @@ class NoteRef(TypedDict):
     path: str
 
 
+class TaskRef(TypedDict):
+    id: str
+    title: str
+    status: str
+
+
 class TaskShown(TypedDict):
     id: str
     title: str

@@ -19,6 +19,7 @@ from lithos.board.answers import (
     Refusable,
     Renewed,
     TaskPage,
+    TaskRef,
     TaskShown,
 )
 from lithos.board.inputs import NewTask, TaskEdit, aspect_of, minutes_of, summary_of
@@ -234,6 +235,11 @@ class Board:
         if shown:
             shown["notes"] = list(self._notes.of_task(task_id))
         return shown
+
+    def named(self, source: str) -> TaskRef | None:
+        """The task that a note's `source` names, if it is one."""
+        task = self._database.read(lambda tx: tasks.load(tx, source))
+        return {"id": task.id, "title": task.title, "status": task.status} if task else None
 
     def list(self, wanted: TaskFilter | None = None, page: Page | None = None) -> TaskPage:
         return self._database.read(lambda tx: list_tasks(tx, wanted or TaskFilter(), page or Page(), tx.now()))

@@ -68,6 +68,11 @@ def note_by_path(tx: Tx, path: str) -> Row | None:
     return tx.one("SELECT * FROM notes WHERE path = ?", path)
 
 
+def notes_from(tx: Tx, source: str, limit: int) -> list[Row]:
+    """The notes whose `source` is this task, the oldest first."""
+    return tx.all("SELECT id, title, path FROM notes WHERE source = ? ORDER BY created, path LIMIT ?", source, limit)
+
+
 def notes_by_key(tx: Tx, key: str) -> list[Row]:
     """The notes whose paths differ from this one at most in case or Unicode form."""
     return tx.all("SELECT * FROM notes WHERE path_key = ? ORDER BY path", key)

@@ -39,6 +39,14 @@ class Reader:
             found = self.find_path(found.path)
         return self._shown(found, max_length)
 
+    def exists(self, note_id: str) -> bool:
+        return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
+
+    def of_task(self, task_id: str, limit: int = 100) -> list[LinkedNote]:
+        """The notes that name this task as their source."""
+        rows = self._catalogue.read(lambda tx: queries.notes_from(tx, task_id, limit))
+        return [{"id": row["id"], "title": row["title"], "path": row["path"]} for row in rows]
+
     def find_path(self, path: str) -> Loaded:
         """With or without `.md`, in any case; a file that the index has not seen yet is taken in first."""
         wanted = path.strip().strip("/")

@@ -90,4 +90,6 @@ CREATE TABLE marks (
 ) STRICT, WITHOUT ROWID;
 """
 
-MIGRATIONS = (Migration(1, "catalogue", _SQL),)
+_BY_SOURCE = "CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;"
+
+MIGRATIONS = (Migration(1, "catalogue", _SQL), Migration(2, "sources", _BY_SOURCE))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NotRequired, cast
 
 from pydantic import Field
 
 from lithos.app import Lithos
+from lithos.board import FindingShown, TaskRef
 from lithos.core.call import Call
 from lithos.notes import (
     DEEPEST,
@@ -27,6 +28,11 @@ NoteId = Annotated[str, Field(description="Note id")]
 Agent = Annotated[str, Field(description="Your agent identifier")]
 IfMatch = Annotated[str | None, Field(description="version you read: refused if the note changed since")]
 Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
+
+
+class NoteInContext(ReadNote):
+    task: NotRequired[TaskRef]  # the task that its `source` names
+    findings: NotRequired[list[FindingShown]]  # those that were posted with this note
 
 
 @tool(toolset="core")
@@ -60,10 +66,15 @@ def lithos_read(
     id: Annotated[str | None, Field(description="Note id, or give path")] = None,
     path: Annotated[str | None, Field(description="Path in the vault, with or without .md")] = None,
     max_length: Annotated[int | None, Field(strict=True, ge=1, description="Most characters of content")] = None,
-) -> ReadNote:
+) -> NoteInContext:
     """Read one note: title, content, metadata (frontmatter), links (each with the id it leads to, or null), version
     for if_match. With max_length it ends at a paragraph or sentence, and truncated is true."""
-    return lithos.notes.reader.read(id, path, max_length)
+    note = cast(NoteInContext, lithos.notes.reader.read(id, path, max_length))
+    if task := lithos.board.named(str(note["metadata"].get("source", ""))):
+        note["task"] = task
+    if findings := lithos.board.findings_of_note(note["id"]):
+        note["findings"] = findings
+    return note
 
 
 @tool(toolset="core", destructive=True)
