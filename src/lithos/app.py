@@ -32,6 +32,7 @@ from lithos.storage import (
     Root,
     coordination_migrations,
     open_database,
+    scrub,
     store_id,
 )
 
@@ -261,6 +262,7 @@ def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         default_chain=settings.default_chain,
         default_adapter=settings.default_adapter,
         allow_secret=settings.allow_secret,
+        scrub=lambda thought_id: scrub(ground.database, thought_id),
         storage_root=ground.data_dir,
     )
     opened.callback(ledger.close)

@@ -29,6 +29,7 @@ from lithos.ledger.thoughts import Draft, Request
 from lithos.storage import Faults, NoFaults
 
 CHECKPOINT_EVERY = 1024
+FORGETTING = "forgetting.json"  # there while a forgetting is under way
 REMEMBER_HOURS = 48.0
 
 
@@ -84,7 +85,7 @@ class Chain:
         self.header = read_header(folder)
         self.origin = self.header.origin
         self.checkpoint_file = CheckpointFile(world.checkpoints / f"{folder.name}.jsonl")
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._flushing = threading.Lock()
         self._pending: list[Ticket] = []
         self._open()
@@ -93,7 +94,9 @@ class Chain:
         segments = list_segments(self.folder)
         adapter = segments[-1].adapter if segments else ADAPTERS["jsonl"]
         self._log = Log(self.folder, adapter, self._world.faults, self._world.segment_bytes)
-        tail = Opening(self.folder, self.origin, self.checkpoint_file, self._log).run()
+        # A forgetting that was cut short may have left derived files that no longer fit.
+        trust = not (self.folder / FORGETTING).exists()
+        tail = Opening(self.folder, self.origin, self.checkpoint_file, self._log, trust=trust).run()
         self._take_over(tail)
         self._open_registry()
         self._since_checkpoint = self.size - tail.trusted
@@ -137,20 +140,31 @@ class Chain:
 
     def entry(self, index: int) -> Entry:
         """One thought, its hash and place checked against what is known of it."""
-        columns = self.columns
-        raw = self._log.read(index, int(columns["offset"][index]), int(columns["size"][index]))
-        entry = open_entry(raw)
-        if entry.index != index or int(entry.hash[:16], 16) != int(columns["hash"][index]):
-            raise Damaged(
-                f"thought {index} is not where the index says",
-                hint="Run `lithos ledger verify --full`; deleting rows.bin lets the index be made anew.",
-                finding="index_damaged",
-                index=index,
-            )
-        return entry
+        return self.entries([index])[0]
 
     def entries(self, indexes: Sequence[int]) -> list[Entry]:
-        return [self.entry(index) for index in indexes]
+        try:
+            return self._read(indexes)
+        except Damaged:
+            # A forgetting may have moved entries meanwhile; under the lock the index and the segments agree.
+            with self._lock:
+                return self._read(indexes)
+
+    def _read(self, indexes: Sequence[int]) -> list[Entry]:
+        offsets, sizes, hashes = self.columns["offset"], self.columns["size"], self.columns["hash"]
+        places = [(index, int(offsets[index]), int(sizes[index])) for index in indexes]
+        found = []
+        for index, raw in zip(indexes, self._log.read_many(places), strict=True):
+            entry = open_entry(raw)
+            if entry.index != index or int(entry.hash[:16], 16) != int(hashes[index]):
+                raise Damaged(
+                    f"thought {index} is not where the index says",
+                    hint="Run `lithos ledger verify --full`; deleting rows.bin lets the index be made anew.",
+                    finding="index_damaged",
+                    index=index,
+                )
+            found.append(entry)
+        return found
 
     def find_id(self, thought_id: str) -> int | None:
         text = thought_id.lower().replace("-", "")
@@ -448,6 +462,36 @@ class Chain:
             stored = self.history.append(change)
             self.registry.take(stored)
             return stored
+
+    # -- forgetting
+
+    def erase(self, index: int) -> None:
+        """Remove a thought's body from its segment and from everything derived; hashes and proofs stay."""
+        with self._flushing:
+            while not self._erase_unless_pending(index):
+                self._flush()
+
+    def _erase_unless_pending(self, index: int) -> bool:
+        with self._lock:
+            if self._pending:
+                return False
+            if self.problem is not None:
+                raise self._refusal()
+            offset, size = int(self.columns["offset"][index]), int(self.columns["size"][index])
+            [(record, _, _, digest)] = self._log.read_many([(index, offset, size)])
+            bare = self._log.adapter.encode((record, b"", b"", digest))
+            self._log.rewrite(self._log.segment_of(index), offset, size, bare)
+            self._derive_anew()
+            return True
+
+    def _derive_anew(self) -> None:
+        """Offsets moved and terms went: make the columns from the segments again, and flush them."""
+        self._files.close()
+        self.nodes.close()
+        self._take_over(Opening(self.folder, self.origin, self.checkpoint_file, self._log, trust=False).run())
+        if self.problem is None:
+            self._files.flush()
+            self.nodes.flush()
 
     # -- checkpoints and the end
 

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import TypedDict
+
 from lithos.core.call import Call
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import rfc3339
@@ -29,8 +31,11 @@ from lithos.ledger.answers import (
     Traversal,
     as_thought,
 )
+from lithos.ledger.bringing import Item, read_memory
 from lithos.ledger.chain import Chain, World, not_there
 from lithos.ledger.checkpoints import parse_checkpoint
+from lithos.ledger.convert import convert, finish_conversion
+from lithos.ledger.forgetting import Forgetting, Forgotten
 from lithos.ledger.format import VERSION, Entry
 from lithos.ledger.graph import Links, causal_thread
 from lithos.ledger.log import sync_folder
@@ -48,6 +53,13 @@ MOST = 1000
 UNFINISHED = ".new-"
 
 
+class Imported(TypedDict):
+    chain_key: str
+    read: int
+    appended: int
+    thought_count: int
+
+
 class Ledger:
     def __init__(
         self,
@@ -58,6 +70,7 @@ class Ledger:
         default_adapter: Adapter = "binary",
         allow_secret: bool = False,
         search: ThoughtSearch | None = None,
+        scrub: Callable[[str], object] = lambda thought_id: None,
         storage_root: Path | None = None,
     ) -> None:
         self.folder = folder
@@ -66,6 +79,7 @@ class Ledger:
         self._default_adapter = default_adapter
         self._allow_secret = allow_secret
         self._search = search or ThoughtSearch(None)
+        self._forgetting = Forgetting(self._search, scrub)
         self._storage_root = storage_root or folder.parent.parent
         self._chains: dict[str, Chain] = {}
         self._links: dict[str, Links] = {}
@@ -87,6 +101,13 @@ class Ledger:
                 raise not_there(key)
             return self._open(key, folder)
 
+    def folder_of(self, key: str | None) -> Path:
+        """Where a chain that exists lies, without opening it."""
+        folder = self._place(self._key(key))
+        if not (folder / HEADER).exists():
+            raise not_there(self._key(key))
+        return folder
+
     def chain_to_write(self, key: str | None, adapter: Adapter | None = None) -> Chain:
         key = self._key(key)
         with self._lock:
@@ -107,12 +128,14 @@ class Ledger:
         return self.folder / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
 
     def _open(self, key: str, folder: Path) -> Chain:
+        finish_conversion(folder)
         chain = Chain(folder, self.world)
         if chain.key != key:
             raise Damaged(
                 f"{folder.name} holds the chain {chain.key!r}", hint="Somebody moved folders; move them back."
             )
         self._chains[key] = chain
+        self._forgetting.resume(chain)
         self._search.take(chain)
         return chain
 
@@ -294,6 +317,56 @@ class Ledger:
         if entry is not None:
             self._search.note(chain, entry)
         return _bootstrapped(chain, entry, storage_adapter)
+
+    def forget(
+        self, call: Call, chain_key: str | None, *, thought_id: str | None, thought_index: int | None, reason: str
+    ) -> Forgotten:
+        """Remove a thought's content for good. Its place, hash and proofs stay; a new thought records who and why."""
+        chain = self.chain(chain_key)
+        found = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index)["thought"]
+        if found is None:
+            raise NotFound("there is no such thought on this chain", hint="Name it by index or id.")
+        by = call.agent or call.user or "operator"
+        why = thoughts.content(reason, "reason", 2000)
+        return self._forgetting.forget(chain, found["index"], why, by)
+
+    def convert(self, chain_key: str | None, to: Adapter) -> ChainInfo:
+        """Store a chain in the other way. It is closed meanwhile: calls to it wait."""
+        key = self.chain(chain_key).key
+        with self._lock:
+            self._chains.pop(key).close()
+            convert(self._place(key), to)
+            return self._info(self._open(key, self._place(key)))
+
+    def import_memory(self, call: Call, chain_key: str | None, text: str, agent_id: str | None) -> Imported:
+        """A MEMORY.md as thoughts. What the chain says already, word for word, is left out."""
+        chain = self.chain_to_write(chain_key)
+        known = {entry.body["content"]: entry.index for entry in chain.entries(range(chain.size)) if entry.body}
+        places: dict[int, int] = {}
+        written = 0
+        items = read_memory(text)
+        for item in items:
+            if item.content not in known:
+                known[item.content] = self._import_item(call, chain.key, item, agent_id, places)
+                written += 1
+            if item.was is not None:
+                places[item.was] = known[item.content]
+        return {"chain_key": chain.key, "read": len(items), "appended": written, "thought_count": chain.size}
+
+    def _import_item(self, call: Call, key: str, item: Item, agent_id: str | None, places: dict[int, int]) -> int:
+        answer = self.append(
+            Call(tool=call.tool, agent=call.agent, user=call.user),
+            chain_key=key,
+            agent_id=item.agent_id or agent_id,
+            agent_name=item.agent_name,
+            thought_type=item.thought_type,
+            content=item.content,
+            importance=item.importance,
+            confidence=item.confidence,
+            tags=[*item.tags[:50], "imported"],
+            refs=[places[index] for index in item.refs if index in places],
+        )
+        return answer["thought"]["index"]
 
     # -- reading
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from lithos.errors import StorageFull, Unavailable
 from lithos.ledger.format import RawEntry
-from lithos.ledger.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entry, segment_path
+from lithos.ledger.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entries, segment_path
 from lithos.storage import Faults
+
+REWRITING = ".rewriting"
 
 
 class Log:
@@ -19,6 +22,8 @@ class Log:
         self.adapter = adapter
         self._faults = faults
         self._segment_bytes = segment_bytes
+        for unfinished in folder.glob(f"*{REWRITING}"):
+            unfinished.unlink()
         self.segments = list_segments(folder)
         self._file = -1
         self.end = 0
@@ -79,8 +84,32 @@ class Log:
                 return segment
         return self.segments[0]
 
-    def read(self, index: int, offset: int, size: int) -> RawEntry:
-        return read_entry(self.segment_of(index), offset, size)
+    def read_many(self, places: Sequence[tuple[int, int, int]]) -> list[RawEntry]:
+        """Entries by index, offset and size; a segment is opened once for all that follow each other in it."""
+        found: list[RawEntry] = []
+        for segment, group in groupby(places, key=lambda place: self.segment_of(place[0])):
+            found += read_entries(segment, [(offset, size) for _, offset, size in group])
+        return found
+
+    def rewrite(self, segment: Segment, offset: int, size: int, entry: bytes) -> None:
+        """Replace one entry's bytes in its segment, whole or not at all, and wipe the old file's copy of them."""
+        data = segment.path.read_bytes()
+        fresh = segment.path.with_suffix(REWRITING)
+        with fresh.open("wb") as file:
+            file.write(data[:offset] + entry + data[offset + size :])
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.chmod(0o600)
+        old = os.open(segment.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            self._faults.at("ledger.erase")
+            fresh.rename(segment.path)
+            sync_folder(self.folder)
+            os.pwrite(old, bytes(size), offset)
+            os.fsync(old)
+        finally:
+            os.close(old)
+        self.reopen()
 
     def reopen(self) -> None:
         """After a segment file was replaced."""

@@ -78,10 +78,12 @@ class Tail:
 
 
 class Opening:
-    def __init__(self, folder: Path, origin: str, checkpoints: CheckpointFile, log: Log) -> None:
+    def __init__(self, folder: Path, origin: str, checkpoints: CheckpointFile, log: Log, *, trust: bool = True) -> None:
+        """Without `trust` everything is read anew, as if there were no derived files."""
         self._folder = folder
         self._origin = origin
         self._log = log
+        self._trust = trust
         self._checkpoint = checkpoints.last(origin)
         self._acknowledged = max(_rows_stored(folder), self._checkpoint["size"] if self._checkpoint else 0)
 
@@ -98,7 +100,7 @@ class Opening:
     def _trusted_part(self) -> Tail:
         """What the derived files hold as the last checkpoint says; nothing, if they contradict it."""
         checkpoint = self._checkpoint
-        if checkpoint is not None and checkpoint["size"] and self._root_holds(checkpoint):
+        if self._trust and checkpoint is not None and checkpoint["size"] and self._root_holds(checkpoint):
             columns = columns_module.load(self._folder, checkpoint["size"])
             if columns is not None and self._head_holds(columns, checkpoint["size"]):
                 head = checkpoint["head_hash"] or self._origin
@@ -114,7 +116,7 @@ class Opening:
         """The last thought that the checkpoint covers is where the rows say, and is the one it names."""
         offset, length = int(columns["offset"][size - 1]), int(columns["size"][size - 1])
         try:
-            entry = open_entry(self._log.read(size - 1, offset, length))
+            entry = open_entry(self._log.read_many([(size - 1, offset, length)])[0])
         except Damaged:
             return False
         return self._checkpoint is not None and entry.hash == self._checkpoint["head_hash"]

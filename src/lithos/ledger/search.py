@@ -22,6 +22,9 @@ class ThoughtSearch:
     def note(self, chain: Chain, entry: Entry) -> None:
         """A thought was appended."""
 
+    def purge(self, chain: Chain, index: int) -> None:
+        """A thought was forgotten: no byte of it may stay in an index."""
+
     def find(self, chain: Chain, chosen: Filter, limit: int) -> Thoughts:
         found = []
         for index in matches(chain, chosen)[::-1]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -190,12 +190,16 @@ def _magic_matches(segment: Segment, head: bytes) -> bool:
     return segment.adapter.magic.startswith(head)
 
 
-def read_entry(segment: Segment, offset: int, size: int) -> RawEntry:
+def read_entries(segment: Segment, places: Sequence[tuple[int, int]]) -> list[RawEntry]:
+    """Entries by offset and size."""
+    found = []
     descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        data = os.pread(descriptor, size, offset)
+        for offset, size in places:
+            data = os.pread(descriptor, size, offset)
+            if len(data) != size:
+                raise Damaged(f"{segment.path.name} ends before its entry does", finding="tail_missing")
+            found.append(segment.adapter.decode(data))
     finally:
         os.close(descriptor)
-    if len(data) != size:
-        raise Damaged(f"{segment.path.name} ends before its entry does", finding="tail_missing")
-    return segment.adapter.decode(data)
+    return found

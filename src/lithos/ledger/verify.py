@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from pathlib import Path
 
 from lithos.errors import Damaged
 from lithos.ledger import merkle
+from lithos.ledger.checking import Look, Part, check_segment
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile
 from lithos.ledger.columns import FILES, ROW, Columns
-from lithos.ledger.format import CONTENT, THOUGHT, Entry, Json, RawEntry, open_entry, parse_body, parse_record
+from lithos.ledger.format import Entry, Json
 from lithos.ledger.history import History
 from lithos.ledger.keys import signed_bytes, verify_signature
-from lithos.ledger.opening import check_link, read_header
+from lithos.ledger.opening import read_header
 from lithos.ledger.registry import Registry
-from lithos.ledger.segments import Block, Rest, list_segments, read_blocks
+from lithos.ledger.segments import Segment, list_segments
 
-# Exit codes of `lithos ledger verify`; the first finding decides. 1 and 2 stay the shell's and the CLI's own.
+# Exit codes of `lithos ledger verify`; the first finding decides. Below 10 are the command line's own.
 EXIT_CODES = {
     "header_damaged": 10,
     "segment_missing": 11,
@@ -71,32 +75,32 @@ class Report:
         return EXIT_CODES[self.findings[0].code] if self.findings else 0
 
 
-@dataclass(slots=True)
-class _Walk:
-    """What is carried from thought to thought."""
-
-    head: str
-    index: int = 0
-    missing: set[int] = field(default_factory=set)
-    forgets: dict[int, int] = field(default_factory=dict)
-    kept: set[int] = field(default_factory=set)
-    registry_place: int = -1
-    tree: merkle.Growing = field(default_factory=merkle.Growing)
-    columns: Columns | None = None
-    files: list[list[bytes]] = field(default_factory=lambda: [[], [], []])
-    offset: int = 0
-
-
 class Verification:
-    """One run over one chain; `full` adds agents' signatures and the index files to what the hashes cover."""
+    """One run over one chain.
+
+    `full` adds agents' signatures and the index files to what the hashes cover. `live`: a host may be writing, so that
+    only what it has acknowledged by now is looked at. `workers` processes share the segments; the caller must then be
+    a process that may fork, which a host with its threads is not.
+    """
 
     def __init__(
-        self, folder: Path, checkpoints: Path, *, full: bool = False, against: Checkpoint | None = None
+        self,
+        folder: Path,
+        checkpoints: Path,
+        *,
+        full: bool = False,
+        against: Checkpoint | None = None,
+        live: bool = False,
+        workers: int = 1,
     ) -> None:
         self._folder = folder
-        self._checkpoints = CheckpointFile(checkpoints / f"{folder.name}.jsonl")
+        self._checkpoints = list(CheckpointFile(checkpoints / f"{folder.name}.jsonl").lines())
         self._full = full
         self._against = against
+        self._workers = workers
+        newest = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
+        self._acknowledged = max(_rows(folder), newest)
+        self._limit = self._acknowledged if live else None
         self.report = Report()
 
     def run(self) -> Report:
@@ -104,25 +108,73 @@ class Verification:
             header = read_header(self._folder)
             self.report.chain_key = header.chain_key
             self._registry = self._load_registry(header.origin)
+            self._roots = self._roots_wanted(header.origin)
             self._run(header.origin)
         except Damaged as error:
-            self._found(error)
+            self._add(error.details.get("finding", "malformed"), error.message, error.details.get("index"))
         return self.report
 
     def _run(self, origin: str) -> None:
-        walk = _Walk(origin, columns=Columns() if self._full else None)
-        roots = self._roots_wanted(origin)
-        with _NodesFile(self._folder / "merkle.bin") as nodes:
-            try:
-                for block in self._blocks(walk):
-                    self._block(walk, block, roots, nodes)
-            finally:
-                self._sum_up(walk)
-        self._contents(walk)
-        self._compare_roots(walk, roots)
-        self._compare_nodes(nodes)
-        if self._full:
-            self._compare_columns(walk)
+        looked = _Looked(self) if self._full else None
+        tree = _Tree(self._folder / "merkle.bin", self._roots)
+        missing, forgets = set[int](), set[int]()
+        head = origin
+        for segment, part in self._parts(looked):
+            head = self._join(part, head, segment)
+            missing.update(part.missing)
+            forgets.update(part.forgets)
+            tree.grow(part.hashes)
+            if part.wrong is not None:
+                self._add(*part.wrong)
+                break
+        self._sum_up(tree, head, len(missing))
+        if not self.report.findings or self.report.findings[-1].code == "torn_tail":
+            self._whole(tree, missing, forgets, looked)
+
+    def _whole(self, tree: _Tree, missing: set[int], forgets: set[int], looked: _Looked | None) -> None:
+        """What can only be said of a chain that was read to its end."""
+        self._contents(missing, forgets)
+        self._compare_roots(tree)
+        wrong_at = tree.close(self._limit is not None)
+        if wrong_at is not None:
+            self._add("index_damaged", "merkle.bin differs from the tree", file="merkle.bin", place=wrong_at)
+        if looked is not None:
+            self._compare_columns(looked)
+
+    def _parts(self, look: Look | None) -> Iterator[tuple[Segment, Part]]:
+        segments = list_segments(self._folder)
+        self.report.bytes = sum(segment.size for segment in segments)
+        with _checked(segments, self._limit, look, self._workers) as parts:
+            for segment, part in zip(segments, parts, strict=True):
+                yield segment, part
+                if part.rest is not None and self._limit is None:
+                    self._rest(segment, part, segment is segments[-1])
+
+    def _join(self, part: Part, head: str, segment: Segment) -> str:
+        """That a segment begins where the one before it ended."""
+        expected = self.report.thoughts
+        if segment.first != expected:
+            raise Damaged(
+                f"a segment that begins with thought {expected} is missing; {segment.path.name} is there",
+                finding="segment_missing",
+                index=expected,
+            )
+        if part.joins is not None and part.joins != head:
+            raise Damaged(
+                f"thought {expected} does not follow the one before it", finding="chain_broken", index=expected
+            )
+        self.report.thoughts = part.next_index
+        return part.head or head
+
+    def _rest(self, segment: Segment, part: Part, last: bool) -> None:
+        offset, looks_torn = part.rest or (0, False)
+        if last and looks_torn and part.next_index >= self._acknowledged:
+            message = "an unfinished write, never acknowledged; opening the chain cuts it"
+            self._add("torn_tail", message, part.next_index)
+            return
+        raise Damaged(
+            f"{segment.path.name} holds no whole entry at byte {offset}", finding="malformed", index=part.next_index
+        )
 
     def _load_registry(self, origin: str) -> Registry:
         try:
@@ -131,71 +183,73 @@ class Verification:
             self._add("registry_damaged", error.message, file="registry.jsonl", place=error.details.get("entry"))
             return Registry()
 
-    def _blocks(self, walk: _Walk) -> Iterator[Block]:
-        segments = list_segments(self._folder)
-        for segment in segments:
-            if segment.first != walk.index:
-                raise Damaged(
-                    f"a segment that begins with thought {walk.index} is missing; {segment.path.name} is there",
-                    finding="segment_missing",
-                    index=walk.index,
-                )
-            self.report.bytes += segment.size
-            for block in read_blocks(segment):
-                if isinstance(block, Rest):
-                    self._rest(block, walk, segment is segments[-1])
-                else:
-                    yield block
+    def _sum_up(self, tree: _Tree, head: str, forgotten: int) -> None:
+        self.report.head_hash = head if self.report.thoughts else None
+        self.report.root = tree.root()
+        self.report.forgotten = forgotten
 
-    def _rest(self, rest: Rest, walk: _Walk, last: bool) -> None:
-        acknowledged = max(_rows(self._folder), self._newest_size())
-        if last and rest.looks_torn and walk.index >= acknowledged:
-            self._add("torn_tail", "an unfinished write, never acknowledged; opening the chain cuts it", walk.index)
-            return
-        raise Damaged(
-            f"{rest.segment.path.name} holds no whole entry at byte {rest.offset}",
-            finding="malformed",
-            index=walk.index,
-        )
+    def _contents(self, missing: set[int], forgets: set[int]) -> None:
+        """A content may be missing only where a later thought says that it was forgotten, and then must be."""
+        for index in sorted(missing - forgets):
+            self._add("content_missing", f"the content of thought {index} is gone, and nothing says why", index)
+        for index in sorted(forgets - missing):
+            self._add("content_remains", f"thought {index} was forgotten, and its content is still there", index)
 
-    def _block(self, walk: _Walk, block: Block, roots: dict[int, list[_Wanted]], nodes: _NodesFile) -> None:
-        start = walk.index
-        hashes = _check_fast(walk, block, self._full and self._each(walk))
-        leaves = [merkle.leaf_hash(digest) for digest in hashes]
-        place = 0
-        for size in sorted(size for size in roots if start < size <= start + len(leaves)):
-            nodes.compare(walk.tree.extend(leaves[place : size - start]))
-            place = size - start
-            for wanted in roots[size]:
-                wanted.found = walk.tree.root().hex()
-        nodes.compare(walk.tree.extend(leaves[place:]))
+    def _roots_wanted(self, origin: str) -> dict[int, list[_Wanted]]:
+        wanted: dict[int, list[_Wanted]] = {}
+        for number, checkpoint in self._checkpoints:
+            if checkpoint is None or checkpoint["origin"] != origin:
+                message = f"line {number} is no checkpoint of this chain"
+                self._add("checkpoint_damaged", message, file="checkpoints", place=number)
+            else:
+                wanted.setdefault(checkpoint["size"], []).append(_Wanted(checkpoint, "the host's own checkpoint"))
+        if self._against is not None:
+            if self._against["origin"] != origin:
+                self._add("fork", "the checkpoint is of another chain, or this chain was made anew")
+            wanted.setdefault(self._against["size"], []).append(_Wanted(self._against, "the checkpoint given"))
+        return wanted
 
-    def _each(self, walk: _Walk) -> Callable[[Entry, int, int], None]:
-        def look(entry: Entry, offset: int, size: int) -> None:
-            self._signature(walk, entry)
-            self._column(walk, entry, offset, size)
+    def _compare_roots(self, tree: _Tree) -> None:
+        count = self.report.thoughts
+        for wanted in (one for size in sorted(self._roots) for one in self._roots[size]):
+            size, registry = wanted.checkpoint["size"], wanted.checkpoint["registry"]
+            if size > count:
+                self._add("tail_missing", f"{wanted.source} has {size} thoughts, {count} are there", count)
+            elif tree.roots.get(size) != wanted.checkpoint["root"]:
+                message = f"{wanted.source} of {size} thoughts has another root: they were rewritten"
+                self._add("fork", message, max(size - 1, 0))
+            elif registry is not None and self._registry.place(registry) is None:
+                message = f"{wanted.source} of {size} thoughts names a registry that is not there"
+                self._add("registry_damaged", message, file="registry.jsonl")
+        if self._acknowledged > count and not self.report.findings:
+            message = f"{self._acknowledged} thoughts were acknowledged, {count} are there"
+            self._add("tail_missing", message, count)
 
-        return look
+    def _compare_columns(self, looked: _Looked) -> None:
+        for name, parts in zip(FILES, looked.files, strict=True):
+            wanted = b"".join(parts)
+            found = (self._folder / name).read_bytes() if (self._folder / name).exists() else b""
+            if self._limit is not None:
+                found = found[: len(wanted)]
+            if found != wanted:
+                place = _differs(found, wanted)
+                self._add("index_damaged", f"{name} differs from the thoughts", file=name, place=place)
 
-    def _column(self, walk: _Walk, entry: Entry, offset: int, size: int) -> None:
-        assert walk.columns is not None
-        for parts, data in zip(walk.files, walk.columns.add([(entry, offset, size)]), strict=True):
-            parts.append(data)
-
-    def _signature(self, walk: _Walk, entry: Entry) -> None:
+    def signature(self, entry: Entry, after: int) -> int:
+        """Checks one thought's binding to the registry and its signature; returns how far the registry had come."""
         record = entry.record
-        head = record.get("registry")
-        if head is not None:
-            place = self._registry.place(head)
-            if place is None or place < walk.registry_place:
+        place = after
+        if "registry" in record:
+            found = self._registry.place(record["registry"])
+            if found is None or found < after:
                 self._add("registry_damaged", f"thought {entry.index} is bound to another registry", entry.index)
             else:
-                walk.registry_place = place
-        if entry.body is None or "signing_key_id" not in record:
-            return
-        self.report.signatures += 1
-        if not self._signed(entry.body, record):
-            self._add("signature_wrong", f"the signature of thought {entry.index} does not hold", entry.index)
+                place = found
+        if entry.body is not None and "signing_key_id" in record:
+            self.report.signatures += 1
+            if not self._signed(entry.body, record):
+                self._add("signature_wrong", f"the signature of thought {entry.index} does not hold", entry.index)
+        return place
 
     def _signed(self, body: Json, record: Json) -> bool:
         key = self._registry.key_at(record["agent_id"], record["signing_key_id"], record.get("registry"))
@@ -204,147 +258,86 @@ class Verification:
             return False
         return verify_signature(key.public, signature, signed_bytes(self.report.chain_key, record, body))
 
-    def _sum_up(self, walk: _Walk) -> None:
-        self.report.thoughts = walk.index
-        self.report.head_hash = walk.head if walk.index else None
-        self.report.root = walk.tree.root().hex()
-        self.report.forgotten = len(walk.missing)
-
-    def _contents(self, walk: _Walk) -> None:
-        """A content may be missing only where a later thought says that it was forgotten, and then must be."""
-        for index in sorted(walk.missing - set(walk.forgets)):
-            self._add("content_missing", f"the content of thought {index} is gone, and nothing says why", index)
-        for index in sorted(set(walk.forgets) - walk.missing):
-            self._add("content_remains", f"thought {index} was forgotten, and its content is still there", index)
-
-    def _roots_wanted(self, origin: str) -> dict[int, list[_Wanted]]:
-        wanted: dict[int, list[_Wanted]] = {}
-        for number, checkpoint in self._checkpoints.lines():
-            if checkpoint is None or checkpoint["origin"] != origin:
-                self._add(
-                    "checkpoint_damaged",
-                    f"line {number} is no checkpoint of this chain",
-                    file="checkpoints",
-                    place=number,
-                )
-            elif checkpoint["size"]:
-                wanted.setdefault(checkpoint["size"], []).append(_Wanted(checkpoint, "the host's own checkpoint"))
-        if self._against is not None:
-            if self._against["origin"] != origin:
-                self._add("fork", "the checkpoint is of another chain, or this chain was made anew")
-            elif self._against["size"]:
-                wanted.setdefault(self._against["size"], []).append(_Wanted(self._against, "the checkpoint given"))
-        return wanted
-
-    def _compare_roots(self, walk: _Walk, roots: dict[int, list[_Wanted]]) -> None:
-        for wanted in (one for size in sorted(roots) for one in roots[size]):
-            size = wanted.checkpoint["size"]
-            if size > walk.index:
-                message = f"{wanted.source} has {size} thoughts, {walk.index} are there"
-                self._add("tail_missing", message, walk.index)
-            elif wanted.found != wanted.checkpoint["root"]:
-                message = f"{wanted.source} of {size} thoughts has another root: they were rewritten"
-                self._add("fork", message, size - 1)
-        acknowledged = _rows(self._folder)
-        if acknowledged > walk.index and not self.report.findings:
-            self._add("tail_missing", f"{acknowledged} thoughts were acknowledged, {walk.index} are there", walk.index)
-
-    def _newest_size(self) -> int:
-        return max((found["size"] for _, found in self._checkpoints.lines() if found is not None), default=0)
-
-    def _compare_nodes(self, nodes: _NodesFile) -> None:
-        if nodes.wrong_at is not None:
-            self._add("index_damaged", "merkle.bin differs from the tree", file="merkle.bin", place=nodes.wrong_at)
-
-    def _compare_columns(self, walk: _Walk) -> None:
-        for name, parts in zip(FILES, walk.files, strict=True):
-            wanted = b"".join(parts)
-            found = (self._folder / name).read_bytes() if (self._folder / name).exists() else b""
-            if found != wanted:
-                self._add(
-                    "index_damaged", f"{name} differs from the thoughts", file=name, place=_differs(found, wanted)
-                )
-
-    def _found(self, error: Damaged) -> None:
-        self._add(error.details.get("finding", "malformed"), error.message, error.details.get("index"))
-
     def _add(
         self, code: str, message: str, index: int | None = None, *, file: str | None = None, place: int | None = None
     ) -> None:
         self.report.findings.append(Finding(code, message, index, file, place))
 
 
-@dataclass(slots=True)
+@contextmanager
+def _checked(segments: list[Segment], limit: int | None, look: Look | None, workers: int) -> Iterator[Iterator[Part]]:
+    """Each segment's part, in order; in processes of their own where that helps and nothing must be looked at here."""
+    if workers < 2 or len(segments) < 2 or look is not None:
+        yield (check_segment(segment, limit, look) for segment in segments)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+        yield pool.map(check_segment, segments, [limit] * len(segments))
+
+
+class _Looked:
+    """In a full check each thought is looked at once more: its signature, and its row in the index."""
+
+    def __init__(self, verification: Verification) -> None:
+        self._verification = verification
+        self._columns = Columns()
+        self._after = -1
+        self.files: tuple[list[bytes], ...] = ([], [], [])
+
+    def __call__(self, entry: Entry, offset: int, size: int) -> None:
+        self._after = self._verification.signature(entry, self._after)
+        try:
+            grown = self._columns.add([(entry, offset, size)])
+        except (ValueError, KeyError, TypeError) as error:
+            raise Damaged(f"a field cannot be read: {error}", finding="malformed", index=entry.index) from None
+        for parts, data in zip(self.files, grown, strict=True):
+            parts.append(data)
+
+
+@dataclass(frozen=True, slots=True)
 class _Wanted:
     checkpoint: Checkpoint
     source: str
-    found: str = ""
 
 
-class _NodesFile:
-    """`merkle.bin`, compared with the tree as it grows; what lies beyond the tree is only as yet unread."""
+class _Tree:
+    """The tree as it grows, compared with `merkle.bin`, its root noted at every size that a checkpoint names."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, sizes: dict[int, list[_Wanted]]) -> None:
+        self._growing = merkle.Growing()
+        self._sizes = sorted(sizes)
+        self._file = path.open("rb") if path.exists() else None
         self._place = 0
-        self.wrong_at: int | None = None
+        self._wrong_at: int | None = None
+        self.roots = {0: merkle.EMPTY_ROOT.hex()}
 
-    def __enter__(self) -> _NodesFile:
-        self._file = self._path.open("rb") if self._path.exists() else None
-        return self
+    def grow(self, hashes: list[bytes]) -> None:
+        leaves = [merkle.leaf_hash(digest) for digest in hashes]
+        start, place = self._growing.size, 0
+        for size in (size for size in self._sizes if start < size <= start + len(leaves)):
+            self._extend(leaves[place : size - start])
+            place = size - start
+            self.roots[size] = self.root()
+        self._extend(leaves[place:])
 
-    def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            if self.wrong_at is None and self._file.read(1):
-                self.wrong_at = self._place
-            self._file.close()
-
-    def compare(self, wanted: bytes) -> None:
-        if self._file is None or self.wrong_at is not None:
+    def _extend(self, leaves: list[bytes]) -> None:
+        wanted = self._growing.extend(leaves)
+        if self._file is None or self._wrong_at is not None:
             return
         found = self._file.read(len(wanted))
         if found != wanted:
-            self.wrong_at = self._place + _differs(found, wanted)
+            self._wrong_at = self._place + _differs(found, wanted)
         self._place += len(wanted)
 
+    def root(self) -> str:
+        return self._growing.root().hex()
 
-def _check_fast(walk: _Walk, block: Block, look: Callable[[Entry, int, int], None] | bool) -> list[bytes]:
-    """The hot loop: everything that `open_entry` and `check_link` demand, without their calls per thought."""
-    sha256, decode = hashlib.sha256, block.segment.adapter.decode
-    hashes: list[bytes] = []
-    head, index, offset = walk.head, walk.index, block.offset
-    try:
-        for data in block.entries:
-            record_bytes, body_bytes, salt, stored = decode(data)
-            record = parse_record(record_bytes)
-            digest = sha256(THOUGHT + record_bytes).digest()
-            head_now = digest.hex()
-            body = None
-            if body_bytes:
-                body = parse_body(body_bytes)
-                right = sha256(CONTENT + salt + b"\n" + body_bytes).hexdigest() == record["commitment"]
-            else:
-                walk.missing.add(index)
-                right = True
-            if head_now.encode() != stored or not right or record["prev_hash"] != head or record["index"] != index:
-                _explain((record_bytes, body_bytes, salt, stored), index, head)
-            if "forgets" in record:
-                walk.forgets[record["forgets"]] = index
-            if look:
-                look(Entry(record, body, head_now), offset, len(data))  # type: ignore[operator]
-            hashes.append(digest)
-            head, index, offset = head_now, index + 1, offset + len(data)
-    except Damaged as error:
-        error.details.setdefault("index", index)
-        raise
-    finally:
-        walk.head, walk.index = head, index
-    return hashes
-
-
-def _explain(raw: RawEntry, index: int, head: str) -> None:
-    check_link(open_entry(raw), index, head)
-    raise Damaged(f"thought {index} is wrong", finding="malformed", index=index)
+    def close(self, more_may_follow: bool) -> int | None:
+        """Where the file is wrong, if it is."""
+        if self._file is not None:
+            if self._wrong_at is None and not more_may_follow and self._file.read(1):
+                self._wrong_at = self._place
+            self._file.close()
+        return self._wrong_at
 
 
 def _differs(found: bytes, wanted: bytes) -> int:

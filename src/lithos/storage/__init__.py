@@ -13,6 +13,7 @@ from lithos.storage.keys import Keyring, create_private, store_id
 from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.once import Once
 from lithos.storage.saga import Recovered
+from lithos.storage.scrub import scrub
 from lithos.storage.values import Answer, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
@@ -51,5 +52,6 @@ __all__ = [
     "is_conflict_copy",
     "open_database",
     "read_migrations",
+    "scrub",
     "store_id",
 ]

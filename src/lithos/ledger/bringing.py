@@ -1,0 +1,119 @@
+"""Bringing in a MEMORY.md: what another memory, or our own `mentisdb_memory_markdown`, wrote as Markdown."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from lithos.core.markdown import Kind, scan
+from lithos.core.text import slug
+from lithos.ledger.render import SECTIONS
+from lithos.ledger.words import THOUGHT_TYPES
+
+_OURS = re.compile(
+    r"\[(?P<index>\d{1,12})\] (?:\d{4}-\d\d-\d\d )?\d\d:\d\d \*\*(?P<type>[A-Za-z]{3,30})\*\* "
+    r"by (?P<who>[^:\n]{1,400}?)(?: \((?P<facts>[^()\n]{0,1000})\))?: (?P<text>.*)",
+    re.S,
+)
+_NAMED = re.compile(r"(?P<name>.{1,200}) \((?P<id>.{1,200})\)\Z")
+_BULLET = re.compile(r"\s{0,40}[-*+] +(?=\S)")
+_TYPE_OF = {slug(title): kinds[0] for title, kinds in SECTIONS} | {slug(name): name for name in THOUGHT_TYPES}
+_HINTS = (
+    ("decision", "Decision"),
+    ("constraint", "Constraint"),
+    ("rule", "Constraint"),
+    ("preference", "PreferenceUpdate"),
+    ("lesson", "LessonLearned"),
+    ("mistake", "Mistake"),
+    ("plan", "Plan"),
+    ("todo", "Plan"),
+    ("question", "Question"),
+    ("idea", "Idea"),
+    ("insight", "Insight"),
+    ("summary", "Summary"),
+)
+
+
+@dataclass(slots=True)
+class Item:
+    """One thought to be: where its text did not say more, from the heading above it."""
+
+    content: str
+    thought_type: str
+    tags: list[str] = field(default_factory=list)
+    agent_id: str | None = None
+    agent_name: str | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    was: int | None = None  # its index in the memory that it comes from
+    refs: list[int] = field(default_factory=list)  # indexes in that memory
+
+
+def read_memory(text: str) -> list[Item]:
+    """Every bullet and paragraph under its headings, in the order of the text."""
+    items: list[Item] = []
+    for heading, block in _blocks(text):
+        found = _OURS.match(block)
+        items.append(_ours(found) if found else _plain(heading, block))
+    return [item for item in items if item.content]
+
+
+def _blocks(text: str) -> list[tuple[str, str]]:
+    """Heading above, and text: a bullet with its further lines, or a paragraph."""
+    scanned = scan(text)
+    headings = {place: heading for heading in scanned.headings for place in range(heading.first, heading.after)}
+    blocks: list[tuple[str, list[str]]] = []
+    current, fresh = "", True
+    for place, (line, kind) in enumerate(zip(scanned.lines, scanned.kinds, strict=True)):
+        if kind is Kind.FRONT:
+            continue
+        if place in headings:
+            current, fresh = headings[place].text, True
+        elif kind is Kind.BLANK:
+            fresh = fresh or not (blocks and blocks[-1][1] and _BULLET.match(blocks[-1][1][0]))
+        elif _BULLET.match(line) or fresh:
+            blocks.append((current, [line]))
+            fresh = False
+        else:
+            blocks[-1][1].append(line)
+    return [(heading, _joined(lines)) for heading, lines in blocks]
+
+
+def _joined(lines: list[str]) -> str:
+    first = _BULLET.sub("", lines[0], count=1)
+    return "".join([first, *(line.removeprefix("  ") for line in lines[1:])]).strip()
+
+
+def _plain(heading: str, block: str) -> Item:
+    tag = slug(heading)
+    guess = _TYPE_OF.get(tag) or next((kind for word, kind in _HINTS if word in tag), "FactLearned")
+    return Item(block, guess, [tag[:200]] if tag else [])
+
+
+def _ours(found: re.Match[str]) -> Item:
+    kind = found["type"] if found["type"] in THOUGHT_TYPES else "FactLearned"
+    named = _NAMED.match(found["who"])
+    item = Item(found["text"].strip(), kind, was=int(found["index"]))
+    item.agent_id = named["id"] if named else found["who"].strip()
+    item.agent_name = named["name"] if named else None
+    for fact in (found["facts"] or "").split("; "):
+        _take_fact(item, fact)
+    return item
+
+
+def _take_fact(item: Item, fact: str) -> None:
+    if fact.startswith("importance "):
+        item.importance = _number(fact)
+    elif fact.startswith("confidence "):
+        item.confidence = _number(fact)
+    elif fact.startswith("refers to "):
+        item.refs = [int(number) for number in re.findall(r"\[(\d{1,12})\]", fact)]
+    elif fact.startswith("#"):
+        item.tags = [tag.removeprefix("#") for tag in fact.split()]
+
+
+def _number(fact: str) -> float | None:
+    try:
+        return float(fact.split(" ", 1)[1])
+    except ValueError:
+        return None
