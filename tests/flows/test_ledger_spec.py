@@ -397,6 +397,8 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("mentisdb_revoke_agent_key", {"agent_id": "a"}),
     ("mentisdb_disable_agent", {}),
     ("lithos_ledger_context", {"depth": 0}),
+    ("lithos_ledger_prove", {"thought_index": -1}),
+    ("lithos_ledger_prove", {"thought_index": 99}),
     ("lithos_ledger_context", {"thought_index": 0, "thought_id": "x"}),
 ]
 

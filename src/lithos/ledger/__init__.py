@@ -15,10 +15,12 @@ from lithos.ledger.answers import (
     Thread,
     Traversal,
 )
+from lithos.ledger.bundle import Proof, bundle_lines
 from lithos.ledger.chain import Chain, World
-from lithos.ledger.checkpoints import Checkpoint
-from lithos.ledger.keys import host_key
-from lithos.ledger.ledger import Ledger
+from lithos.ledger.checkpoints import Checkpoint, parse_checkpoint
+from lithos.ledger.forgetting import Forgotten
+from lithos.ledger.keys import host_key, sign_arguments, signing_key
+from lithos.ledger.ledger import Imported, Ledger, chain_folder, chain_folders
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
 from lithos.ledger.registrar import Registrar
 from lithos.ledger.skills import (
@@ -49,11 +51,14 @@ __all__ = [
     "Direction",
     "Filter",
     "Finding",
+    "Forgotten",
     "Head",
+    "Imported",
     "Ledger",
     "OneAgent",
     "OneSkill",
     "OneThought",
+    "Proof",
     "ReadSkill",
     "Registrar",
     "RelationKind",
@@ -72,8 +77,14 @@ __all__ = [
     "Verification",
     "Walk",
     "World",
+    "bundle_lines",
+    "chain_folder",
+    "chain_folders",
     "host_key",
     "optional_time",
+    "parse_checkpoint",
+    "sign_arguments",
+    "signing_key",
     "skill_guide",
     "time_window",
 ]

@@ -85,6 +85,7 @@ class Chain:
         self.header = read_header(folder)
         self.origin = self.header.origin
         self.checkpoint_file = CheckpointFile(world.checkpoints / f"{folder.name}.jsonl")
+        self.checkpoint_file.cut_torn_tail()
         self._lock = threading.RLock()
         self._flushing = threading.Lock()
         self._pending: list[Ticket] = []

@@ -87,13 +87,19 @@ class CheckpointFile:
         self.path = path
 
     def lines(self) -> Iterator[tuple[int, Checkpoint | None]]:
-        """Line number and checkpoint; None for a line that is none. An unfinished last line is left out."""
+        """Line number and checkpoint; None for a line that is none."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
             return
-        for number, line in enumerate(data.split(b"\n")[:-1], 1):
-            yield number, _read_line(line)
+        for number, line in enumerate(data.splitlines(keepends=True), 1):
+            yield number, _read_line(line[:-1]) if line.endswith(b"\n") else None
+
+    def cut_torn_tail(self) -> None:
+        """An unfinished last line was never anybody's: what it says is said again at the next turn."""
+        if self.path.exists() and not self._ends_whole():
+            data = self.path.read_bytes()
+            os.truncate(self.path, data.rfind(b"\n") + 1)
 
     def last(self, origin: str) -> Checkpoint | None:
         """The newest that is whole, rightly signed and of this chain."""
@@ -107,9 +113,7 @@ class CheckpointFile:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
-            # A line that a crash left unfinished is closed first, so that it spoils only itself.
-            start = b"" if self._ends_whole() else b"\n"
-            os.write(descriptor, start + canonical_bytes(dict(checkpoint)) + b"\n")
+            os.write(descriptor, canonical_bytes(dict(checkpoint)) + b"\n")
             os.fdatasync(descriptor)
         finally:
             os.close(descriptor)

@@ -32,6 +32,7 @@ from lithos.ledger.answers import (
     as_thought,
 )
 from lithos.ledger.bringing import Item, read_memory
+from lithos.ledger.bundle import Proof, prove
 from lithos.ledger.chain import Chain, World, not_there
 from lithos.ledger.checkpoints import parse_checkpoint
 from lithos.ledger.convert import convert, finish_conversion
@@ -101,13 +102,6 @@ class Ledger:
                 raise not_there(key)
             return self._open(key, folder)
 
-    def folder_of(self, key: str | None) -> Path:
-        """Where a chain that exists lies, without opening it."""
-        folder = self._place(self._key(key))
-        if not (folder / HEADER).exists():
-            raise not_there(self._key(key))
-        return folder
-
     def chain_to_write(self, key: str | None, adapter: Adapter | None = None) -> Chain:
         key = self._key(key)
         with self._lock:
@@ -123,9 +117,7 @@ class Ledger:
         return self.default_chain if key is None else thoughts.chain_key(key)
 
     def _place(self, key: str) -> Path:
-        """A safe name that tells a person which chain it is, and a hash that tells chains apart."""
-        readable = slug(key, 40) or "chain"
-        return self.folder / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
+        return chain_folder(self.folder, key)
 
     def _open(self, key: str, folder: Path) -> Chain:
         finish_conversion(folder)
@@ -159,11 +151,7 @@ class Ledger:
         sync_folder(self.folder)
 
     def keys(self) -> list[str]:
-        found = []
-        for folder in sorted(self.folder.iterdir()):
-            if (folder / HEADER).exists() and not folder.name.startswith(UNFINISHED):
-                found.append(self._key_of(folder))
-        return sorted(key for key in found if key is not None)
+        return sorted(key for folder in chain_folders(self.folder) if (key := self._key_of(folder)) is not None)
 
     def _key_of(self, folder: Path) -> str | None:
         try:
@@ -431,6 +419,9 @@ class Ledger:
     def traverse(self, chain_key: str | None, walk: Walk) -> Traversal:
         return traverse(self.chain(chain_key), walk)
 
+    def prove(self, chain_key: str | None, index: int) -> Proof:
+        return prove(self.chain(chain_key), index)
+
     def recent_context(self, chain_key: str | None = None, last_n: int = 12, max_tokens: int = MAX_TOKENS) -> str:
         chain = self.chain(chain_key)
         size = chain.size
@@ -499,6 +490,17 @@ class Ledger:
             chains, self._chains = list(self._chains.values()), {}
         for chain in chains:
             chain.close()
+
+
+def chain_folder(ledger: Path, key: str) -> Path:
+    """A safe name that tells a person which chain it is, and a hash that tells chains apart."""
+    readable = slug(key, 40) or "chain"
+    return ledger / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
+
+
+def chain_folders(ledger: Path) -> list[Path]:
+    found = sorted(ledger.iterdir()) if ledger.is_dir() else []
+    return [folder for folder in found if (folder / HEADER).exists() and not folder.name.startswith(UNFINISHED)]
 
 
 def _growth(chain: Chain, old: int, new: int) -> Growth:

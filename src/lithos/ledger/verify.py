@@ -241,10 +241,11 @@ class Verification:
         place = after
         if "registry" in record:
             found = self._registry.place(record["registry"])
-            if found is None or found < after:
-                self._add("registry_damaged", f"thought {entry.index} is bound to another registry", entry.index)
-            else:
+            if found is not None and found >= after:
                 place = found
+            elif not any(finding.code == "registry_damaged" for finding in self.report.findings):
+                message = f"thought {entry.index} is bound to another registry"
+                self._add("registry_damaged", message, entry.index, file="registry.jsonl")
         if entry.body is not None and "signing_key_id" in record:
             self.report.signatures += 1
             if not self._signed(entry.body, record):

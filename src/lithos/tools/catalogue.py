@@ -29,6 +29,7 @@ def _modules() -> list[ModuleType]:
         garden_files,
         garden_sections,
         ledger,
+        ledger_upkeep,
         notes,
         search,
         skills,
@@ -37,4 +38,4 @@ def _modules() -> list[ModuleType]:
     )
 
     garden = [garden_files, garden_sections, garden_changes]
-    return [notes, search, agents, board, ledger, skills, stats, find, tokens, events, *garden]
+    return [notes, search, agents, board, ledger, skills, stats, find, tokens, events, *garden, ledger_upkeep]

@@ -22,6 +22,7 @@ from lithos.ledger import (
     Head,
     OneAgent,
     OneThought,
+    Proof,
     RelationKind,
     Role,
     Thoughts,
@@ -471,6 +472,15 @@ def lithos_ledger_context(
     """The causal thread around one thought: what it builds on and what builds on it, through refs and relations. Use
     it to learn why something was decided and whether it still holds."""
     return lithos.ledger.thread(chain_key, thought_id, thought_index, depth, limit, max_tokens)
+
+
+@tool(toolset="ledger", reads=True)
+def lithos_ledger_prove(
+    lithos: Lithos, call: Call, thought_index: Annotated[int, Field(ge=0)], chain_key: ChainKey = None
+) -> Proof:
+    """A proof that a thought is at its index in the chain that a signed checkpoint covers (RFC 6962). Others check it
+    with docs/ledger-format.md alone."""
+    return lithos.ledger.prove(chain_key, thought_index)
 
 
 def _chosen(

@@ -1,0 +1,280 @@
+"""`lithos ledger`: proofs of chains, and what only the operator does with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+
+if TYPE_CHECKING:
+    from lithos.ledger import Checkpoint, Report
+    from lithos.settings import LithosConfig
+
+Chain = Annotated[str | None, typer.Argument(help="Which chain.  [default: the default chain]")]
+ChainOption = Annotated[str | None, typer.Option("--chain", help="Which chain.  [default: the default chain]")]
+Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead of printing.")]
+
+
+def join(root: typer.Typer) -> None:
+    noun = typer.Typer(help="Chains of thoughts: verify, prove, forget, convert.", no_args_is_help=True)
+    noun.command("verify")(verify)
+    noun.command("prove")(prove)
+    noun.command("checkpoint")(checkpoint)
+    noun.command("export")(export)
+    noun.command("verify-bundle")(verify_bundle)
+    noun.command("forget")(forget)
+    noun.command("convert")(convert)
+    noun.command("keygen")(keygen)
+    noun.command("sign")(sign)
+    noun.command("import")(import_memory)
+    root.add_typer(noun, name="ledger")
+
+
+@verb
+def verify(
+    chain: Chain = None,
+    all_chains: Annotated[bool, typer.Option("--all", help="Every chain.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Signatures of agents and index files too.")] = False,
+    against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check chains from their bytes. Reads only. Exit code 0: all holds; 10 and up: the first finding."""
+    settings = load(data_dir, config).config
+    reports = _verify(settings, chain, all_chains, full, against)
+    if as_json:
+        show([_as_dict(report) for report in reports])
+    else:
+        for report in reports:
+            _tell(report)
+    raise typer.Exit(next((report.exit_code for report in reports if not report.ok), 0))
+
+
+def _verify(
+    settings: LithosConfig, chain: str | None, all_chains: bool, full: bool, against: Path | None
+) -> list[Report]:
+    import os
+
+    from lithos.errors import NotFound
+    from lithos.host.client import describe_host
+    from lithos.host.place import Place
+    from lithos.ledger import Verification, chain_folder, chain_folders
+
+    state = settings.storage.data_dir.expanduser().absolute() / ".lithos"
+    key = chain or settings.ledger.default_chain
+    folders = chain_folders(state / "ledger")
+    if not all_chains:
+        folders = [folder for folder in folders if folder == chain_folder(state / "ledger", key)]
+        if not folders:
+            raise NotFound(f"there is no chain {key!r}", hint="`lithos ledger verify --all` checks those that exist.")
+    known = _read_checkpoint(against) if against else None
+    live = describe_host(Place(str(state.parent))) is not None
+    checkpoints = settings.ledger.checkpoint_dir or state / "checkpoints"
+    workers = min(4, os.cpu_count() or 1)
+    return [
+        Verification(folder, checkpoints, full=full, against=known, live=live, workers=workers).run()
+        for folder in folders
+    ]
+
+
+def _as_dict(report: Report) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {**asdict(report), "ok": report.ok}
+
+
+def _tell(report: Report) -> None:
+    state = "OK" if report.ok else "DAMAGED"
+    print(f"{state}  {report.chain_key}: {report.thoughts} thoughts, root {report.root}")
+    for finding in report.findings:
+        where = f"thought {finding.index}" if finding.index is not None else f"{finding.file} at {finding.place}"
+        print(f"  {finding.code} ({where}): {finding.message}")
+
+
+def _read_checkpoint(path: Path) -> Checkpoint:
+    import json
+
+    from lithos.errors import InvalidInput
+    from lithos.ledger import parse_checkpoint
+
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} cannot be read as a checkpoint: {error}") from None
+    return parse_checkpoint(value.get("checkpoint", value) if isinstance(value, dict) else value)
+
+
+@verb
+def prove(
+    index: Annotated[int, typer.Argument(help="Index of the thought.")],
+    chain: ChainOption = None,
+    out: Out = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+) -> None:
+    """Prove that a thought is in the chain: entry, path and signed checkpoint, for `verify-bundle`."""
+    from lithos.cli.reach import call_tool
+
+    arguments = {"chain_key": chain, "thought_index": index}
+    _put(call_tool(load(data_dir, config).config, "lithos_ledger_prove", arguments), out)
+
+
+@verb
+def checkpoint(chain: Chain = None, out: Out = None, data_dir: DataDir = None, config: ConfigFile = None) -> None:
+    """Sign a checkpoint now. Keep it somewhere else: it shows later whether anything was rewritten or cut off."""
+    from lithos.cli.reach import call_tool
+
+    answer = call_tool(load(data_dir, config).config, "lithos_ledger_checkpoint", {"chain_key": chain})
+    _put(answer["checkpoint"], out)
+
+
+@verb
+def export(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
+    chain: Chain = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+) -> None:
+    """Write a chain as one self-contained bundle that `verify-bundle` checks anywhere."""
+    from lithos.cli.reach import call_tool
+    from lithos.ledger import bundle_lines
+
+    settings = load(data_dir, config).config
+    made = call_tool(settings, "lithos_ledger_checkpoint", {"chain_key": chain})
+    folder = settings.storage.data_dir.expanduser().absolute() / ".lithos" / "ledger" / made["folder"]
+    with out.open("wb") as file:
+        file.writelines(bundle_lines(folder, made["checkpoint"]))
+    print(f"{made['checkpoint']['size']} thoughts of {made['checkpoint']['chain_key']} in {out}")
+
+
+@verb
+def verify_bundle(
+    bundle: Annotated[Path, typer.Argument(help="A bundle or a proof.")],
+    against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
+) -> None:
+    """Check a bundle with the single file that imports nothing of Lithos."""
+    from lithos.ledger import verify_bundle as checker
+
+    raise typer.Exit(checker.main([str(bundle), *(["--against", str(against)] if against else [])]))
+
+
+@verb
+def forget(
+    thought: Annotated[str, typer.Argument(help="Index or id of the thought.")],
+    reason: Annotated[str, typer.Option("--reason", help="Why; kept for good.")],
+    chain: ChainOption = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Remove a thought's content for good. Its place, its hash and every proof stay."""
+    from lithos.cli.reach import call_tool
+
+    locator = {"thought_index": int(thought)} if thought.isdigit() else {"thought_id": thought}
+    arguments = {"chain_key": chain, "reason": reason, **locator}
+    answer = call_tool(load(data_dir, config).config, "lithos_ledger_forget", arguments)
+    if as_json:
+        show(answer)
+        return
+    print(f"Thought {answer['index']} is forgotten; thought {answer['recorded_as']} says so.")
+    print("Copies that others made (exports, backups, file system snapshots) are theirs to remove.")
+
+
+@verb
+def convert(
+    to: Annotated[str, typer.Option("--to", help="binary or jsonl.")],
+    chain: Chain = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+) -> None:
+    """Store a chain in the other way; hashes, proofs and signatures stay the same."""
+    from lithos.cli.reach import call_tool
+
+    answer = call_tool(load(data_dir, config).config, "lithos_ledger_convert", {"chain_key": chain, "to": to})
+    print(f"{answer['chain_key']}: {answer['thought_count']} thoughts, stored as {answer['storage_adapter']}")
+
+
+@verb
+def keygen(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the private key goes; only you may read it.")],
+) -> None:
+    """Make a key for an agent. Prints the public key as mentisdb_add_agent_key takes it."""
+    import os
+
+    from lithos.errors import Conflict
+    from lithos.ledger import signing_key
+
+    key = signing_key(os.urandom(32))
+    try:
+        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        raise Conflict(f"{out} exists", hint="A key is not overwritten: choose another file.") from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        file.write(key.seed().hex() + "\n")
+    show({"algorithm": "ed25519", "public_key_bytes": list(key.public)})
+
+
+@verb
+def sign(
+    key: Annotated[Path, typer.Option("--key", help="The private key that keygen made.")],
+    key_id: Annotated[str, typer.Option("--key-id", help="Its key_id on the chain.")],
+    arguments: Annotated[Path, typer.Argument(help="Arguments of mentisdb_append as JSON; - reads stdin.")],
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+) -> None:
+    """Print the arguments with signing_key_id and thought_signature put in, ready for mentisdb_append."""
+    import json
+    import sys
+
+    from lithos.errors import InvalidInput
+    from lithos.ledger import sign_arguments, signing_key
+
+    try:
+        text = sys.stdin.read() if str(arguments) == "-" else arguments.read_text(encoding="utf-8")
+        given = json.loads(text)
+        seed = bytes.fromhex(key.read_text(encoding="ascii").strip())
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"cannot read what to sign: {error}") from None
+    if not isinstance(given, dict):
+        raise InvalidInput("the arguments are not a JSON object")
+    chain_key = given.get("chain_key") or load(data_dir, config).config.ledger.default_chain
+    show(sign_arguments(signing_key(seed), key_id, given, chain_key))
+
+
+@verb
+def import_memory(
+    file: Annotated[Path, typer.Argument(help="A MEMORY.md.")],
+    chain: ChainOption = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Whose thoughts they become.")] = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring in a Markdown memory: each bullet and paragraph becomes a thought; what is there already is left out."""
+    from lithos.cli.reach import call_tool
+    from lithos.errors import InvalidInput
+
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{file} cannot be read: {error}") from None
+    arguments = {"text": text, "chain_key": chain, "agent_id": agent}
+    answer = call_tool(load(data_dir, config).config, "lithos_ledger_import", arguments)
+    if as_json:
+        show(answer)
+        return
+    print(f"{answer['appended']} of {answer['read']} appended to {answer['chain_key']}")
+
+
+def _put(answer: Any, out: Path | None) -> None:
+    import json
+
+    text = json.dumps(answer, indent=2, ensure_ascii=False) + "\n"
+    if out is None:
+        print(text, end="")
+    else:
+        out.write_text(text, encoding="utf-8")

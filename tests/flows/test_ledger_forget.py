@@ -1,0 +1,139 @@
+"""Forgetting: the text is gone from every byte of the data directory, and every proof still holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithos.app import Lithos, open_lithos
+from lithos.core.clock import FakeClock
+from lithos.errors import InvalidInput, NotFound
+from lithos.ledger import Verification
+from lithos.settings import LedgerSettings, LithosConfig, StorageSettings
+from lithos.storage import Crash, PlannedFaults
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+from tests.conftest import CallTool
+from tests.ledgers import CALL, fill, independent_check, open_ledger, verify
+
+SECRET = "Zanzibar-Quokka-Marmalade"
+OPERATOR = Caller(operator=True)
+
+
+def traces(folder: Path, *needles: str) -> list[str]:
+    """Files in which the raw bytes of any of these occur."""
+    found = []
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            data = path.read_bytes()
+            found += [path.name for needle in needles if needle.encode() in data or needle.lower().encode() in data]
+    return found
+
+
+@pytest.mark.parametrize("adapter", ["jsonl", "binary"])
+def test_no_byte_of_a_forgotten_thought_stays_and_all_proofs_hold(data_dir: Path, adapter: Any) -> None:
+    config = LithosConfig(storage=StorageSettings(data_dir=data_dir), ledger=LedgerSettings(default_adapter=adapter))
+    lithos = open_lithos(config, clock=FakeClock())
+
+    def call(name: str, **arguments: Any) -> dict[str, Any]:
+        return catalogue().call(lithos, name, arguments, OPERATOR)
+
+    call("mentisdb_append", thought_type="Plan", content="before", tags=["kept"])
+    told = call(
+        "mentisdb_append",
+        thought_type="FactLearned",
+        content=f"The patient is called {SECRET}.",
+        tags=["kept", "tag-marmoset"],
+        concepts=["concept-wombat"],
+        idempotency_key="k",
+    )
+    kept = call("mentisdb_append", thought_type="Plan", content="after", refs=[1])["checkpoint"]
+    call("mentisdb_search", text=SECRET)
+    needles = (SECRET, "tag-marmoset", "concept-wombat")
+    assert traces(data_dir, *needles)
+    answer = call("lithos_ledger_forget", thought_id=told["thought"]["id"], reason="a person asked")
+    assert traces(data_dir, *needles) == []
+    assert (answer["index"], answer["recorded_as"]) == (1, 3)
+    thought = call("mentisdb_get_thought", thought_index=1)["thought"]
+    assert thought["forgotten"] and thought["content"] == "" and thought["tags"] == []
+    assert thought["hash"] == told["thought"]["hash"]
+    record = call("mentisdb_get_thought", thought_index=3)["thought"]
+    assert record["role"] == "Audit" and "a person asked" in record["content"] and record["refs"] == [1]
+    assert call("mentisdb_head", last_checkpoint=kept)["integrity_ok"]
+    assert call("mentisdb_search", text=SECRET)["thoughts"] == []
+    assert [one["index"] for one in call("mentisdb_search", tags_any=["kept"])["thoughts"]] == [0]
+    assert "(forgotten)" in call("mentisdb_memory_markdown")["markdown"]
+    again = call("mentisdb_append", thought_type="FactLearned", content="anything", idempotency_key="k")
+    assert again["thought"]["index"] == 1, "a late retry does not write it again"
+    assert call("lithos_ledger_forget", thought_index=1, reason="again")["recorded_as"] == 3
+    lithos.close()
+    assert traces(data_dir, *needles) == []
+    chain = next((data_dir / ".lithos" / "ledger").iterdir())
+    checked = Verification(chain, data_dir / ".lithos" / "checkpoints", full=True, against=kept).run()
+    assert (checked.findings, checked.forgotten) == ([], 1)
+    assert independent_check(chain)[0] == 4
+    reopened = open_lithos(config, clock=FakeClock())
+    assert catalogue().call(reopened, "mentisdb_head", {}, OPERATOR)["integrity_ok"]
+    reopened.close()
+
+
+def test_what_cannot_be_forgotten_is_refused(call: CallTool) -> None:
+    call("mentisdb_append", thought_type="Plan", content="x")
+    with pytest.raises(NotFound):
+        call("lithos_ledger_forget", _caller=OPERATOR, thought_index=9, reason="y")
+    with pytest.raises(InvalidInput):
+        call("lithos_ledger_forget", _caller=OPERATOR, thought_index=0, reason=" ")
+    call("lithos_ledger_forget", _caller=OPERATOR, thought_index=0, reason="y")
+    with pytest.raises(InvalidInput):
+        call("lithos_ledger_forget", _caller=OPERATOR, thought_index=1, reason="z")
+
+
+@pytest.mark.parametrize("point", ["ledger.write", "ledger.flush", "ledger.written", "ledger.erase"])
+@pytest.mark.parametrize("adapter", ["jsonl", "binary"])
+def test_a_forgetting_cut_short_is_finished_at_the_next_opening(tmp_path: Path, point: str, adapter: Any) -> None:
+    faults = PlannedFaults()
+    ledger = open_ledger(tmp_path, faults=faults, default_adapter=adapter)
+    fill(ledger, 4)
+    ledger.append(CALL, thought_type="Plan", content=SECRET)
+    ledger.close()
+    ledger = open_ledger(tmp_path, seed=2, faults=faults)
+    faults.plan(point, "crash", visit=faults.seen.count(point) + 1)
+    with pytest.raises(Crash):
+        ledger.forget(CALL, None, thought_id=None, thought_index=4, reason="r")
+    again = open_ledger(tmp_path, seed=3)
+    found = again.thought(thought_index=4)["thought"]
+    assert found is not None and found.get("forgotten")
+    again.close()
+    assert traces(tmp_path, SECRET) == [] and verify(tmp_path, full=True) == []
+    assert list(again.folder.rglob("forgetting.json*")) == []
+
+
+def test_forgetting_in_one_of_many_segments_leaves_the_others_alone(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path, segment_bytes=4000)
+    fill(ledger, 40)
+    before = [ledger.thought(thought_index=index) for index in range(40)]
+    ledger.forget(CALL, None, thought_id=None, thought_index=11, reason="r")
+    fill(ledger, 3)
+    after = [ledger.thought(thought_index=index) for index in range(40)]
+    assert [one for place, one in enumerate(before) if place != 11] == [
+        one for place, one in enumerate(after) if place != 11
+    ]
+    ledger.close()
+    assert verify(tmp_path, full=True) == []
+
+
+def test_answers_remembered_for_retries_forget_too(lithos: Lithos, call: CallTool, data_dir: Path) -> None:
+    """Whoever stores a thought inside an answer of its own: the answer goes with the thought."""
+    from lithos.core.call import Call
+    from lithos.storage import Outcome
+
+    told = call("mentisdb_append", thought_type="Plan", content=SECRET)["thought"]
+    answer = {"copied": told}
+    lithos.ground.effects.commit(
+        Call("other_tool", "a", idempotency_key="k", arguments_hash="h"), lambda tx: Outcome(answer)
+    )
+    assert traces(data_dir, SECRET)
+    call("lithos_ledger_forget", _caller=OPERATOR, thought_index=0, reason="r")
+    assert traces(data_dir, SECRET) == []
