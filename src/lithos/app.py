@@ -15,7 +15,7 @@ from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
-from lithos.garden import GARDEN, Garden, load_policy
+from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.ledger import Ledger, Registrar, Skills, World, host_key
 from lithos.notes import ROOT, Following, Notes, Rules, open_notes
 from lithos.notes import Ground as NotesGround
@@ -309,6 +309,7 @@ def _open_garden(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         effects=ground.effects,
         clock=ground.clock,
         ids=ground.ids,
+        notes=NoteFiles(lithos.notes),
     )
     ground.chores.add("forget old proposals", PRUNE_SECONDS, lithos.garden.proposals.prune)
 

@@ -417,3 +417,35 @@ async def test_the_flow_works_over_mcp(connect: Connect, garden: Path) -> None:
         refused = await client.call_tool("lithos_fs_read", {**given, "path": "users/bob/notes.md"})
         assert refused.is_error and refused.structured_content["error"]["code"] == "forbidden"
     assert "Deadlines." in text(garden)
+
+
+def test_a_section_of_a_note_is_patched_by_its_id_and_found_at_once(call: CallTool, lithos: Lithos) -> None:
+    made = call("lithos_write", title="Plan", content="## Goals\nship\n\n## Risks\nnone\n", agent="ann")
+    before = (lithos.notes.vault.root.path / made["path"]).read_text()
+    shown = call("lithos_md_list_sections", id=made["id"])
+    assert [each["heading"] for each in shown["sections"]] == ["Goals", "Risks"]
+    wish = {"id": made["id"], "section_anchor": "Goals", "rationale": "heard", "agent": "ann"}
+    patched = call("lithos_md_patch_section", **wish, change={"append": "measure zirconium"}, if_match=shown["version"])
+    after = (lithos.notes.vault.root.path / made["path"]).read_text()
+    assert after == before.replace("ship\n", "ship\nmeasure zirconium\n")
+    assert call("lithos_read", id=made["id"])["version"] == patched["version"]
+    assert [each["id"] for each in call("lithos_search", query="zirconium")["results"]] == [made["id"]]
+    with pytest.raises(NotFound):
+        call("lithos_md_list_sections", id="nowhere")
+    with pytest.raises(InvalidInput):
+        call("lithos_md_list_sections", id=made["id"], path=PATH)
+
+
+def test_a_note_of_somebody_elses_save_is_not_overwritten(call: CallTool, lithos: Lithos) -> None:
+    made = call("lithos_write", title="Plan", content="## Goals\nship\n", agent="ann")
+    (lithos.notes.vault.root.path / made["path"]).write_text("## Goals\na person's\n")
+    with pytest.raises(Conflict):
+        call(
+            "lithos_md_patch_section",
+            id=made["id"],
+            section_anchor="Goals",
+            change={"replace": "x"},
+            rationale="r",
+            agent="ann",
+            if_match=made["version"],
+        )

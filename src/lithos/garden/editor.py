@@ -89,7 +89,7 @@ class Editor:
             drafts.append(draft)
             return self.plan(call, [draft], answer(draft), Purpose())
 
-        return self._applied(call, decide, drafts)
+        return self._applied(call, decide, drafts, wish.target.thing if wish.target.root == VAULT else None)
 
     def change_all(
         self,
@@ -108,11 +108,13 @@ class Editor:
 
         return self._applied(call, decide, drafts)
 
-    def _applied(self, call: Call, decide: Callable[[], Plan | Outcome], drafts: Sequence[Draft]) -> Answer:
-        answer = self._effects.apply(call, decide)
-        for draft in drafts:
-            if self.notes is not None and draft.target.root == VAULT:
-                self.notes.changed(draft.target.path)
+    def _applied(
+        self, call: Call, decide: Callable[[], Plan | Outcome], drafts: Sequence[Draft], note: str | None = None
+    ) -> Answer:
+        if note is not None and self.notes is not None:
+            answer = self.notes.apply(call, note, decide)
+        else:
+            answer = self._effects.apply(call, decide)
         return self._read_back(answer, drafts)
 
     def _read_back(self, answer: Answer, drafts: Sequence[Draft]) -> Answer:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from lithos.core.call import Call
 from lithos.errors import InvalidInput, Unsupported
 from lithos.garden.policy import Kind, Policy
+from lithos.notes import Notes
+from lithos.storage import Answer, Outcome, Plan
 
 GARDEN, VAULT = "garden", "vault"
 _TYPES: dict[Kind | None, str] = {
@@ -21,16 +24,25 @@ GARDEN_TYPES = tuple(name for kind, name in _TYPES.items() if kind is not None)
 LONGEST_RATIONALE = 500
 
 
-class NoteFiles(Protocol):
-    """What the garden needs of the vault; `app` hands it over."""
+class NoteFiles:
+    """What the garden needs of the vault."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
 
     def path_of(self, note_id: str) -> str:
         """NotFound for an id that is none."""
-        ...
+        return self._notes.vault.find(note_id).path
 
-    def changed(self, path: str) -> None:
-        """The note's file has new bytes: bring search and links up to date."""
-        ...
+    def apply(self, call: Call, note_id: str, decide: Callable[[], Plan | Outcome]) -> Answer:
+        """As `Effects.apply`, while nobody else writes this note through us; search and links follow at once."""
+        vault = self._notes.vault
+
+        def decide_in_turn(held: ExitStack) -> Plan | Outcome:
+            vault.load(note_id, held)
+            return decide()
+
+        return vault.act(call, decide_in_turn)
 
 
 @dataclass(frozen=True, slots=True)
