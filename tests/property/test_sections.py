@@ -90,4 +90,4 @@ def test_a_missing_section_is_refused_with_what_is_there() -> None:
 
 
 def test_an_anchor_in_a_code_block_is_no_anchor() -> None:
-    assert outline("## A\n```\n<!-- @anchor: a v1 -->\n```\n").anchors == []
+    assert outline("## A\n```\n<!-- @anchor: a v1 -->\n```\n").anchors == ()

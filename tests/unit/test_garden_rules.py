@@ -158,7 +158,7 @@ def test_the_anchor_syntax_is_data(tmp_path: Path) -> None:
     default = Path(policy_module.__file__).with_name("garden.yaml").read_text()
     (tmp_path / "garden.yaml").write_text(default.replace("@anchor: {name}", "part {name}"))
     other = load_policy(tmp_path / "garden.yaml")
-    assert outline("## A\n<!--part a v1-->\n", other.anchor_pattern).anchors == ["a v1"]
+    assert outline("## A\n<!--part a v1-->\n", other.anchor_pattern).anchors == ("a v1",)
     (tmp_path / "garden.yaml").write_text(default.replace("<!-- @anchor: {name} -->", "{name}"))
     with pytest.raises(ConfigInvalid, match="HTML comment"):
         load_policy(tmp_path / "garden.yaml")

@@ -108,6 +108,8 @@ def item_ranges(outlined: Outline, section: Section) -> list[tuple[int, int]]:
 
 
 def front_matter(text: str) -> str | None:
+    if not text.startswith(("---", "\ufeff---")):
+        return None
     lines = split_lines(text)
     end = front_matter_end(lines)
     return "".join(lines[1 : end - 1]) if end else None

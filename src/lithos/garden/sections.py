@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from lithos.core.markdown import Heading, Kind, Scan, scan
+from lithos.core.markdown import Kind, Scan, scan
 from lithos.errors import InvalidInput, NotFound
 
 PATH_SEPARATOR = " > "
@@ -38,16 +38,11 @@ class Section:
 class Outline:
     scan: Scan
     sections: tuple[Section, ...]
-    anchor: re.Pattern[str] = ANCHOR
+    anchors: tuple[str, ...]  # every one of the file in order, wherever it stands, duplicates included
 
     @property
     def lines(self) -> list[str]:
         return self.scan.lines
-
-    @property
-    def anchors(self) -> list[str]:
-        """Every anchor of the file in order, wherever it stands, duplicates included."""
-        return [name for index in range(len(self.lines)) if (name := self._anchor_at(index)) is not None]
 
     def text_of(self, section: Section) -> str:
         return "".join(self.lines[section.body : section.end])
@@ -65,37 +60,40 @@ class Outline:
                 raise _ambiguous(wanted, found)
         raise _missing(wanted, self.sections)
 
-    def _anchor_at(self, index: int) -> str | None:
-        if self.scan.kinds[index] is not Kind.HTML:
-            return None
-        found = self.anchor.match(self.lines[index].rstrip("\r\n"))
-        return found[1] if found else None
-
-    def _section(self, headings: list[Heading], at: int, above: tuple[str, ...]) -> Section:
-        heading = headings[at]
-        total = len(self.lines)
-        following = headings[at + 1 :]
-        end = next((other.first for other in following if other.level <= heading.level), total)
-        own_end = following[0].first if following and following[0].first < end else end
-        anchor = self._anchor_at(heading.after) if heading.after < total else None
-        body = heading.after + (anchor is not None)
-        path = (*above, heading.text)
-        return Section(anchor, heading.text, heading.level, path, heading.first, body, own_end, end)
-
 
 @lru_cache(maxsize=8)  # one change looks at the same two texts half a dozen times, at 1 ms per 1,000 lines
 def outline(text: str, anchor: re.Pattern[str] = ANCHOR) -> Outline:
     """H2 and deeper are sections; an H1 is the document's title."""
-    bare = Outline(scan(text), (), anchor)
+    scanned = scan(text)
+    anchors = _anchors(scanned, anchor)
     found: list[Section] = []
     above: list[tuple[int, str]] = []
-    headings = bare.scan.headings
-    for at, heading in enumerate(headings):
+    for at, heading in enumerate(scanned.headings):
         above = [(level, name) for level, name in above if level < heading.level]
         if heading.level >= 2:
-            found.append(bare._section(headings, at, tuple(name for _, name in above)))
+            found.append(_section(scanned, at, tuple(name for _, name in above), anchors))
             above.append((heading.level, heading.text))
-    return Outline(bare.scan, tuple(found), anchor)
+    return Outline(scanned, tuple(found), tuple(anchors.values()))
+
+
+def _anchors(scanned: Scan, anchor: re.Pattern[str]) -> dict[int, str]:
+    """Line → name."""
+    found = (
+        (index, anchor.match(scanned.lines[index].rstrip("\r\n")))
+        for index, kind in enumerate(scanned.kinds)
+        if kind is Kind.HTML
+    )
+    return {index: match[1] for index, match in found if match}
+
+
+def _section(scanned: Scan, at: int, above: tuple[str, ...], anchors: dict[int, str]) -> Section:
+    heading = scanned.headings[at]
+    following = scanned.headings[at + 1 :]
+    end = next((other.first for other in following if other.level <= heading.level), len(scanned.lines))
+    own_end = following[0].first if following and following[0].first < end else end
+    anchor = anchors.get(heading.after)
+    body = heading.after + (anchor is not None)
+    return Section(anchor, heading.text, heading.level, (*above, heading.text), heading.first, body, own_end, end)
 
 
 def replace(outlined: Outline, section: Section, content: str) -> str:
