@@ -16,9 +16,8 @@ from lithos.storage import (
     Events,
     Keyring,
     Once,
-    coordination_migrations,
-    open_database,
 )
+from tests.states import open_state
 
 
 class Desk:
@@ -30,9 +29,7 @@ class Desk:
         self.open()
 
     def open(self) -> None:
-        self.database: Database = open_database(
-            self.folder / "coordination.db", coordination_migrations(), clock=self.clock, synchronous="NORMAL"
-        )
+        self.database: Database = open_state(self.folder, self.clock, synchronous="NORMAL")
         events = Events("store-1", Keyring(self.folder / "keys"), clock=self.clock, ids=self.ids)
         self.effects = Effects(self.database, events, Once(self.clock), clock=self.clock)
         self.board = Board(self.database, self.effects, self.ids, terms=self._terms, notes=self._notes)

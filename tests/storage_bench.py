@@ -8,7 +8,6 @@ from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.core.ids import RandomIds
 from lithos.storage import (
-    Database,
     Effects,
     Event,
     EventDraft,
@@ -21,18 +20,17 @@ from lithos.storage import (
     Root,
     Tx,
     Verdict,
-    coordination_migrations,
-    open_database,
 )
+from tests.states import open_state
 
 
 class StorageBench:
     """Effects over real files, and a work that counts how often it took effect."""
 
-    def __init__(self, folder: Path, faults: Faults | None = None, database: Database | None = None) -> None:
+    def __init__(self, folder: Path, faults: Faults | None = None) -> None:
         self.folder = folder
         self.clock = FakeClock()
-        self.database = database or self._open(faults)
+        self.database = open_state(folder / ".lithos", self.clock, faults)
         self.keys = Keyring(folder / ".lithos/keys")
         self.events = Events("store-1", self.keys, clock=self.clock, ids=RandomIds())
         self.once = Once(self.clock)
@@ -40,10 +38,6 @@ class StorageBench:
         self.root = Root(folder / "knowledge", name="vault", keep=folder / ".lithos", clock=self.clock, faults=faults)
         roots = {"vault": self.root}
         self.effects = Effects(self.database, self.events, self.once, roots, clock=self.clock, faults=faults)
-
-    def _open(self, faults: Faults | None) -> Database:
-        path = self.folder / ".lithos/coordination.db"
-        return open_database(path, coordination_migrations(), clock=self.clock, faults=faults)
 
     def close(self) -> None:
         self.database.close()

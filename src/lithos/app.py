@@ -32,6 +32,7 @@ from lithos.storage import (
     Root,
     coordination_migrations,
     open_database,
+    open_postgres,
     scrub,
     store_id,
 )
@@ -140,10 +141,7 @@ def _open_ground(config: LithosConfig, opened: ExitStack, clock: Clock, ids: Ids
     data_dir = config.storage.data_dir.expanduser().absolute()
     state = data_dir / STATE
     make_private_folder(state)
-    path = state / "coordination.db"
-    database = open_database(
-        path, coordination_migrations(), synchronous=config.storage.synchronous, clock=clock, faults=faults
-    )
+    database = _open_database(config, state, clock, faults)
     opened.enter_context(closing(database))
     once = Once(clock, config.storage.idempotency_hours)
     events = Events(store_id(state), Keyring(state / "keys"), clock=clock, ids=ids)
@@ -156,19 +154,27 @@ def _open_ground(config: LithosConfig, opened: ExitStack, clock: Clock, ids: Ids
     return Ground(data_dir, clock, ids, faults, database, events, effects, chores, roots)
 
 
+def _open_database(config: LithosConfig, state: Path, clock: Clock, faults: Faults) -> Database:
+    url, migrations = config.storage.database_url, coordination_migrations()
+    if url is None:
+        path, synchronous = state / "coordination.db", config.storage.synchronous
+        return open_database(path, migrations, synchronous=synchronous, clock=clock, faults=faults)
+    judge = None if isinstance(clock, SystemClock) else clock  # a test's clock judges leases there too
+    return open_postgres(url.get_secret_value(), migrations, clock=judge, faults=faults)
+
+
 def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:
     agents = Agents(ground.database, ground.effects, ground.clock)
     tokens = Tokens(ground.database, ground.effects, ground.clock)
     for part in (agents, tokens):
         ground.chores.add("note who was seen", FLUSH_SECONDS, part.flush)
         opened.callback(part.flush)
-    path = ground.state / "coordination.db"
     return Lithos(
         ground,
         agents,
         tokens,
         counters={"agents": agents.count},
-        weighers={"coordination": lambda: path.stat().st_size if path.exists() else 0},
+        weighers={"coordination": ground.database.size},
         starters=[ground.chores.start],
     )
 

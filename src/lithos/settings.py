@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -57,6 +57,9 @@ class StorageSettings(Section):
     data_dir: Path = Field(Path("./data"), description="Where everything of one memory lies.")
     knowledge_subdir: str = Field("knowledge", description="The vault's folder inside data_dir.")
     knowledge_dir: Path | None = Field(None, description="An absolute folder as the vault; wins over knowledge_subdir.")
+    database_url: SecretStr | None = Field(
+        None, description="PostgreSQL for what several hosts share; left out: SQLite in the data directory."
+    )
     synchronous: Literal["FULL", "NORMAL"] = Field(
         "FULL", description="NORMAL: faster, the last writes may not survive a power cut."
     )

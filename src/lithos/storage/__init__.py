@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lithos.storage.audit import Problem, Verdict
-from lithos.storage.database import Database, open_database
+from lithos.storage.database import Database, open_database, open_postgres
 from lithos.storage.effects import Effects
 from lithos.storage.event_query import Event, EventFilter, EventPage
 from lithos.storage.events import Events
@@ -51,6 +51,7 @@ __all__ = [
     "create_private",
     "is_conflict_copy",
     "open_database",
+    "open_postgres",
     "read_migrations",
     "scrub",
     "store_id",

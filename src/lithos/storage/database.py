@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lithos.core.clock import Clock, SystemClock
-from lithos.errors import Internal, LithosError, StorageFull, Unavailable
+from lithos.errors import ConfigInvalid, Internal, LithosError, StorageFull, Unavailable
 from lithos.storage.dialect import Dialect, Session
 from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.migrate import Migration, migrate
@@ -40,6 +40,21 @@ def open_database(
     return Database(dialect, migrations, where=path.name, clock=clock, faults=faults)
 
 
+def open_postgres(
+    url: str, migrations: Sequence[Migration], *, clock: Clock | None = None, faults: Faults | None = None
+) -> Database:
+    """The shared database at `url`. A clock that is handed in judges leases instead of the server's."""
+    try:
+        from lithos.storage.postgres import PostgresDialect
+    except ImportError:
+        raise ConfigInvalid(
+            "storage.database_url is set, but the driver of PostgreSQL is not installed",
+            hint="pip install 'lithos-memory[postgres]'",
+        ) from None
+    dialect = PostgresDialect(url, clock=clock)
+    return Database(dialect, migrations, where=dialect.where, clock=clock or SystemClock(), faults=faults)
+
+
 class Database:
     def __init__(
         self,
@@ -59,13 +74,14 @@ class Database:
         self._closing = threading.Lock()
         self._closed = self._released = False
         dialect.keep_room()
-        dialect.listen(self._wake)
+        dialect.listen(self._wake, self._wake_all)
         self._writer = threading.Thread(target=self._serve, name=f"writer of {where}", daemon=True)
         self._writer.start()
 
     def _opened(self, migrations: Sequence[Migration], where: str, clock: Clock) -> Session:
         session = self.dialect.connect(write=True)
         try:
+            self.dialect.check(session)
             migrate(session, self.dialect, migrations, where=where, clock=clock, faults=self._faults)
         except Exception as error:
             session.close()
@@ -90,12 +106,21 @@ class Database:
 
     def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one snapshot that holds everything acknowledged so far."""
+        try:
+            try:
+                return self._read(work)
+            except Exception as error:
+                if not self.dialect.worth_retrying(error):
+                    raise
+            return self._read(work)
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def _read(self, work: Callable[[Tx], T]) -> T:
         with self._readers.borrow() as session:
             try:
                 session.begin(write=False)
                 return work(session.tx)
-            except Exception as error:
-                raise self._explained(error) from error
             finally:
                 session.rollback()
 
@@ -104,6 +129,10 @@ class Database:
         listeners = self._listeners.setdefault(channel, [])
         listeners.append(wake)
         return lambda: listeners.remove(wake)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.read(self.dialect.size)
 
     def close(self) -> None:
         """Finish what was accepted, then let go of the file."""
@@ -150,22 +179,25 @@ class Database:
         return batch, True
 
     def _commit(self, batch: list[_Job]) -> None:
-        """All in one transaction; where that broke before COMMIT was sent, each in a transaction of its own."""
+        """All in one transaction; where that broke and nothing is there of it, each in a transaction of its own."""
         broken = self._try(batch)
-        if broken is not None and not broken.sent and len(batch) > 1:
-            for job in batch:
-                self._commit_alone(job)
-        elif broken is not None and len(batch) == 1:
-            self._commit_alone(batch[0], broken)
-        else:
+        if broken is None or broken.sent:
             self._answer(batch, broken)
+        elif len(batch) > 1:
+            for job in batch:
+                self._retry(job, self._try([job]))
+        else:
+            self._retry(batch[0], broken)
 
-    def _commit_alone(self, job: _Job, broken: _Broken | None = None) -> None:
-        broken = broken or self._try([job])
-        full = broken is not None and isinstance(self._explained(broken.error), StorageFull)
-        if full and job.reserve and self.dialect.make_room():
+    def _retry(self, job: _Job, broken: _Broken | None) -> None:
+        """Once more where that promises something: a new connection, a lock that is free now, the reserve."""
+        if broken is not None and not broken.sent and self._may_succeed(job, broken.error):
             broken = self._try([job])
         self._answer([job], broken)
+
+    def _may_succeed(self, job: _Job, error: Exception) -> bool:
+        full = isinstance(self._explained(error), StorageFull)
+        return self.dialect.worth_retrying(error) or (full and job.reserve and self.dialect.make_room())
 
     def _answer(self, batch: list[_Job], broken: _Broken | None) -> None:
         notices, self._session.notices = self._session.notices, []
@@ -181,48 +213,67 @@ class Database:
     def _try(self, batch: list[_Job]) -> _Broken | None:
         sent = False
         try:
-            self._session.notices.clear()
+            session = self._ready_session()
+            session.notices.clear()
             self._faults.at("commit.begin")
-            self._session.begin(write=True)
+            session.begin(write=True)
             for job in batch:
-                self._run(job)
+                self._run(session, job)
             self._faults.at("commit.send")
             sent = True
-            self._session.commit()
+            session.commit()
             self._faults.at("commit.done")
         except Exception as error:  # noqa: BLE001 the callers of the batch get it, the writer must go on
-            return _Broken(error, sent) if self._roll_back() else _Broken(error, True)
+            return self._judged(error, sent)
         return None
 
-    def _run(self, job: _Job) -> None:
+    def _judged(self, error: Exception, sent: bool) -> _Broken | None:
+        """Nothing is guessed: an unanswered COMMIT is looked up where that is possible, else it stays in doubt."""
+        if sent:
+            there = self.dialect.find_out(self._session)
+            if there is not None:
+                return None if there else _Broken(error, sent=False)
+        try:
+            self._session.rollback()
+        except Exception:  # noqa: BLE001 the error that led here is the one to report
+            return _Broken(error, sent=True)
+        full = isinstance(self._explained(error), StorageFull)  # such a COMMIT has failed for certain
+        return _Broken(error, sent and not full)
+
+    def _ready_session(self) -> Session:
+        if not self._session.usable():
+            self._session.close()
+            self._session = self.dialect.connect(write=True)
+        return self._session
+
+    def _run(self, session: Session, job: _Job) -> None:
         """One work under a savepoint: its failure is its own, unless it ended the whole transaction."""
-        session = self._session
         job.clear()
         marked = len(session.notices)
-        session.tx.run("SAVEPOINT work")
+        session.savepoint()
         try:
             job.value = job.work(session.tx)
             self._faults.at("commit.work")
         except BaseException as error:
             if not session.in_transaction():
                 raise
+            if isinstance(error, Exception) and self.dialect.worth_retrying(error):
+                raise
             del session.notices[marked:]
-            session.tx.run("ROLLBACK TO SAVEPOINT work")
+            session.undo()
             job.fail(self._explained(error) if isinstance(error, Exception) else error)
-        session.tx.run("RELEASE SAVEPOINT work")
-
-    def _roll_back(self) -> bool:
-        try:
-            self._session.rollback()
-        except Exception:  # noqa: BLE001 the error that led here is the one to report
-            return False
-        return True
+        else:
+            session.keep()
 
     def _explained(self, error: Exception) -> Exception:
         """Errors of the driver become ours; ours, and those of a caller's own work, stay what they are."""
         if isinstance(error, LithosError):
             return error
         return self.dialect.explain(error) or error
+
+    def _wake_all(self) -> None:
+        for channel in tuple(self._listeners):
+            self._wake(channel)
 
     def _wake(self, channel: str) -> None:
         for wake in tuple(self._listeners.get(channel, ())):
@@ -233,7 +284,7 @@ class Database:
 
 
 class _Broken:
-    """A batch that failed as a whole; `sent`: COMMIT was, so that doing it again could do it twice."""
+    """A batch that failed as a whole; `sent`: COMMIT was, its outcome is unknown: once more could be once too often."""
 
     def __init__(self, error: Exception, sent: bool) -> None:
         self.error = error
@@ -290,7 +341,7 @@ class _Readers:
             session = session or self._dialect.connect(write=False)
             yield session
         finally:
-            self._free.put(session)
+            self._free.put(session if session is not None and session.usable() else None)
 
     def close(self) -> None:
         for _ in range(self._size):

@@ -9,10 +9,6 @@ from lithos.errors import LithosError
 from lithos.storage.values import Tx
 
 
-class InDoubt(Exception):
-    """COMMIT was sent and its answer never came: the transaction may be there or not."""
-
-
 class Session(Protocol):
     """One connection. `notices` are the channels that this process must wake itself after the commit."""
 
@@ -23,6 +19,16 @@ class Session(Protocol):
 
     def begin(self, *, write: bool) -> None: ...
 
+    def savepoint(self) -> None: ...
+
+    def keep(self) -> None:
+        """Let go of the savepoint; what was done since stays, if the transaction does."""
+        ...
+
+    def undo(self) -> None:
+        """Undo what was done since the savepoint, and let go of it."""
+        ...
+
     def commit(self) -> None: ...
 
     def rollback(self) -> None:
@@ -31,6 +37,10 @@ class Session(Protocol):
 
     def in_transaction(self) -> bool:
         """False once an error has ended the whole transaction, not only the statement."""
+        ...
+
+    def usable(self) -> bool:
+        """False once the connection is lost."""
         ...
 
     def script(self, sql: str) -> None:
@@ -46,8 +56,20 @@ class Dialect(Protocol):
 
     def connect(self, *, write: bool) -> Session: ...
 
+    def check(self, session: Session) -> None:
+        """Refuse at start, in one line, what could not be worked with."""
+        ...
+
     def explain(self, error: Exception) -> LithosError | None:
         """A driver's error as one of ours; None for an error that is not the driver's."""
+        ...
+
+    def worth_retrying(self, error: Exception) -> bool:
+        """Whether the same work, from the start, may well succeed at once. Asked only where nothing was committed."""
+        ...
+
+    def find_out(self, session: Session) -> bool | None:
+        """Whether the session's last COMMIT, of which no answer came, took effect; None: nobody can tell (now)."""
         ...
 
     def lock_migrations(self, session: Session) -> None:
@@ -66,8 +88,12 @@ class Dialect(Protocol):
         """Have the reserve again, once there is space."""
         ...
 
-    def listen(self, wake: Callable[[str], None]) -> None:
-        """Start to hear other hosts' notices."""
+    def size(self, tx: Tx) -> int:
+        """Bytes that the store takes."""
+        ...
+
+    def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
+        """Start to hear other hosts' notices; `wake_all` where some may have been missed."""
         ...
 
     def close(self) -> None: ...

@@ -15,7 +15,7 @@ import apsw
 from lithos.core.clock import Clock
 from lithos.errors import Busy, Damaged, Forbidden, Internal, LithosError, StorageFull, Unavailable, Unsupported
 from lithos.storage.dialect import Session
-from lithos.storage.values import Moment, Row
+from lithos.storage.values import Moment, Row, Tx
 
 # STRICT makes SQLite refuse what PostgreSQL would refuse; without it a wrong type shows up only there.
 WORDS = {
@@ -69,6 +69,16 @@ class SqliteSession:
     def begin(self, *, write: bool) -> None:
         self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
+    def savepoint(self) -> None:
+        self._connection.execute("SAVEPOINT work")
+
+    def keep(self) -> None:
+        self._connection.execute("RELEASE SAVEPOINT work")
+
+    def undo(self) -> None:
+        self._connection.execute("ROLLBACK TO SAVEPOINT work")
+        self._connection.execute("RELEASE SAVEPOINT work")
+
     def commit(self) -> None:
         self._connection.execute("COMMIT")
 
@@ -78,6 +88,9 @@ class SqliteSession:
 
     def in_transaction(self) -> bool:
         return bool(self._connection.in_transaction)
+
+    def usable(self) -> bool:
+        return True
 
     def script(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()
@@ -138,6 +151,15 @@ class SqliteDialect:
     def explain(self, error: Exception) -> LithosError | None:
         return explain(error, self.path.name) if isinstance(error, (apsw.Error, OSError)) else None
 
+    def check(self, session: Session) -> None:
+        """Nothing more than its pragmas, which `connect` has checked."""
+
+    def worth_retrying(self, error: Exception) -> bool:
+        return False
+
+    def find_out(self, session: Session) -> bool | None:
+        return None
+
     def lock_migrations(self, session: Session) -> None:
         """Nothing: migrations run under BEGIN IMMEDIATE, which keeps every other writer out."""
 
@@ -151,7 +173,11 @@ class SqliteDialect:
     def keep_room(self) -> None:
         self._reserve.restore()
 
-    def listen(self, wake: Callable[[str], None]) -> None:
+    def size(self, tx: Tx) -> int:
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         """Nothing: one process owns the file, and it wakes its own listeners."""
 
     def close(self) -> None:

@@ -1,0 +1,133 @@
+"""The shared state on either back end: what opens it stays the same, `current` says where it lies."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from lithos.core.clock import Clock
+from lithos.storage import Database, Faults, Migration, coordination_migrations, open_database, open_postgres
+
+INHERITED = "TESTS_STATE_URL"
+
+
+class States(Protocol):
+    def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database: ...
+
+
+class SqliteStates:
+    def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database:
+        return open_database(folder / "coordination.db", migrations, clock=clock, **options)
+
+
+class PostgresStates:
+    """Each folder has a schema of its own. Migrating one takes a third of a second, so emptied ones are used again."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._clean: list[str] = []
+        self._used: dict[Path, str] = {}
+        self._lock = threading.Lock()
+
+    def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database:
+        url = self.url(folder) if migrations == coordination_migrations() else self._at(self._made(folder))
+        return open_postgres(url, migrations, clock=clock, faults=options.get("faults"))
+
+    def url(self, folder: Path) -> str:
+        """Of a schema that is migrated and empty when the folder is first used."""
+        with self._lock:
+            if folder not in self._used:
+                self._used[folder] = self._clean.pop() if self._clean else self._migrated(folder)
+            return self._at(self._used[folder])
+
+    def _at(self, name: str) -> str:
+        joint = "&" if urlsplit(self._server).query else "?"
+        return f"{self._server}{joint}options=-csearch_path%3D{name}"
+
+    def _made(self, folder: Path) -> str:
+        name = f"t_{hashlib.sha256(str(folder).encode()).hexdigest()[:20]}"
+        execute(self._server, f"CREATE SCHEMA IF NOT EXISTS {name}")
+        return name
+
+    def _migrated(self, folder: Path) -> str:
+        name = self._made(folder)
+        open_postgres(self._at(name), coordination_migrations()).close()
+        return name
+
+    def empty(self) -> None:
+        """Bring every schema that was used back to what it was after its migrations."""
+        for name in self._used.values():
+            execute(self._at(name), _EMPTY.format(name=name))
+            self._clean.append(name)
+        self._used.clear()
+
+
+# With the one row that a migration itself puts in.
+_EMPTY = """
+DO $$
+DECLARE each record;
+BEGIN
+    SET LOCAL session_replication_role = replica;
+    FOR each IN SELECT relname, relkind FROM pg_class
+        WHERE relnamespace = '{name}'::regnamespace AND relkind IN ('r', 'S') AND relname <> 'migrations'
+    LOOP
+        IF each.relkind = 'S' THEN
+            EXECUTE format('ALTER SEQUENCE %I RESTART', each.relname);
+        ELSE
+            EXECUTE format('DELETE FROM %I', each.relname);
+        END IF;
+    END LOOP;
+    INSERT INTO board_state (id, counter, era, steady) VALUES (1, 0, '', 0);
+END $$
+"""
+
+
+class InheritedState:
+    """In a child of a test: the one schema that its parent has chosen for it."""
+
+    def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database:
+        return open_postgres(os.environ[INHERITED], migrations, clock=clock, faults=options.get("faults"))
+
+
+current: States = InheritedState() if INHERITED in os.environ else SqliteStates()
+
+
+def for_child(folder: Path) -> dict[str, str]:
+    """The environment in which a child opens the same state as its parent."""
+    if isinstance(current, PostgresStates):
+        return {**os.environ, INHERITED: current.url(folder)}
+    return dict(os.environ)
+
+
+def open_state(
+    folder: Path,
+    clock: Clock | None = None,
+    faults: Faults | None = None,
+    *,
+    migrations: tuple[Migration, ...] | None = None,
+    **options: Any,
+) -> Database:
+    return current.open(folder, clock, migrations or coordination_migrations(), faults=faults, **options)
+
+
+def execute(url: str, sql: str) -> list[Any]:
+    """One statement outside of everything that is tested."""
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql)  # type: ignore[call-overload]
+        return cursor.fetchall() if cursor.description else []
+
+
+def with_database(url: str, name: str, **changes: str) -> str:
+    """The same server, another database (and user and password)."""
+    parts = urlsplit(url)
+    netloc = parts.netloc
+    if "user" in changes:
+        host = netloc.rpartition("@")[2]
+        netloc = f"{quote(changes['user'])}:{quote(changes.get('password', ''))}@{host}"
+    return urlunsplit((parts.scheme, netloc, f"/{name}", parts.query, ""))
