@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.guests import LITHOS, GuestProcess, Household, household, until
+from tests.guests import LITHOS, GuestProcess, Household, household, structured, until
 
 
 @pytest.fixture
@@ -267,3 +267,17 @@ def test_a_stop_under_load_loses_nothing_that_was_acknowledged(home: Household) 
     for key in asked:
         assert guest.answer(key)["result"]["isError"] is False
     assert len(guest.call("lithos_agent_list")["agents"]) == 60
+
+
+def test_a_call_that_waits_holds_no_stop_up_and_goes_on_with_the_next_host(home: Household) -> None:
+    waiting, other = home.guest("--toolsets", "all"), home.guest()
+    waiting.initialize()
+    key = waiting.ask("tools/call", {"name": "lithos_board_wait", "arguments": {"timeout": 50}})
+    until(lambda: _shown(home)["guests"][0]["open"], "a waiting call")
+    pid = home.host_pid()
+    home.lithos("stop")
+    other.initialize()
+    until(lambda: sum(guest["open"] for guest in _shown(home)["guests"]), "a waiting call")
+    assert home.host_pid() != pid
+    other.call("lithos_task_create", title="news", agent="ann")
+    assert structured(waiting.answer(key))["changes"]

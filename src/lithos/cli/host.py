@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,20 +22,21 @@ def join(root: typer.Typer) -> None:
 def ps(
     data_dir: DataDir = None,
     config: ConfigFile = None,
-    everywhere: Annotated[bool, typer.Option("--all", help="Every host of yours on this machine.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Show the host of this memory and its guests."""
+    """Show your hosts on this machine and their guests; with --data-dir or --config only that memory's."""
     from lithos.host.census import all_hosts
     from lithos.host.client import describe_host
 
     place = _place(data_dir, config)
-    hosts = all_hosts(place.data_dir) if everywhere else list(filter(None, [describe_host(place)]))
+    hosts = list(filter(None, [describe_host(place)])) if data_dir or config else all_hosts(place.data_dir)
     if as_json:
         show(hosts)
         return
     if not hosts:
-        print(f"No host serves {place.data_dir}; the next client starts one.")
+        print(
+            f"No host serves {place.data_dir}; the next client starts one." if data_dir or config else "No host runs."
+        )
     for host in hosts:
         _print_host(host)
 

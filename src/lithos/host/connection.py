@@ -8,7 +8,7 @@ import json
 import os
 import pwd
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
@@ -49,7 +49,9 @@ class Hello(BaseModel):
 class Connection:
     """ReadStream and WriteStream of `serve_dual_era_loop`, and its `ctx.request`."""
 
-    def __init__(self, pipe: Pipe, hello: Hello, default: Caller, warnings: Sequence[str]) -> None:
+    def __init__(
+        self, pipe: Pipe, hello: Hello, default: Caller, warnings: Sequence[str], waits: Callable[[str], bool]
+    ) -> None:
         self.hello = hello
         self.warnings = warnings
         self.since = time.time()
@@ -60,10 +62,13 @@ class Connection:
         self._resent = set(hello.resent)
         self._repeated: set[int | str] = set()  # of the open ones, those that an earlier host may have carried out
         self._open: set[int | str] = set()
+        self._waiting: set[int | str] = set()  # of tools that wait for others: no goodbye waits for them
+        self._waits = waits
         self._lines_since_pause = 0
         self._answered = asyncio.Event()
         self._goodbye: bytes | None = None
         self._patience = FINISH_SECONDS
+        self._silent = False
 
     async def welcome(self) -> None:
         """From now on the guest may send MCP messages, and knows that what it sends is taken on."""
@@ -79,7 +84,7 @@ class Connection:
 
     @property
     def open(self) -> int:
-        return len(self._open)
+        return len(self._open) + len(self._waiting)
 
     # ------------------------------------------------------------------ reading
     def __aiter__(self) -> Connection:
@@ -104,7 +109,7 @@ class Connection:
             return ServerMessageMetadata(request_context=self)
         key = message.id
         self.calls += 1
-        self._open.add(key)
+        (self._waiting if self._is_waiting(message) else self._open).add(key)
         if key in self._resent:
             self._resent.remove(key)  # the client may use the id again for something new
             self._repeated.add(key)
@@ -116,8 +121,11 @@ class Connection:
 
         return ServerMessageMetadata(request_context=self, on_request_unanswered=unanswered)
 
+    def _is_waiting(self, message: types.JSONRPCRequest) -> bool:
+        return message.method == "tools/call" and self._waits(str((message.params or {}).get("name")))
+
     async def _take_turns(self) -> None:
-        while len(self._open) >= MOST_OPEN:
+        while self.open >= MOST_OPEN:
             await self._next_answer()
         self._lines_since_pause += 1
         if self._lines_since_pause >= YIELD_EVERY:
@@ -125,7 +133,11 @@ class Connection:
             await asyncio.sleep(0)
 
     async def _finish(self) -> None:
-        """The end of reading makes the SDK cancel whatever runs, so it is told only when everything is answered."""
+        """The end of reading makes the SDK cancel whatever runs, so it is told only when everything is answered.
+
+        Calls that wait for others are cut short instead: a new host hears them again, a guest that left has no use
+        for them. What the SDK would say about that is not for the guest.
+        """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
                 while self._open:
@@ -133,6 +145,7 @@ class Connection:
         if self._goodbye is not None and not self._open:
             with contextlib.suppress(anyio.BrokenResourceError):
                 await self._write(self._goodbye)
+        self._silent = True
 
     async def _next_answer(self) -> None:
         """Only the reading side waits here, so one event is enough."""
@@ -153,6 +166,8 @@ class Connection:
     # ------------------------------------------------------------------ writing
     async def send(self, item: SessionMessage) -> None:
         message = item.message
+        if self._silent:
+            raise anyio.BrokenResourceError
         try:
             await self._write(message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
         finally:
@@ -167,6 +182,7 @@ class Connection:
 
     def _close(self, key: int | str) -> None:
         self._open.discard(key)
+        self._waiting.discard(key)
         self._repeated.discard(key)
         self._answered.set()
 

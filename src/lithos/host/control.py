@@ -99,6 +99,7 @@ async def _hand_over(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[s
 
 async def _call(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
     """A verb of the command line: the operator, so every tool, and effect-once like a guest's call."""
+    host.fairness.check_ours()
     delivery = Delivery(**question["delivery"])
     caller = Caller(agent=question.get("agent") or host.config.server.agent, operator=True, delivery=delivery)
     arguments = question.get("arguments")

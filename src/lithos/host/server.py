@@ -175,6 +175,8 @@ class Host:
                 await self._serve_guest(Hello.model_validate(first), pipe)
         except (TimeoutError, ValueError, ConnectionError, anyio.BrokenResourceError) as error:
             _log.debug("a connection ended: %r", error)
+        except Exception:  # noqa: BLE001 - one guest's trouble, told to the log, is not the others'
+            _log.exception("a connection failed")
         finally:
             self._pipes.discard(pipe)
             await pipe.close(CLOSE_SECONDS)
@@ -195,7 +197,8 @@ class Host:
             await pipe.write(wire.line({"lithos": "replace"}), CLOSE_SECONDS)
             self.stop(wire.MOVED)
         elif not self._stopping.is_set():  # else never welcomed: nothing was taken on, and the guest goes elsewhere
-            await self._serve_mcp(Connection(pipe, hello, self._default, decision.warnings))
+            guest = Connection(pipe, hello, self._default, decision.warnings, self.fairness.waits)
+            await self._serve_mcp(guest)
 
     async def _serve_mcp(self, guest: Connection) -> None:
         self.guests.add(guest)
