@@ -16,7 +16,7 @@ from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
-from lithos.ledger import Ledger, Registrar, Skills, World, host_key
+from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Ledger, Registrar, Skills, ThoughtSearch, World, host_key
 from lithos.notes import ROOT, Following, Notes, Rules, open_notes
 from lithos.notes import Ground as NotesGround
 from lithos.search import Embedding, NoteSearch, PassageLimits, open_collection, open_embedder
@@ -269,6 +269,7 @@ def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         default_adapter=settings.default_adapter,
         allow_secret=settings.allow_secret,
         scrub=lambda thought_id: scrub(ground.database, thought_id),
+        search=_thought_search(config, lithos, opened),
         storage_root=ground.data_dir,
     )
     opened.callback(ledger.close)
@@ -318,6 +319,24 @@ def _open_garden(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         notes=NoteFiles(lithos.notes),
     )
     ground.chores.add("forget old proposals", PRUNE_SECONDS, lithos.garden.proposals.prune)
+
+
+def _thought_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> ThoughtSearch:
+    collection = open_collection(
+        lithos.ground.data_dir,
+        "thoughts",
+        embedding=lithos.embedding,
+        keywords=THOUGHT_KEYWORDS,
+        numbers=THOUGHT_NUMBERS,
+        wait=config.search.wait_seconds,
+        faults=lithos.ground.faults,
+    )
+    search = ThoughtSearch(collection, config.search.semantic_threshold)
+    opened.callback(collection.close)
+    lithos.starters.append(search.start)
+    lithos.workers += [collection.busy, search.is_busy]
+    lithos.weighers["thoughts"] = lambda: collection.status().bytes
+    return search
 
 
 def make_private_folder(folder: Path) -> None:

@@ -23,6 +23,7 @@ from lithos.ledger.keys import host_key, sign_arguments, signing_key
 from lithos.ledger.ledger import Imported, Ledger, chain_folder, chain_folders
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
 from lithos.ledger.registrar import Registrar
+from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
 from lithos.ledger.skills import (
     OneSkill,
     ReadSkill,
@@ -39,6 +40,8 @@ from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, Though
 
 __all__ = [
     "EXIT_CODES",
+    "THOUGHT_KEYWORDS",
+    "THOUGHT_NUMBERS",
     "Adapter",
     "AgentRegistry",
     "AgentStatus",
@@ -70,6 +73,7 @@ __all__ = [
     "SkillStatus",
     "SkillVersions",
     "Skills",
+    "ThoughtSearch",
     "ThoughtType",
     "Thoughts",
     "Thread",

@@ -79,7 +79,7 @@ class Ledger:
         self.default_chain = thoughts.chain_key(default_chain)
         self._default_adapter = default_adapter
         self._allow_secret = allow_secret
-        self._search = search or ThoughtSearch(None)
+        self._search = search or ThoughtSearch()
         self._forgetting = Forgetting(self._search, scrub)
         self._storage_root = storage_root or folder.parent.parent
         self._chains: dict[str, Chain] = {}
@@ -253,7 +253,7 @@ class Ledger:
 
     def _appended(self, chain: Chain, draft: Draft) -> Entry:
         entry = chain.append(draft)
-        self._search.note(chain, entry)
+        self._search.note()
         return entry
 
     def _refuse_secrets_of(self, draft: Draft) -> None:
@@ -303,7 +303,7 @@ class Ledger:
         chain = self.chain_to_write(chain_key, storage_adapter)
         entry = chain.append_first(draft)
         if entry is not None:
-            self._search.note(chain, entry)
+            self._search.note()
         return _bootstrapped(chain, entry, storage_adapter)
 
     def forget(
@@ -486,6 +486,7 @@ class Ledger:
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     def close(self) -> None:
+        self._search.stop()
         with self._lock:
             chains, self._chains = list(self._chains.values()), {}
         for chain in chains:
