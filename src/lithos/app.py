@@ -221,7 +221,7 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
         ground.data_dir / ".graph",
         ground.database,
         ground.effects,
-        ground.events.store,
+        ground.events,
         ground.clock,
         ground.ids,
         lithos.board.check_token,
@@ -235,7 +235,7 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     rules = Rules(config.notes.largest_kb * 1024, config.notes.ignore)
     lithos.notes = opened.enter_context(closing(open_notes(under, rules=rules, following=following)))
     found = lithos.note_search.collection
-    lithos.notes.join_search(found.apply, found.known)
+    lithos.notes.join_search(found)
     found.on_lost(lithos.notes.watcher.ask)
     lithos.counters["documents"] = lambda: lithos.notes.counts()["notes"]
     lithos.counters["tags"] = lambda: lithos.notes.counts()["tags"]

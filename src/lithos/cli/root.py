@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli import board, call, config, events, garden, host, keys, ledger, serve, stats, task, token
+from lithos.cli import board, call, config, events, garden, host, keys, ledger, note, serve, stats, task, token, vault
 
-NOUNS = (serve, host, call, config, token, stats, task, board, events, keys, garden, ledger)
+NOUNS = (serve, host, note, vault, call, config, token, stats, task, board, events, keys, garden, ledger)
 
 
 def app() -> typer.Typer:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
 
 from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
@@ -20,8 +22,18 @@ def stats(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson =
     if as_json:
         show(answer)
         return
-    sizes = answer.pop("bytes", {})
+    sizes, index = answer.pop("bytes", {}), answer.pop("index", {})
     for name, count in answer.items():
         print(f"{name.replace('_', ' '):24} {count:12,}")
     for part, size in sizes.items():
         print(f"{part + ' (bytes)':24} {size:12,}")
+    if index:
+        print(_index_line(index))
+
+
+def _index_line(index: dict[str, Any]) -> str:
+    """How far people's edits have been followed, in one line."""
+    done = f" {index['done']:,} of {index['total']:,} files" if index["state"] == "scanning" else ""
+    since = f", as of {index['current_at'][:19]}Z" if index["current_at"] else ""
+    problem = f"; {index['problem']}" if index["problem"] else ""
+    return f"index {index['state']}{done}{since}{problem}"

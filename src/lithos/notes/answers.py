@@ -79,3 +79,61 @@ class NoteLinks(TypedDict):
 class Tags(TypedDict):
     tags: dict[str, int]
     truncated: NotRequired[bool]
+
+
+class Rewritten(TypedDict):
+    id: str
+    path: str
+    version: str
+
+
+class Moved(TypedDict):
+    id: str
+    path: str
+    old_path: str
+    version: str
+    rewritten: list[Rewritten]  # other notes whose links follow
+
+
+class Version(TypedDict):
+    at: str
+    agent: str | None
+    op: str
+    path: str | None
+    version: str | None
+    replaced_version: str | None
+    kept: bool  # whether the bytes that were replaced can still be had
+
+
+class NoteHistory(TypedDict):
+    id: str
+    versions: list[Version]
+
+
+class Difference(TypedDict):
+    id: str
+    old: str
+    new: str
+    diff: str
+
+
+class Restored(TypedDict):
+    id: str
+    path: str
+    version: str
+
+
+class Problem(TypedDict):
+    path: str
+    what: str
+    line: NotRequired[int]
+    target: NotRequired[str]  # of a link
+    candidates: NotRequired[list[str]]
+
+
+class Validation(TypedDict):
+    ok: bool
+    notes: int
+    counts: dict[str, int]  # by kind of problem
+    problems: dict[str, list[Problem]]
+    truncated: NotRequired[bool]

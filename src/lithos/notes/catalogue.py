@@ -16,7 +16,7 @@ from lithos.notes import queries
 from lithos.notes.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.note import Note
 from lithos.notes.resolving import Named, Names
-from lithos.notes.schema import LIFE_TEXTS, MIGRATIONS
+from lithos.notes.schema import FINGERPRINT, LIFE_TEXTS, MIGRATIONS
 from lithos.storage import Database, Row, Tx, open_database
 
 T = TypeVar("T")
@@ -24,7 +24,7 @@ _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index 
 _UNSETTLED = "unsettled"
 
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (17 + len(LIFE_TEXTS)))})"
+_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (18 + len(LIFE_TEXTS)))})"
 
 
 class Seen(NamedTuple):
@@ -51,14 +51,19 @@ class Found:
 
 @dataclass(slots=True)
 class Applied:
-    """What became of a change: ids that are gone, and files to be read again because an id is free now."""
+    """What became of a change."""
 
-    gone: list[str] = field(default_factory=list)
-    again: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)  # ids
+    again: list[str] = field(default_factory=list)  # files to be read again, because an id is free now
+    moved: dict[str, str] = field(default_factory=dict)  # former path → id
 
 
-def open_catalogue(path: Path, clock: Clock) -> Catalogue:
-    """The catalogue, or an empty one where the file is damaged or of another version: it is moved aside."""
+def open_catalogue(folder: Path, clock: Clock) -> Catalogue:
+    """The catalogue, or an empty one where the file is damaged: it is moved aside."""
+    path = folder / f"catalogue-{FINGERPRINT}.db"
+    for other in folder.glob("catalogue-*"):
+        if not other.name.startswith(path.name):
+            other.unlink()
     try:
         return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock))
     except (Damaged, Unsupported):
@@ -71,7 +76,7 @@ def move_aside(path: Path) -> None:
     for tail in ("", "-wal", "-shm"):
         part = path.with_name(path.name + tail)
         if part.exists():
-            part.replace(part.with_name(f"{path.stem}.damaged{path.suffix}{tail}"))
+            part.replace(part.with_name(f"damaged.db{tail}"))
 
 
 class Catalogue:
@@ -149,7 +154,8 @@ class _Change:
         else:
             resolve(self._tx, sorted(touched), sorted(new))
         kept = {each.id for each in new.values()}
-        return Applied([each for each in freed if each not in kept], self._again(freed))
+        moved = {row["path"]: row["id"] for row in old if row["number"] in new and _has_moved(row, new[row["number"]])}
+        return Applied([each for each in freed if each not in kept], self._again(freed), moved)
 
     def _old(self) -> list[Row]:
         """The notes that these files or ids had; two notes that trade ids are both among them."""
@@ -217,6 +223,10 @@ def portions(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield portion
 
 
+def _has_moved(row: Row, found: Found) -> bool:
+    return bool(row["path"] != found.seen.path)
+
+
 def _note_row(number: int, found: Found) -> tuple[Any, ...]:
     note, seen = found.note, found.seen
     assert note is not None
@@ -224,7 +234,12 @@ def _note_row(number: int, found: Found) -> tuple[Any, ...]:
     return (
         *(number, found.id, note.own_id, note.path, path_key(note.path), note.title, note.text("author")),
         *(note.moment("created_at"), note.updated(seen.mtime_ns), int(note.moment("updated_at") is None), note.version),
-        *(note.front.problem, orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode()),
+        *(
+            note.front.problem,
+            int(note.document.front is None),
+            orjson.dumps(note.tags).decode(),
+            orjson.dumps(note.aliases).decode(),
+        ),
         *(note.text(name) for name in LIFE_TEXTS),
         *(None if derived is None else orjson.dumps(derived).decode(), note.moment("expires_at")),
         note.number("confidence"),

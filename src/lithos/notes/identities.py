@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 from lithos.core.clock import Clock, micros
 from lithos.notes.naming import path_id
@@ -114,3 +115,32 @@ class Identities:
             self.records.pop(path, None)
             if each is not None:
                 self.records[path] = each
+
+    def remember(self, moved: Mapping[str, str]) -> None:
+        """Former path → id: what links that still say the old name once meant."""
+        if not moved:
+            return
+        now = micros(self._clock.now())
+        rows = [(self._store, path, note_id, now) for path, note_id in moved.items()]
+        self._database.write(lambda tx: tx.many(_REMEMBER, rows))
+
+    def former(self) -> dict[str, str]:
+        """Former path → id."""
+        rows = self._database.read(
+            lambda tx: tx.all("SELECT path, id FROM note_moves WHERE store = ? ORDER BY at", self._store)
+        )
+        return {row["path"]: row["id"] for row in rows}
+
+    def prune(self) -> int:
+        """Bounds what is remembered of renames: a link that has been stale for so long is simply broken."""
+        oldest = micros(self._clock.now() - timedelta(days=_REMEMBERED_DAYS))
+        return self._database.write(
+            lambda tx: tx.run("DELETE FROM note_moves WHERE store = ? AND at < ?", self._store, oldest)
+        )
+
+
+_REMEMBERED_DAYS = 365
+_REMEMBER = """
+INSERT INTO note_moves (store, path, id, at) VALUES (?, ?, ?, ?)
+ON CONFLICT (store, path) DO UPDATE SET id = excluded.id, at = excluded.at
+"""

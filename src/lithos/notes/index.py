@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -20,7 +20,7 @@ from lithos.notes.naming import is_note_path, path_id
 from lithos.notes.note import read_note
 from lithos.notes.projection import search_document, search_hash
 from lithos.notes.survey import Ignored, Survey, survey
-from lithos.search import Change, Remove
+from lithos.search import Change, Document, Remove
 from lithos.storage import Entry, Root, is_conflict_copy
 
 Project = Callable[[Sequence[Change]], object]
@@ -42,6 +42,7 @@ class Progress:
     held: int = 0  # notes that are served although their folder or disk is out of reach
     problem: str | None = None
     current_at: str | None = None  # when the last scan ended
+    scans: int = 0  # that have ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,14 @@ class Index:
                     self._catalogue.forget()
                 self._scan(clear)
             except LithosError as error:
-                self.progress = replace(self.progress, state="unreachable", problem=error.message)
+                scans = self.progress.scans + 1
+                self.progress = replace(self.progress, state="unreachable", problem=error.message, scans=scans)
                 _log.warning("the vault was not scanned: %s", error.message)
         return self.progress
+
+    def announce(self) -> None:
+        """A scan is about to begin: whoever waits for it must not take the last one for it."""
+        self.progress = replace(self.progress, state="starting")
 
     # A scan
 
@@ -115,12 +121,13 @@ class Index:
             found.gone += found.held
             found.held = []
         total = len(found.changed) + len(found.gone)
-        self.progress = Progress("scanning", 0, total, len(found.held), current_at=self.progress.current_at)
+        before = self.progress
+        self.progress = replace(before, state="scanning", done=0, total=total, held=len(found.held), problem=None)
         self._carry_out(found, known)
         self._catalogue.settle()  # what a scan that was killed has left open
         problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
         now = rfc3339(self._clock.now())
-        self.progress = Progress("current", total, total, len(found.held), problem, now)
+        self.progress = Progress("current", total, total, len(found.held), problem, now, before.scans + 1)
 
     def _carry_out(self, found: Survey, known: Mapping[str, Seen]) -> None:
         with self._lock:
@@ -159,7 +166,6 @@ class Index:
         renamed: Mapping[str, Renamed] | None = None,
         settle: bool = True,
     ) -> None:
-        renamed = self._renames(gone) if renamed is None else renamed
         pending = list(paths)
         for _ in range(_ROUNDS):
             looks = {path: self._look(path, known.get(path)) for path in pending}
@@ -168,13 +174,15 @@ class Index:
             lost = [*gone, *(path for path, look in looks.items() if look is None and path in known)]
             if not found and not lost:
                 return
-            applied = self._apply(self._identified(found, lost, renamed), lost, settle=settle)
+            before = self._renames(lost) if renamed is None else renamed
+            applied = self._apply(self._identified(found, lost, before), lost, settle=settle)
             pending, gone, known = applied.again, (), {}
             if not pending:
                 return
 
     def _apply(self, found: list[Found], gone: list[str], *, settle: bool) -> Applied:
         applied = self._catalogue.apply(found, gone, settle=settle)
+        self._identities.remember(applied.moved)
         documents = [self._document(each) for each in found if each.note is not None]
         self.project([*map(Remove, applied.gone), *documents])
         return applied
@@ -273,14 +281,23 @@ class Index:
                 self._project_again(portion)
         return len(strangers) + len(missing)
 
+    def documents(self) -> Iterator[Document]:
+        """Every note as search sees it, read from the files."""
+        paths = sorted(path for path, *_ in self._catalogue.read(queries.versions).values())
+        for portion in portions(paths, _PORTION):
+            yield from self._documents(portion)
+
     def _project_again(self, paths: Sequence[str]) -> None:
+        self.project(self._documents(paths))
+
+    def _documents(self, paths: Sequence[str]) -> list[Document]:
         rows = self._catalogue.read(lambda tx: [queries.note_by_path(tx, path) for path in paths])
-        changes: list[Change] = []
+        found: list[Document] = []
         for row in filter(None, rows):
             look = self._look(row["path"], None)
             if isinstance(look, Found) and look.note is not None and look.seen.version == row["version"]:
-                changes.append(search_document(look.note, row["id"], row["updated"]))
-        self.project(changes)
+                found.append(search_document(look.note, row["id"], row["updated"]))
+        return found
 
     # The folder
 

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
 from lithos.notes import queries
 from lithos.notes.catalogue import Catalogue, open_catalogue
+from lithos.notes.history import History
 from lithos.notes.identities import Identities
 from lithos.notes.index import Index, Progress, Rules
+from lithos.notes.moving import Mover
 from lithos.notes.reading import Reader
+from lithos.notes.validation import Validator
 from lithos.notes.vault import CheckToken, Vault
 from lithos.notes.watcher import Watcher
-from lithos.search import Change
-from lithos.storage import Database, Effects, Root
-
-CATALOGUE = "catalogue.db"
+from lithos.search import Change, Document
+from lithos.storage import Database, Effects, Events, Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,20 @@ class Ground:
     graph: Path  # the folder of what is derived
     database: Database
     effects: Effects
-    store: str
+    events: Events
     clock: Clock
     ids: Ids
     check_token: CheckToken | None = None
+
+
+class Search(Protocol):
+    """What the notes need of a collection."""
+
+    def apply(self, changes: Iterable[Change]) -> object: ...
+
+    def known(self) -> Mapping[str, str]: ...
+
+    def rebuild(self, documents: Iterable[Document]) -> None: ...
 
 
 @dataclass
@@ -53,7 +65,10 @@ class Notes:
     watcher: Watcher
     _vault: Vault
     _reader: Reader
-    _searched: Callable[[], Mapping[str, str]] | None = None
+    _mover: Mover
+    _history: History
+    _validator: Validator
+    _search: Search | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
     _is_current: bool = False
 
@@ -67,6 +82,21 @@ class Notes:
         self.be_current()
         return self._reader
 
+    @property
+    def mover(self) -> Mover:
+        self.be_current()
+        return self._mover
+
+    @property
+    def history(self) -> History:
+        self.be_current()
+        return self._history
+
+    @property
+    def validator(self) -> Validator:
+        self.be_current()
+        return self._validator
+
     def be_current(self) -> None:
         """A process that follows the files serves at once; one that only answers a call looks at them first."""
         if self._is_current or self.watcher.is_running:
@@ -76,20 +106,30 @@ class Notes:
                 self.reindex()
 
     def reindex(self, *, clear: bool = False) -> Progress:
+        """Compare every file with what is known; `clear` builds everything that is derived anew."""
         progress = self.index.reconcile(clear=clear)
+        if clear and progress.state == "current" and self._search is not None:
+            self._search.rebuild(self.index.documents())
         self.complete()
         self._is_current = True
         return progress
 
-    def join_search(
-        self, project: Callable[[Sequence[Change]], object], known: Callable[[], Mapping[str, str]]
-    ) -> None:
+    def reindex_soon(self, *, clear: bool = False) -> None:
+        """The same behind the call; `index.progress` tells how far it is."""
+        self.index.announce()
+        self._is_current = True  # nobody else need look meanwhile
+        if self.watcher.is_running:
+            self.watcher.ask(clear=clear)
+        else:
+            threading.Thread(target=self.reindex, kwargs={"clear": clear}, name="reindex").start()
+
+    def join_search(self, search: Search) -> None:
         """From here on every change goes to search too; what it has missed it gets with the next scan."""
-        self.index.project = project
-        self._searched = known
+        self._search = search
+        self.index.project = search.apply
 
     def complete(self) -> int:
-        return self.index.complete(self._searched()) if self._searched else 0
+        return self.index.complete(self._search.known()) if self._search is not None else 0
 
     def counts(self) -> dict[str, int]:
         return self.catalogue.read(queries.counts)
@@ -104,8 +144,8 @@ class Notes:
 
 def open_notes(ground: Ground, *, rules: Rules | None = None, following: Following | None = None) -> Notes:
     rules, following = rules or Rules(), following or Following()
-    catalogue = open_catalogue(ground.graph / CATALOGUE, ground.clock)
-    identities = Identities(ground.database, ground.store, ground.clock)
+    catalogue = open_catalogue(ground.graph, ground.clock)
+    identities = Identities(ground.database, ground.events.store, ground.clock)
     index = Index(ground.root, catalogue, identities, clock=ground.clock, rules=rules)
     vault = Vault(
         ground.root,
@@ -117,8 +157,17 @@ def open_notes(ground: Ground, *, rules: Rules | None = None, following: Followi
         largest=rules.largest,
         check_token=ground.check_token,
     )
-    notes = Notes(catalogue, index, _watcher(index, ground.root.path, following), vault, Reader(vault))
-    notes.watcher.after_scan = notes.complete
+    notes = Notes(
+        catalogue,
+        index,
+        _watcher(index, ground.root.path, following),
+        vault,
+        Reader(vault),
+        Mover(vault),
+        History(vault, ground.database, ground.events),
+        Validator(vault, identities),
+    )
+    notes.watcher.scan = notes.reindex
     return notes
 
 

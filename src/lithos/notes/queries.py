@@ -206,7 +206,7 @@ def versions(tx: Tx) -> dict[str, tuple[str, str, int]]:
 
 def unresolved(tx: Tx) -> list[Row]:
     return tx.all(
-        "SELECT notes.path, notes.number, links.target, links.status, links.markdown, links.name FROM links"
+        "SELECT notes.path, position, links.target, links.status, links.markdown, links.name FROM links"
         " JOIN notes ON notes.number = links.source WHERE links.note IS NULL ORDER BY notes.path, position"
     )
 
@@ -227,8 +227,9 @@ def dump(tx: Tx) -> dict[str, Any]:
 
 
 _COMPARED = (
-    "id, own_id, path, path_key, title, author, created, updated, version, problem, tags, aliases, status, ttl_policy,"
-    " merge_key, claim_id, provenance, supersedes, superseded_by, source, derived_from, expires, confidence"
+    "id, own_id, path, path_key, title, author, created, updated, version, problem, bare, tags, aliases,"
+    " status, ttl_policy, merge_key, claim_id, provenance, supersedes, superseded_by, source,"
+    " derived_from, expires, confidence"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.core.canonical import sha256_hex
 from lithos.storage import Migration
 
 # The columns of `notes` that come from the frontmatter as they stand there, text unless said otherwise.
@@ -33,6 +34,7 @@ CREATE TABLE notes (
     undated INTEGER NOT NULL,  -- 1: `updated` is the date of the file
     version TEXT NOT NULL,
     problem TEXT,
+    bare INTEGER NOT NULL,  -- 1: no frontmatter
     tags TEXT NOT NULL,
     aliases TEXT NOT NULL,
     status TEXT,
@@ -51,6 +53,7 @@ CREATE INDEX notes_by_path_key ON notes (path_key);
 CREATE INDEX notes_by_update ON notes (updated DESC, path);
 CREATE INDEX notes_by_own_id ON notes (own_id) WHERE own_id IS NOT NULL;
 CREATE INDEX notes_by_author ON notes (author) WHERE author IS NOT NULL;
+CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;
 CREATE INDEX notes_by_merge_key ON notes (merge_key) WHERE merge_key IS NOT NULL;
 CREATE INDEX notes_by_claim ON notes (claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX notes_that_expire ON notes (expires) WHERE expires IS NOT NULL;
@@ -90,6 +93,6 @@ CREATE TABLE marks (
 ) STRICT, WITHOUT ROWID;
 """
 
-_BY_SOURCE = "CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;"
-
-MIGRATIONS = (Migration(1, "catalogue", _SQL), Migration(2, "sources", _BY_SOURCE))
+# Part of the file's name: a program with other tables makes its own file, and removes this one.
+FINGERPRINT = sha256_hex(_SQL.encode())[:8]
+MIGRATIONS = (Migration(1, "catalogue", _SQL),)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, cast
@@ -193,8 +193,14 @@ class Vault:
 
     def load(self, note_id: str, held: ExitStack) -> Loaded:
         """The note under its turn: nobody else changes it through us until the stack is closed."""
-        held.enter_context(self._turns.hold(f"note {note_id}"))
+        self.hold([note_id], held)
         return self.find(note_id)
+
+    def hold(self, ids: Iterable[str], held: ExitStack) -> None:
+        held.enter_context(self._turns.hold(*(f"note {note_id}" for note_id in ids)))
+
+    def hold_path(self, path: str, held: ExitStack) -> None:
+        held.enter_context(self._turns.hold(f"path {path_key(path)}"))
 
     def find(self, note_id: str) -> Loaded:
         """By id; a file that moved or went since the index looked is followed once."""
@@ -258,7 +264,7 @@ class Vault:
         for name in file_names(title, note_id):
             path = joined(folder, name)
             with ExitStack() as turn:
-                turn.enter_context(self._turns.hold(f"path {path_key(path)}"))
+                self.hold_path(path, turn)
                 taken = self._namesakes(path)
                 if not taken and not self.root.exists(path):
                     held.push(turn.pop_all())

@@ -29,14 +29,14 @@ class Watcher:
         clear: bool = False,
     ) -> None:
         self._index = index
+        self.scan: Callable[..., object] = index.reconcile
         self._folder = folder
         self._watch = watch
         self._debounce_ms = debounce_ms
         self._scan_seconds = scan_seconds
         self._clear = clear
-        self.after_scan: Callable[[], object] = lambda: None
         self._hints: set[str] = set()
-        self._asked = False
+        self._asked: bool | None = None  # a scan is wanted; True: of everything anew
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -60,10 +60,10 @@ class Watcher:
             thread.join()
         self._threads = []
 
-    def ask(self) -> None:
-        """Have everything compared soon."""
+    def ask(self, clear: bool = False) -> None:
+        """Have everything compared, or built anew, soon."""
         with self._changed:
-            self._asked = True
+            self._asked = clear or bool(self._asked)
             self._changed.notify_all()
 
     @property
@@ -75,34 +75,37 @@ class Watcher:
     def _follow(self) -> None:
         self._scan(clear=self._clear)
         while not self._stopping.is_set():
-            hints = self._wait()
+            hints, clear = self._wait()
             if self._stopping.is_set():
                 return
-            try:
-                if 0 < len(hints) <= _MOST_HINTS:
-                    self._index.follow(sorted(hints))
-                else:
-                    self._scan()
-            except Exception:  # noqa: BLE001 - one bad moment must not end the following for ever
-                _log.exception("following the files failed; the next scan tries again")
+            if 0 < len(hints) <= _MOST_HINTS:
+                self._look_at(hints)
+            else:
+                self._scan(clear=clear)
+
+    def _look_at(self, hints: set[str]) -> None:
+        try:
+            self._index.follow(sorted(hints))
+        except Exception:  # noqa: BLE001 - one bad moment must not end the following for ever
+            _log.exception("following the files failed; the next scan tries again")
 
     def _scan(self, clear: bool = False) -> None:
         started = time.monotonic()
         try:
-            self._index.reconcile(clear=clear)
-            self.after_scan()
+            self.scan(clear=clear)
         except Exception:  # noqa: BLE001 - as above
             _log.exception("comparing the files with the index failed; the next scan tries again")
         self._last_scan = time.monotonic() - started
 
-    def _wait(self) -> set[str]:
-        """Until there is a hint; an empty set when it is time for a scan. Without a watch only `ask` brings one."""
+    def _wait(self) -> tuple[set[str], bool]:
+        """Hints, or none when it is time for a scan (and whether it builds anew). Without a watch only `ask` asks."""
         pause = max(self._scan_seconds, self._last_scan * _SHARE) if self._watch else None
         with self._changed:
-            self._changed.wait_for(lambda: self._hints or self._asked or self._stopping.is_set(), pause)
-            hints, self._hints = set() if self._asked else self._hints, set()
-            self._asked = False
-            return hints
+            self._changed.wait_for(lambda: self._hints or self._asked is not None or self._stopping.is_set(), pause)
+            hints = self._hints if self._asked is None else set()
+            clear = bool(self._asked)
+            self._hints, self._asked = set(), None
+            return hints, clear
 
     # Listening
 

@@ -13,16 +13,23 @@ from lithos.notes import (
     DEEPEST,
     LARGEST_PAGE,
     Deleted,
+    Difference,
     Direction,
+    Move,
+    Moved,
+    NoteHistory,
     NoteLinks,
     NoteList,
     ReadNote,
     Request,
+    Restored,
     Tags,
+    Validation,
     Write,
     Written,
 )
 from lithos.tools.registry import tool
+from lithos.tools.stats import Stats, stats
 
 NoteId = Annotated[str, Field(description="Note id")]
 Agent = Annotated[str, Field(description="Your agent identifier")]
@@ -122,3 +129,75 @@ def lithos_tags(
 ) -> Tags:
     """All tags with the number of notes that have each. lithos_list(tags=[…]) shows the notes."""
     return lithos.notes.reader.tags(prefix)
+
+
+@tool(toolset="notes")
+def lithos_move(
+    lithos: Lithos,
+    call: Call,
+    id: NoteId,
+    to: Annotated[str, Field(description='New folder, or the whole new path ending in .md; "/" is the top')],
+    agent: Agent,
+    rewrite_links: Annotated[bool, Field(description="Mend the links of other notes to it, as one change")] = False,
+    if_match: IfMatch = None,
+) -> Moved:
+    """Move or rename a note; its id stays. Without rewrite_links, links that name the old path become broken (links by
+    title, alias or id do not). Returns path, old_path, version, rewritten. conflict: the new path is taken."""
+    return lithos.notes.mover.move(call, Move(id, to, rewrite_links, if_match))
+
+
+@tool(toolset="notes", reads=True)
+def lithos_note_history(
+    lithos: Lithos, call: Call, id: NoteId, limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50
+) -> NoteHistory:
+    """Who changed a note, when, from which version to which, newest first; of a deleted note too. `kept`: the replaced
+    version can still be compared with or brought back."""
+    return lithos.notes.history.of(id, limit)
+
+
+@tool(toolset="notes", reads=True)
+def lithos_note_diff(
+    lithos: Lithos,
+    call: Call,
+    id: NoteId,
+    old: Annotated[str | None, Field(description="A version; left out: the one before `new`")] = None,
+    new: Annotated[str | None, Field(description="A version; left out: the note as it is")] = None,
+) -> Difference:
+    """What changed between two versions of a note, as a unified diff."""
+    return lithos.notes.history.diff(id, old, new)
+
+
+@tool(toolset="notes")
+def lithos_note_revert(
+    lithos: Lithos,
+    call: Call,
+    id: NoteId,
+    version: Annotated[str, Field(description="What lithos_note_history calls replaced_version")],
+    agent: Agent,
+    if_match: IfMatch = None,
+) -> Written:
+    """Bring an older version of a note back. What it replaces is kept, so that this can be undone too."""
+    return lithos.notes.history.revert(call, id, version, if_match)
+
+
+@tool(toolset="notes")
+def lithos_note_restore(
+    lithos: Lithos, call: Call, note: Annotated[str, Field(description="Id or path of a deleted note")], agent: Agent
+) -> Restored:
+    """Bring a deleted note back to its old path. conflict: another note is there now; move that one first."""
+    return lithos.notes.history.restore(call, note)
+
+
+@tool(toolset="notes", reads=True)
+def lithos_validate(lithos: Lithos, call: Call) -> Validation:
+    """What a person should mend in the vault: broken, ambiguous and stale links, frontmatter, duplicate ids, clashing
+    names, conflict copies, files that cannot be served."""
+    return lithos.notes.validator.validate()
+
+
+@tool(toolset="operator")
+def lithos_reindex(lithos: Lithos, call: Call, clear: bool = False) -> Stats:
+    """Compare all files with the index now; clear builds every index anew. lithos_stats tells how far it is."""
+    before = stats(lithos)
+    lithos.notes.reindex_soon(clear=clear)
+    return before

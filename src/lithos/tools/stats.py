@@ -11,6 +11,17 @@ from lithos.core.call import Call
 from lithos.tools.registry import tool
 
 
+class IndexState(TypedDict):
+    state: str  # starting | scanning | current | unreachable
+    done: int  # files of this scan
+    total: int
+    held: int  # notes that are served although their folder or disk is out of reach
+    unreadable: int  # files that are not served
+    problem: str | None
+    current_at: str | None
+    scans: int
+
+
 class Stats(TypedDict):
     documents: int
     chunks: int
@@ -19,12 +30,18 @@ class Stats(TypedDict):
     open_claims: int
     tags: int
     bytes: NotRequired[dict[str, int]]
+    index: NotRequired[IndexState]
 
 
 @tool(toolset="core", reads=True)
 def lithos_stats(lithos: Lithos, call: Call) -> Stats:
     """How big this memory is: counts of documents, chunks, agents, active tasks, open claims and tags, and bytes on
-    disk. Look here before a broad query."""
+    disk. Look here before a broad query. `index` tells how far people's edits have been followed."""
+    lithos.notes.be_current()
+    return stats(lithos)
+
+
+def stats(lithos: Lithos) -> Stats:
     return {
         "documents": lithos.count("documents"),
         "chunks": lithos.count("chunks"),
@@ -33,4 +50,19 @@ def lithos_stats(lithos: Lithos, call: Call) -> Stats:
         "open_claims": lithos.count("open_claims"),
         "tags": lithos.count("tags"),
         "bytes": lithos.sizes(),
+        "index": _index(lithos),
+    }
+
+
+def _index(lithos: Lithos) -> IndexState:
+    progress = lithos.notes.index.progress
+    return {
+        "state": progress.state,
+        "done": progress.done,
+        "total": progress.total,
+        "held": progress.held,
+        "unreadable": lithos.notes.counts()["unreadable"],
+        "problem": progress.problem or lithos.notes.watcher.problem,
+        "current_at": progress.current_at,
+        "scans": progress.scans,
     }

@@ -8,3 +8,12 @@ CREATE TABLE note_ids (
     at {integer} NOT NULL,
     PRIMARY KEY (store, path)
 ) {strict};
+
+-- Where a note was before it was moved, so that a link to its old name can be told from one that was always broken.
+CREATE TABLE note_moves (
+    store {text} NOT NULL,
+    path {text} NOT NULL,
+    id {text} NOT NULL,
+    at {integer} NOT NULL,
+    PRIMARY KEY (store, path)
+) {strict};

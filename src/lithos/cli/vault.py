@@ -1,0 +1,109 @@
+"""`lithos reindex` and `lithos validate`: the vault as a whole."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+POLL_SECONDS = 0.1
+LONGEST_SECONDS = 24 * 3600.0
+SHOWN = 20  # of one kind; --json and --all show the rest
+PROBLEMS = 1  # exit code of `validate` when there is something to mend
+
+
+def join(root: typer.Typer) -> None:
+    root.command("reindex")(reindex)
+    root.command("validate")(validate)
+
+
+@verb
+def reindex(
+    clear: Annotated[bool, typer.Option("--clear", help="Build every index anew.")] = False,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare all files with the index, and take in what changed."""
+    from lithos.host.client import memory
+
+    with memory(load(data_dir, config).config) as call:
+        before = call("lithos_reindex", {"clear": clear})
+        answer = _followed(call, before["index"]["scans"], quiet=as_json)
+    if as_json:
+        return show(answer)
+    index = answer["index"]
+    print(f"{answer['documents']:,} notes, {index['unreadable']:,} files not served")
+    if index["problem"]:
+        print(f"lithos: {index['problem']}", file=sys.stderr)
+    if index["state"] == "unreachable":
+        raise typer.Exit(PROBLEMS)
+    return None
+
+
+def _followed(call: Callable[..., dict[str, Any]], scans: int, *, quiet: bool) -> dict[str, Any]:
+    """The statistics once the scan has ended; a bar on the way there."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("Reading notes", total=None)
+        give_up = time.monotonic() + LONGEST_SECONDS
+        while True:
+            answer = call("lithos_stats")
+            index = answer["index"]
+            bar.update(task, completed=index["done"], total=index["total"] or None)
+            if index["scans"] > scans and index["state"] in ("current", "unreachable"):
+                return answer
+            if time.monotonic() > give_up:
+                return answer
+            time.sleep(POLL_SECONDS)
+
+
+@verb
+def validate(
+    everything: Annotated[bool, typer.Option("--all", help="Show every problem, not the first of each kind.")] = False,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Look for broken links, bad frontmatter, duplicate ids, files that are not served. Exit code 1: there are some."""
+    from lithos.cli.reach import call_tool
+
+    answer = call_tool(load(data_dir, config).config, "lithos_validate")
+    if as_json:
+        show(answer)
+    else:
+        _print(answer, None if everything else SHOWN)
+    if not answer["ok"]:
+        raise typer.Exit(PROBLEMS)
+
+
+def _print(answer: dict[str, Any], most: int | None) -> None:
+    from lithos.notes import KINDS
+
+    for kind, problems in answer["problems"].items():
+        print(f"{KINDS[kind]}: {answer['counts'][kind]:,}")
+        for problem in problems[:most]:
+            print(f"  {_line(problem)}")
+        left = answer["counts"][kind] - len(problems[:most])
+        if left:
+            print(f"  … and {left:,} more")
+    verdict = (
+        "all is well" if answer["ok"] and not answer["counts"] else "nothing must be mended" if answer["ok"] else ""
+    )
+    print(f"{answer['notes']:,} notes" + (f": {verdict}" if verdict else ""))
+
+
+def _line(problem: dict[str, Any]) -> str:
+    place = f"{problem['path']}:{problem['line']}" if "line" in problem else problem["path"]
+    target = f"[[{problem['target']}]] " if "target" in problem else ""
+    candidates = " " + ", ".join(problem["candidates"]) if "candidates" in problem else ""
+    return f"{place}  {target}{problem['what']}{candidates}"

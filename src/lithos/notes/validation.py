@@ -1,0 +1,125 @@
+"""Everything about a vault that a person should look at, grouped; nothing here changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lithos.errors import LithosError
+from lithos.notes import queries
+from lithos.notes.answers import Problem, Validation
+from lithos.notes.identities import Identities
+from lithos.notes.note import Note, read_note
+from lithos.notes.resolving import Named, Names
+from lithos.notes.vault import Vault
+from lithos.storage import Row, Tx
+
+KINDS = {
+    "broken_links": "Links that lead nowhere",
+    "ambiguous_links": "Links that could mean several notes",
+    "stale_references": "Links to a name that a note had before it was renamed",
+    "broken_frontmatter": "Frontmatter that is no valid YAML",
+    "missing_frontmatter": "Notes without frontmatter",
+    "duplicate_ids": "Files that name an id which another file has",
+    "name_clashes": "Names that differ only in case or Unicode form",
+    "conflict_copies": "Edits that were kept aside because two came at once",
+    "unreadable_files": "Files that are not served",
+}
+# A vault that was never meant for agents has no frontmatter: worth knowing, no reason for an alarm.
+NOTICES = ("missing_frontmatter",)
+MOST_SHOWN = 1_000
+
+
+class Validator:
+    def __init__(self, vault: Vault, identities: Identities) -> None:
+        self._vault = vault
+        self._identities = identities
+
+    def validate(self) -> Validation:
+        found = self._vault.catalogue.read(self._problems)
+        counts = {kind: len(each) for kind, each in found.items() if each}
+        answer: Validation = {
+            "ok": not any(kind not in NOTICES for kind in counts),
+            "notes": self._vault.catalogue.read(queries.counts)["notes"],
+            "counts": counts,
+            "problems": {kind: found[kind][:MOST_SHOWN] for kind in counts},
+        }
+        if any(count > MOST_SHOWN for count in counts.values()):
+            answer["truncated"] = True
+        return answer
+
+    def _problems(self, tx: Tx) -> dict[str, list[Problem]]:
+        found: dict[str, list[Problem]] = {kind: [] for kind in KINDS}
+        for kind, problem in self._links(tx):
+            found[kind].append(problem)
+        for kind, problem in (*_notes(tx), *_files(tx)):
+            found[kind].append(problem)
+        return found
+
+    def _links(self, tx: Tx) -> Iterator[tuple[str, Problem]]:
+        rows = queries.unresolved(tx)
+        names = sorted({row["name"] for row in rows})
+        known = [Named(*row) for row in queries.named(tx, names)]
+        paths = {each.number: each.path for each in known}
+        lines = self._lines({row["path"] for row in rows[: 2 * MOST_SHOWN]})
+        now, (before, whereabouts) = Names.of(known), self._former(tx)
+        for row in rows:
+            problem: Problem = {"path": row["path"], "target": row["target"], "what": "no note of this name"}
+            line = lines.get(row["path"], {}).get(row["position"])
+            if line is not None:
+                problem["line"] = line
+            if row["status"] == "ambiguous":
+                numbers = now.resolve(row["target"], row["path"], bool(row["markdown"])).candidates
+                problem["candidates"] = sorted(paths[number] for number in numbers)
+                problem["what"] = "could mean any of these"
+                yield "ambiguous_links", problem
+                continue
+            moved = before.resolve(row["target"], row["path"], bool(row["markdown"]))
+            if moved.number is None:
+                yield "broken_links", problem
+            else:
+                problem["what"] = f"was renamed to {whereabouts[moved.number]}"
+                yield "stale_references", problem
+
+    def _former(self, tx: Tx) -> tuple[Names, list[str]]:
+        """The notes under the paths that they had, and where each is now."""
+        former = self._identities.former()
+        owners = queries.owners(tx, sorted(set(former.values())))
+        alive = [(path, owners[note_id]) for path, note_id in former.items() if note_id in owners]
+        names = Names.of(Named(number, "", path, "") for number, (path, _) in enumerate(alive))
+        return names, [now for _, now in alive]
+
+    def _lines(self, paths: set[str]) -> dict[str, dict[int, int]]:
+        """path → position of a link → its line in the file."""
+        return {path: dict(self._lines_of(path)) for path in sorted(paths)}
+
+    def _lines_of(self, path: str) -> Iterator[tuple[int, int]]:
+        try:
+            note = read_note(path, self._vault.root.read(path).data)
+        except LithosError:
+            return
+        if isinstance(note, Note):
+            above = note.document.text[: len(note.document.text) - len(note.document.body)].count("\n") + 1
+            for position, link in enumerate(note.links):
+                yield position, above + note.document.body.count("\n", 0, link.start)
+
+
+def _notes(tx: Tx) -> Iterator[tuple[str, Problem]]:
+    for row in tx.all("SELECT path, problem FROM notes WHERE problem IS NOT NULL ORDER BY path"):
+        yield "broken_frontmatter", {"path": row["path"], "what": row["problem"]}
+    for row in tx.all("SELECT path FROM notes WHERE bare ORDER BY path"):
+        yield "missing_frontmatter", {"path": row["path"], "what": "no frontmatter"}
+    for row in tx.all("SELECT path, own_id FROM notes WHERE own_id IS NOT NULL AND own_id <> id ORDER BY path"):
+        owner = queries.owners(tx, [row["own_id"]]).get(row["own_id"], "another file")
+        yield "duplicate_ids", {"path": row["path"], "what": f"{owner} has the id {row['own_id']}"}
+    for row in tx.all("SELECT path_key FROM notes GROUP BY path_key HAVING count(*) > 1 ORDER BY path_key"):
+        yield "name_clashes", _clash(queries.notes_by_key(tx, row["path_key"]))
+
+
+def _clash(rows: list[Row]) -> Problem:
+    return {"path": rows[0]["path"], "what": "the same name as " + ", ".join(row["path"] for row in rows[1:])}
+
+
+def _files(tx: Tx) -> Iterator[tuple[str, Problem]]:
+    for row in tx.all("SELECT path, reason FROM files WHERE reason IS NOT NULL ORDER BY path"):
+        kind = "conflict_copies" if row["reason"] == "a conflict copy" else "unreadable_files"
+        yield kind, {"path": row["path"], "what": row["reason"]}
