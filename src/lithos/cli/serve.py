@@ -61,8 +61,8 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
     if config.server.transport == "stdio":
         _become_guest(config, arguments)
     gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
+    from lithos.mcp import set_up_log  # isort: skip - first: it imports less of the SDK than the SDK would
     from lithos.host.foreground import serve_http
-    from lithos.mcp import set_up_log
 
     gc.freeze()
     gc.enable()

@@ -42,6 +42,7 @@ def _serve(options: ServeOptions) -> int:
     gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
     import socket
 
+    import lithos.mcp  # noqa: F401 - first: it imports less of the SDK than the SDK would
     from lithos.host.door import Door
     from lithos.host.loop import run_loop
     from lithos.host.place import Place

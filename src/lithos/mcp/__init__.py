@@ -1,4 +1,9 @@
-"""The registry of tools, served over MCP. Importing this imports the protocol's SDK (about 0.7 s): do it in verbs."""
+"""The registry of tools, served over MCP. Importing this imports the protocol's SDK (half a second): do it in verbs."""
+
+# ruff: noqa: E402 - the first call must come before anything imports the SDK
+from lithos.mcp.sdk import defer_the_rest
+
+defer_the_rest()
 
 from lithos.mcp.adapter import LithosServer, build_server, tool_result
 from lithos.mcp.callers import Connection
