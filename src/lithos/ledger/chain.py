@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from lithos.core.clock import Clock, micros, rfc3339
 from lithos.core.ids import Ids
+from lithos.core.lazy import lazy
 from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, NotFound
 from lithos.ledger import merkle
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile, sign_checkpoint
@@ -27,6 +26,11 @@ from lithos.ledger.registry import Key, Registry
 from lithos.ledger.segments import ADAPTERS, SEGMENT_BYTES, list_segments
 from lithos.ledger.thoughts import Draft, Request
 from lithos.storage import Faults, NoFaults
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy("numpy")
 
 CHECKPOINT_EVERY = 1024
 FORGETTING = "forgetting.json"  # there while a forgetting is under way

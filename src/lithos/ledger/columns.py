@@ -7,21 +7,34 @@ Derived from the segments, byte for byte reproducible: `names.jsonl` numbers age
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
 import orjson
 
 from lithos.core.clock import micros, parse_time
+from lithos.core.lazy import lazy
 from lithos.errors import Damaged
 from lithos.ledger.format import Entry, Json
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
-ROW = np.dtype(
-    [
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Ints = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+else:
+    np = lazy("numpy")
+
+ROW_BYTES = 88
+
+
+@cache
+def row_type() -> np.dtype[Any]:
+    fields = [
         ("offset", "<u8"),
         ("time", "<i8"),  # microseconds since 1970
         ("id", "<u8"),  # the last eight bytes, which are random
@@ -38,12 +51,16 @@ ROW = np.dtype(
         ("flags", "u1"),
         ("zero", "V5"),
     ]
-)
-PAIR = np.dtype([("term", "<u4"), ("index", "<u4")])
+    return np.dtype(fields)
+
+
+@cache
+def pair_type() -> np.dtype[Any]:
+    return np.dtype([("term", "<u4"), ("index", "<u4")])
+
+
 FORGOTTEN, FORGETS, REFERS = 1, 2, 4
 FILES = ("names.jsonl", "terms.bin", "rows.bin")
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 class Grown:
@@ -71,7 +88,8 @@ class Columns:
     """Rows, terms and names of one chain in memory; `add` returns the bytes that its three files grow by."""
 
     def __init__(self) -> None:
-        self._columns = {name: Grown(ROW.fields[name][0]) for name in ROW.names if name != "zero"}  # type: ignore[index, union-attr]
+        fields: Mapping[str, Any] = row_type().fields or {}
+        self._columns = {name: Grown(field[0]) for name, field in fields.items() if name != "zero"}
         self._terms = Grown(np.dtype("<u4"))
         self._term_index = Grown(np.dtype("<u4"))
         self.names: list[list[str | None]] = []
@@ -84,12 +102,12 @@ class Columns:
     def add(self, entries: Sequence[tuple[Entry, int, int]]) -> tuple[bytes, bytes, bytes]:
         """Entries with their offsets and sizes, in order."""
         known = len(self.names)
-        rows = np.zeros(len(entries), ROW)
+        rows = np.zeros(len(entries), row_type())
         pairs: list[tuple[int, int]] = []
         for place, (entry, offset, size) in enumerate(entries):
             rows[place] = self._row(entry, offset, size)
             pairs += ((term, entry.index) for term in self._terms_of(entry))
-        paired = np.array(pairs, PAIR)
+        paired = np.array(pairs, pair_type())
         self._take(rows, paired)
         names = b"".join(orjson.dumps(name) + b"\n" for name in self.names[known:])
         return names, paired.tobytes(), rows.tobytes()
@@ -177,8 +195,8 @@ def load(folder: Path, trusted: int) -> Columns | None:
     """The first `trusted` thoughts from the files; None if the files do not hold them whole."""
     columns = Columns()
     try:
-        rows = np.fromfile(folder / "rows.bin", ROW, trusted)
-        pairs = np.fromfile(folder / "terms.bin", PAIR)
+        rows = np.fromfile(folder / "rows.bin", row_type(), trusted)
+        pairs = np.fromfile(folder / "terms.bin", pair_type())
         names = (folder / "names.jsonl").read_bytes()
     except FileNotFoundError:
         return columns if trusted == 0 else None
@@ -230,7 +248,7 @@ class ColumnFiles:
 
 def _sizes(columns: Columns) -> tuple[int, int, int]:
     names = sum(len(orjson.dumps(name)) + 1 for name in columns.names)
-    return names, columns._terms.count * PAIR.itemsize, columns.count * ROW.itemsize
+    return names, columns._terms.count * pair_type().itemsize, columns.count * ROW_BYTES
 
 
 def _open_at(path: Path, size: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,24 +42,30 @@ SIGNED_FIELDS = (
 class SigningKey:
     """A private key and what others know of it."""
 
-    _private: Ed25519PrivateKey
-    public: bytes
+    _seed: bytes
+
+    @cached_property
+    def _private(self) -> Ed25519PrivateKey:
+        # `cryptography` takes 40 ms and 7 MB to import, which a ledger that nobody writes to should not pay.
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self._seed)
+
+    @cached_property
+    def public(self) -> bytes:
+        return self._private.public_key().public_bytes_raw()
 
     def sign(self, message: bytes) -> bytes:
         return self._private.sign(message)
 
     def seed(self) -> bytes:
-        return self._private.private_bytes_raw()
+        return self._seed
 
 
 def signing_key(seed: bytes) -> SigningKey:
-    # `cryptography` takes 40 ms to import, which neither the CLI's help nor a ledger that nobody opens should pay.
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
     if len(seed) != KEY_BYTES:
         raise InvalidInput(f"a private key has {KEY_BYTES} bytes, this has {len(seed)}")
-    private = Ed25519PrivateKey.from_private_bytes(seed)
-    return SigningKey(private, private.public_key().public_bytes_raw())
+    return SigningKey(seed)
 
 
 def host_key(folder: Path) -> SigningKey:

@@ -13,7 +13,7 @@ from lithos.errors import Damaged
 from lithos.ledger import columns as columns_module
 from lithos.ledger import merkle
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile
-from lithos.ledger.columns import ROW, ColumnFiles, Columns
+from lithos.ledger.columns import ROW_BYTES, ColumnFiles, Columns
 from lithos.ledger.format import Entry, Json, open_entry, origin_hash
 from lithos.ledger.log import Log
 from lithos.ledger.nodes import Nodes
@@ -213,6 +213,6 @@ def check_link(entry: Entry, index: int, head: str) -> None:
 def _rows_stored(folder: Path) -> int:
     """Rows are written once their thoughts are durable: what has one may have been acknowledged."""
     try:
-        return (folder / "rows.bin").stat().st_size // ROW.itemsize
+        return (folder / "rows.bin").stat().st_size // ROW_BYTES
     except FileNotFoundError:
         return 0

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
-
-import numpy as np
+from typing import TYPE_CHECKING, Literal
 
 from lithos.core.clock import micros, parse_time
+from lithos.core.lazy import lazy
 from lithos.errors import InvalidInput
 from lithos.ledger.answers import Traversal, as_cursor, as_thought
 from lithos.ledger.chain import Chain
-from lithos.ledger.columns import Ints, Mask
 from lithos.ledger.format import Entry
 from lithos.ledger.roster import Roster
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from lithos.ledger.columns import Ints, Mask
+else:
+    np = lazy("numpy")
 
 Direction = Literal["forward", "backward"]
 LARGEST_CHUNK = 1000
@@ -62,7 +67,8 @@ def optional_time(text: str | None, field_name: str) -> datetime | None:
 
 def mask_of(chain: Chain, chosen: Filter) -> Mask | None:
     """Which thoughts pass everything but `text`; None: all do."""
-    columns, parts = chain.columns, list[Mask]()
+    columns = chain.columns
+    parts: list[Mask] = []
     if chosen.thought_types:
         parts.append(np.isin(columns["type"], [TYPE_CODES[name] for name in chosen.thought_types]))
     if chosen.roles:
@@ -82,7 +88,8 @@ def mask_of(chain: Chain, chosen: Filter) -> Mask | None:
 
 
 def _times(chain: Chain, chosen: Filter) -> list[Mask]:
-    times, parts = chain.columns["time"], list[Mask]()
+    times = chain.columns["time"]
+    parts: list[Mask] = []
     if chosen.since is not None:
         parts.append(times >= micros(chosen.since))
     if chosen.until is not None:

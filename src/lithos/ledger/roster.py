@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from lithos.core.clock import from_micros, rfc3339
+from lithos.core.lazy import lazy
 from lithos.errors import Conflict, InvalidInput, NotFound
 from lithos.ledger.answers import AgentIdentity, AgentRecord, PublicKey
 from lithos.ledger.chain import Chain
 from lithos.ledger.registry import Agent, Key
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy("numpy")
 
 
 @dataclass(slots=True)

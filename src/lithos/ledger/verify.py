@@ -14,7 +14,7 @@ from lithos.errors import Damaged
 from lithos.ledger import merkle
 from lithos.ledger.checking import Look, Part, check_segment
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile
-from lithos.ledger.columns import FILES, ROW, Columns
+from lithos.ledger.columns import FILES, ROW_BYTES, Columns
 from lithos.ledger.format import Entry, Json
 from lithos.ledger.history import History
 from lithos.ledger.keys import signed_bytes, verify_signature
@@ -355,6 +355,6 @@ def _differs(found: bytes, wanted: bytes) -> int:
 
 def _rows(folder: Path) -> int:
     try:
-        return (folder / "rows.bin").stat().st_size // ROW.itemsize
+        return (folder / "rows.bin").stat().st_size // ROW_BYTES
     except FileNotFoundError:
         return 0
