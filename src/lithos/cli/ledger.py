@@ -115,6 +115,7 @@ def prove(
     out: Out = None,
     data_dir: DataDir = None,
     config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Prove that a thought is in the chain: entry, path and signed checkpoint, for `verify-bundle`."""
     from lithos.cli.reach import call_tool
@@ -124,7 +125,13 @@ def prove(
 
 
 @verb
-def checkpoint(chain: Chain = None, out: Out = None, data_dir: DataDir = None, config: ConfigFile = None) -> None:
+def checkpoint(
+    chain: Chain = None,
+    out: Out = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
+) -> None:
     """Sign a checkpoint now. Keep it somewhere else: it shows later whether anything was rewritten or cut off."""
     from lithos.cli.reach import call_tool
 
@@ -138,6 +145,7 @@ def export(
     chain: Chain = None,
     data_dir: DataDir = None,
     config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a chain as one self-contained bundle that `verify-bundle` checks anywhere."""
     from lithos.cli.reach import call_tool
@@ -148,6 +156,9 @@ def export(
     folder = settings.storage.data_dir.expanduser().absolute() / ".lithos" / "ledger" / made["folder"]
     with out.open("wb") as file:
         file.writelines(bundle_lines(folder, made["checkpoint"]))
+    if as_json:
+        show({"size": made["checkpoint"]["size"], "chain_key": made["checkpoint"]["chain_key"], "file": str(out)})
+        return
     print(f"{made['checkpoint']['size']} thoughts of {made['checkpoint']['chain_key']} in {out}")
 
 
@@ -155,6 +166,9 @@ def export(
 def verify_bundle(
     bundle: Annotated[Path, typer.Argument(help="A bundle or a proof.")],
     against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Check a bundle with the single file that imports nothing of Lithos."""
     from lithos.ledger import verify_bundle as checker
@@ -190,17 +204,24 @@ def convert(
     chain: Chain = None,
     data_dir: DataDir = None,
     config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Store a chain in the other way; hashes, proofs and signatures stay the same."""
     from lithos.cli.reach import call_tool
 
     answer = call_tool(load(data_dir, config).config, "lithos_ledger_convert", {"chain_key": chain, "to": to})
+    if as_json:
+        show(answer)
+        return
     print(f"{answer['chain_key']}: {answer['thought_count']} thoughts, stored as {answer['storage_adapter']}")
 
 
 @verb
 def keygen(
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the private key goes; only you may read it.")],
+    data_dir: DataDir = None,
+    config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make a key for an agent. Prints the public key as mentisdb_add_agent_key takes it."""
     import os
@@ -225,6 +246,7 @@ def sign(
     arguments: Annotated[Path, typer.Argument(help="Arguments of mentisdb_append as JSON; - reads stdin.")],
     data_dir: DataDir = None,
     config: ConfigFile = None,
+    as_json: AsJson = False,
 ) -> None:
     """Print the arguments with signing_key_id and thought_signature put in, ready for mentisdb_append."""
     import json
