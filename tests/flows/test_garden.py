@@ -227,6 +227,8 @@ def test_a_file_that_a_person_edited_is_not_written_over_without_its_version(ten
     tend("lithos_fs_write", path=PATH, content=PROFILE + "more\n", rationale="r", if_match=version)
     tend("lithos_fs_write", path=NOTES, content="one\n", rationale="r")
     tend("lithos_fs_write", path=NOTES, content="two\n", rationale="r")  # as agents left it
+    tend("lithos_md_snapshot_history", path=NOTES)
+    tend("lithos_fs_write", path=NOTES, content="three\n", rationale="r")
     (garden / NOTES).write_text("a person's\n")
     with pytest.raises(Conflict):
         tend("lithos_fs_write", path=NOTES, content="three\n", rationale="r")
@@ -300,7 +302,9 @@ def test_lint_repairs_headings_and_white_space_on_request(tend: CallTool, garden
     assert tend("lithos_md_lint", path=PATH, fix=True)["fixed"] is False
 
 
-def test_several_files_are_proposed_applied_and_undone_as_one(tend: CallTool, garden: Path, maintain: CallTool) -> None:
+def test_several_files_are_proposed_applied_and_undone_as_one(
+    tend: CallTool, call: CallTool, garden: Path, maintain: CallTool
+) -> None:
     edits = [
         {"path": PATH, "section_anchor": "concerns v1", "change": {"append": "One."}},
         {"path": PATH, "section_anchor": "concerns v1", "change": {"append": "Two."}},
@@ -311,7 +315,10 @@ def test_several_files_are_proposed_applied_and_undone_as_one(tend: CallTool, ga
     assert "+One.\n+Two.\n" in proposal["diff"] and "+new\n" in proposal["diff"]
     assert proposal["safety_report"] == "Nothing blocks this change."
     assert text(garden) == PROFILE and not (garden / NOTES).exists()
-    applied = tend("lithos_apply_change", proposal_id=proposal["proposal_id"], rationale="both belong together")
+    with pytest.raises(NotFound):
+        tend("lithos_apply_change", proposal_id=proposal["proposal_id"], rationale="r", user_id="bob")
+    said = {"proposal_id": proposal["proposal_id"], "rationale": "both belong together", "agent": "gardener"}
+    applied = call("lithos_apply_change", **said)
     assert [each["path"] for each in applied["files"]] == [PATH, NOTES]
     assert "One.\nTwo.\n" in text(garden) and text(garden, NOTES) == "new\n"
     for path in (PATH, NOTES):

@@ -29,6 +29,7 @@ from lithos.storage import (
     Tx,
 )
 
+_CHANGES = {"changes", "part_of", "moved"}  # one of them is in the details of every event that changed a file
 _LOOKED_BACK = 20  # events of one path in which a retry, or the agents' last word, is looked for
 
 
@@ -189,9 +190,8 @@ class Editor:
 
     def _left_so(self, target: Target, version: str | None) -> bool:
         """Whether the file is what the last change through Lithos made of it."""
-        changes = [event for event in self._events_of(target.path) if "changes" in event["details"]]
-        facts = [each for event in changes[:1] for each in event["details"]["changes"] if each["path"] == target.path]
-        return any(each["after"] == version for each in facts)
+        newest = next((event for event in self._events_of(target.path) if _CHANGES & event["details"].keys()), None)
+        return newest is not None and newest["after_hash"] == version
 
     def _events_of(self, path: str) -> list[Event]:
         wanted = EventFilter(path=path, status="committed")

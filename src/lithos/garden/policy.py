@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from itertools import takewhile
 from pathlib import Path
@@ -33,11 +33,7 @@ class PathRule(_Part):
     kind: Kind
 
     def matches(self, path: str, user_id: str) -> bool:
-        pattern = "".join(
-            re.escape(user_id) if piece == "user_id" else r"[\w][\w.@+-]{0,127}" if number % 2 else re.escape(piece)
-            for number, piece in enumerate(_SLOT.split(self.template))
-        )
-        return re.fullmatch(pattern, path) is not None
+        return _pattern(self.template, user_id).fullmatch(path) is not None
 
     def folder_matches(self, path: str, user_id: str) -> bool:
         """Whether `path` is a folder on the way to a file of this rule."""
@@ -45,6 +41,15 @@ class PathRule(_Part):
         given = path.rstrip("/").split("/")
         shorter = PathRule(template="/".join(parts[: len(given)]), kind=self.kind)
         return len(given) <= len(parts) and shorter.matches("/".join(given), user_id)
+
+
+@lru_cache(maxsize=512)
+def _pattern(template: str, user_id: str) -> re.Pattern[str]:
+    pieces = (
+        re.escape(user_id) if piece == "user_id" else r"[\w][\w.@+-]{0,127}" if number % 2 else re.escape(piece)
+        for number, piece in enumerate(_SLOT.split(template))
+    )
+    return re.compile("".join(pieces))
 
 
 class Evidence(_Part):

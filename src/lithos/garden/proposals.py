@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import Any, cast
 
@@ -18,7 +18,7 @@ from lithos.garden.diff import unified
 from lithos.garden.drafting import Current, Draft, refuse_blocked
 from lithos.garden.editor import Editor, Purpose, Wish
 from lithos.garden.edits import Write
-from lithos.garden.targets import Target
+from lithos.garden.targets import garden_target
 from lithos.storage import Database, Effects, Outcome, Tx
 
 MOST_EDITS = 50
@@ -66,12 +66,13 @@ class Proposals:
 
         return cast(Proposal, self._effects.commit(call, work))
 
-    def apply(self, call: Call, proposal_id: str, target: Callable[[str], Target]) -> Applied:
+    def apply(self, call: Call, proposal_id: str, user_id: str | None = None) -> Applied:
         """All of its files or none; Conflict when one of them is no longer what the proposal was made for."""
-        kept = self._load(proposal_id, call.user)
+        owner, kept = self._load(proposal_id, user_id)
+        call = replace(call, user=owner)
 
         def decide() -> list[Draft]:
-            drafts = [self._redrafted(call, target(each.path), each) for each in kept]
+            drafts = [self._redrafted(call, each) for each in kept]
             for draft in drafts:
                 refuse_blocked(draft)
             return drafts
@@ -96,7 +97,8 @@ class Proposals:
             drafts[path] = self._editor.preview(wish.target, before, Write(draft.after), call.user)
         return list(drafts.values())
 
-    def _redrafted(self, call: Call, target: Target, kept: Proposed) -> Draft:
+    def _redrafted(self, call: Call, kept: Proposed) -> Draft:
+        target = garden_target(self._editor.policy, call, kept.path)
         now = self._editor.current(target)
         if now.version != kept.before:
             raise Conflict(
@@ -107,13 +109,14 @@ class Proposals:
             )
         return self._editor.draft(call, target, now, Write(kept.after))
 
-    def _load(self, proposal_id: str, user: str | None) -> list[Proposed]:
+    def _load(self, proposal_id: str, user_id: str | None) -> tuple[str | None, list[Proposed]]:
+        """Whose it is, and its files; another user has no such proposal."""
         row = self._database.read(lambda tx: tx.one("SELECT * FROM proposals WHERE id = ?", proposal_id))
-        if row is None or (row["user_id"] != user and user is not None):
+        if row is None or user_id not in (None, row["user_id"]):
             raise NotFound(
                 f"there is no proposal {proposal_id[:80]!r}", hint=f"Proposals are kept {DAYS:.0f} days; propose again."
             )
-        return [Proposed(**each) for each in orjson.loads(row["files"])]
+        return row["user_id"], [Proposed(**each) for each in orjson.loads(row["files"])]
 
 
 def _shown(drafts: Sequence[Draft]) -> Proposal:

@@ -42,8 +42,7 @@ def lithos_apply_change(
     lithos: Lithos, call: Call, proposal_id: str, rationale: Rationale, user_id: User = None
 ) -> Applied:
     """Make a proposed change, all of its files or none. conflict: a file has changed since; propose again."""
-    call = for_user(call, user_id)
-    return lithos.garden.proposals.apply(call, proposal_id, lambda path: lithos.garden.target(call, path))
+    return lithos.garden.proposals.apply(call, proposal_id, user_id)
 
 
 @tool(toolset="garden")
