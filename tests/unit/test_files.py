@@ -208,6 +208,17 @@ def test_links_are_neither_read_nor_written_nor_walked(root: Root, tmp_path: Pat
     )
 
 
+def test_a_link_that_stays_inside_the_root_is_not_followed_either(root: Root) -> None:
+    root.replace("real/deep/a.md", b"one", None)
+    os.symlink("real", root.path / "inner")
+    for path in ("inner/deep/a.md", "inner/deep"):
+        with pytest.raises(Forbidden):
+            root.read(path)
+    with pytest.raises(Forbidden):
+        root.replace("inner/deep/new.md", b"two", None)
+    assert [entry.path for entry in root.scan() if entry.kind == "file"] == ["real/deep/a.md"]
+
+
 def test_the_root_itself_may_be_a_link(tmp_path: Path, clock: FakeClock, kernel: Kernel) -> None:
     (tmp_path / "real").mkdir()
     os.symlink(tmp_path / "real", tmp_path / "vault")

@@ -147,14 +147,8 @@ def _check_identity(before: str | None, after: str | None, report: Report) -> No
         )
         return
     for key in sorted(report.policy.identity_keys):
-        same = old.fields.get(key, _ABSENT) == new.fields.get(key, _ABSENT)
-        if not same or _mentions(before, key) != _mentions(after, key):
+        if old.fields.get(key, _ABSENT) != new.fields.get(key, _ABSENT):
             report.add("identity", f"identity key {key!r} would change")
-
-
-def _mentions(front: str | None, key: str) -> int:
-    """A key that stands twice is read differently by different parsers."""
-    return len(re.findall(rf"^[\"']?{re.escape(key)}[\"']?[ \t]*:", front or "", re.MULTILINE))
 
 
 def _check_owner(front: Frontmatter, user_id: str, report: Report) -> None:
