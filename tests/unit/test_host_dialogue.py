@@ -168,11 +168,12 @@ def test_a_malformed_line_is_answered_and_never_reaches_the_host() -> None:
         assert messages(told)[0]["error"]["code"] == code
 
 
-def test_a_message_with_a_strange_id_passes_without_being_tracked() -> None:
+def test_a_request_with_a_strange_id_is_refused_instead_of_never_answered() -> None:
     dialogue = Dialogue()
     for key in ([1], {"a": 1}, None, True, 1.5):
-        line = text(id=key, method="tools/list")
-        assert dialogue.from_client(line, True) == (line, b"")
+        to_host, told = dialogue.from_client(text(id=key, method="tools/list"), True)
+        assert to_host == b""
+        assert messages(told)[0]["error"]["code"] == -32600
     assert dialogue.open == {}
 
 

@@ -90,6 +90,24 @@ def test_a_path_longer_than_the_system_allows_still_has_its_socket_inside(tmp_pa
     listener.close()
 
 
+def test_where_there_is_no_proc_a_long_path_is_reached_by_a_relative_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """macOS; here the same code is forced to run."""
+    monkeypatch.setattr(os.path, "isdir", lambda path: False)
+    monkeypatch.delattr(socket, "SO_PEERCRED")
+    here = os.getcwd()
+    place = Place(str(tmp_path / ("deep/" * 40)))
+    place.make()
+    listener = place.listen()
+    connection = place.connect()
+    assert peer_uid(connection) == os.getuid()
+    assert Path(place.socket_path).is_socket()
+    assert os.getcwd() == here
+    connection.close()
+    listener.close()
+
+
 def test_two_names_of_one_directory_meet_at_one_lock(place: Place, tmp_path: Path) -> None:
     os.symlink(place.data_dir, tmp_path / "other name")
     held = place.try_lock()

@@ -66,6 +66,8 @@ class Dialogue:
             return b"", failure(None, PARSE_ERROR, "Parse error: this line is not JSON")
         if not isinstance(message, dict):
             return b"", failure(None, INVALID_REQUEST, "Invalid request: one JSON object per line, no batches")
+        if "id" in message and not _is_id(message["id"]):  # the SDK would take it for a notification
+            return b"", failure(None, INVALID_REQUEST, "Invalid request: an id is a whole number or a string")
         return (text if self._note(message, text, linked) and linked else b""), b""
 
     def _note(self, message: dict[str, Any], text: bytes, linked: bool) -> bool:
