@@ -34,7 +34,7 @@ class PostgresStates:
         self._lock = threading.Lock()
 
     def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database:
-        url = self.url(folder) if migrations == coordination_migrations() else self._at(self._made(folder))
+        url = self.url(folder) if migrations == coordination_migrations() else self.fresh(folder)
         return open_postgres(url, migrations, clock=clock, faults=options.get("faults"))
 
     def url(self, folder: Path) -> str:
@@ -43,6 +43,10 @@ class PostgresStates:
             if folder not in self._used:
                 self._used[folder] = self._clean.pop() if self._clean else self._migrated(folder)
             return self._at(self._used[folder])
+
+    def fresh(self, folder: Path) -> str:
+        """Of a schema with nothing in it, for migrations of a test's own."""
+        return self._at(self._made(folder))
 
     def _at(self, name: str) -> str:
         joint = "&" if urlsplit(self._server).query else "?"

@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli import board, call, config, events, garden, host, keys, ledger, note, serve, stats, task, token, vault
+from lithos.cli import (
+    board,
+    call,
+    config,
+    db,
+    events,
+    garden,
+    host,
+    keys,
+    ledger,
+    note,
+    serve,
+    stats,
+    task,
+    token,
+    vault,
+)
 
-NOUNS = (serve, host, note, vault, call, config, token, stats, task, board, events, keys, garden, ledger)
+NOUNS = (serve, host, note, vault, call, config, token, stats, task, board, events, keys, db, garden, ledger)
 
 
 def app() -> typer.Typer:

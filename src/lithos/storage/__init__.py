@@ -14,6 +14,7 @@ from lithos.storage.migrate import Migration, coordination_migrations, read_migr
 from lithos.storage.once import Once
 from lithos.storage.saga import Recovered
 from lithos.storage.scrub import scrub
+from lithos.storage.transfer import Transfer, dialect_at, status
 from lithos.storage.values import Answer, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
@@ -45,14 +46,17 @@ __all__ = [
     "Replaced",
     "Root",
     "Row",
+    "Transfer",
     "Tx",
     "Verdict",
     "coordination_migrations",
     "create_private",
+    "dialect_at",
     "is_conflict_copy",
     "open_database",
     "open_postgres",
     "read_migrations",
     "scrub",
+    "status",
     "store_id",
 ]

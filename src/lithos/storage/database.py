@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lithos.core.clock import Clock, SystemClock
 from lithos.errors import ConfigInvalid, Internal, LithosError, StorageFull, Unavailable
@@ -17,6 +17,9 @@ from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.migrate import Migration, migrate
 from lithos.storage.sqlite import SqliteDialect
 from lithos.storage.values import Tx
+
+if TYPE_CHECKING:
+    from lithos.storage.postgres import PostgresDialect
 
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
@@ -44,6 +47,11 @@ def open_postgres(
     url: str, migrations: Sequence[Migration], *, clock: Clock | None = None, faults: Faults | None = None
 ) -> Database:
     """The shared database at `url`. A clock that is handed in judges leases instead of the server's."""
+    dialect = postgres_dialect(url, clock)
+    return Database(dialect, migrations, where=dialect.where, clock=clock or SystemClock(), faults=faults)
+
+
+def postgres_dialect(url: str, clock: Clock | None = None) -> PostgresDialect:
     try:
         from lithos.storage.postgres import PostgresDialect
     except ImportError:
@@ -51,8 +59,7 @@ def open_postgres(
             "storage.database_url is set, but the driver of PostgreSQL is not installed",
             hint="pip install 'lithos-memory[postgres]'",
         ) from None
-    dialect = PostgresDialect(url, clock=clock)
-    return Database(dialect, migrations, where=dialect.where, clock=clock or SystemClock(), faults=faults)
+    return PostgresDialect(url, clock=clock)
 
 
 class Database:

@@ -88,6 +88,14 @@ class Dialect(Protocol):
         """Have the reserve again, once there is space."""
         ...
 
+    def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
+        """(all columns, those of the primary key), each in their order."""
+        ...
+
+    def continue_counting(self, tx: Tx, table: str) -> None:
+        """After rows were copied with their numbers: the next one that counts by itself comes after them."""
+        ...
+
     def size(self, tx: Tx) -> int:
         """Bytes that the store takes."""
         ...

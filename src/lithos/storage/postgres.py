@@ -253,6 +253,16 @@ class PostgresDialect:
     def keep_room(self) -> None:
         """Nothing: the disk is the server's."""
 
+    def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
+        rows = tx.all(_COLUMNS, table)
+        keys = sorted((row for row in rows if row["pk"]), key=lambda row: row["pk"])
+        return [row["name"] for row in rows], [row["name"] for row in keys]
+
+    def continue_counting(self, tx: Tx, table: str) -> None:
+        for row in tx.all(_COUNTERS, table):
+            counter = f"pg_get_serial_sequence('{table}', '{row['name']}')"
+            tx.one(f"SELECT setval({counter}, max({row['name']})) FROM {table} HAVING max({row['name']}) IS NOT NULL")
+
     def size(self, tx: Tx) -> int:
         row = tx.one("SELECT pg_database_size(current_database()) AS bytes")
         return int(row["bytes"]) if row else 0
@@ -263,6 +273,14 @@ class PostgresDialect:
     def close(self) -> None:
         if self._hearing is not None:
             self._hearing.stop()
+
+
+_COLUMNS = """
+SELECT attname AS name, array_position(indkey::int2[], attnum) + 1 AS pk
+FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
+WHERE attrelid = ?::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
+"""
+_COUNTERS = "SELECT attname AS name FROM pg_attribute WHERE attrelid = ?::regclass AND attidentity <> ''"
 
 
 class _Hearing:

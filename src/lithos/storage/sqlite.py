@@ -173,6 +173,14 @@ class SqliteDialect:
     def keep_room(self) -> None:
         self._reserve.restore()
 
+    def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
+        rows = tx.all("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", table)
+        keys = sorted((row for row in rows if row["pk"]), key=lambda row: row["pk"])
+        return [row["name"] for row in rows], [row["name"] for row in keys]
+
+    def continue_counting(self, tx: Tx, table: str) -> None:
+        """Nothing: AUTOINCREMENT goes on from the largest number that was ever inserted."""
+
     def size(self, tx: Tx) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
