@@ -15,7 +15,7 @@ from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLar
 from lithos.notes import queries
 from lithos.notes.catalogue import Applied, Catalogue, Found, Seen, portions
 from lithos.notes.document import Unreadable
-from lithos.notes.identities import Claim, Identities, Renamed, assign
+from lithos.notes.identities import Claim, Identities, Record, Renamed, assign
 from lithos.notes.naming import is_note_path, path_id
 from lithos.notes.note import read_note
 from lithos.notes.projection import search_document, search_hash
@@ -66,8 +66,8 @@ class Index:
         self._catalogue = catalogue
         self._identities = identities
         self._clock = clock
-        self._rules = rules or Rules()
-        self._ignored = Ignored(self._rules.ignored)
+        self.rules = rules or Rules()
+        self._ignored = Ignored(self.rules.ignored)
         self.project: Project = project or (lambda changes: None)
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
@@ -108,6 +108,10 @@ class Index:
     def announce(self) -> None:
         """A scan is about to begin: whoever waits for it must not take the last one for it."""
         self.progress = replace(self.progress, state="starting")
+
+    def expect(self, path: str, note_id: str) -> None:
+        """A note without an id of its own is about to appear at this path, rewritten: it is still the same one."""
+        self._identities.keep({path: Record(note_id)})
 
     # A scan
 
@@ -202,8 +206,8 @@ class Index:
         seen = self._seen(path, file.stat, file.version)
         if known is not None and known.version == file.version and known.reason is None:
             return seen
-        if len(file.data) > self._rules.largest:
-            return Found(seen._replace(reason=_too_large(len(file.data), self._rules.largest)))
+        if len(file.data) > self.rules.largest:
+            return Found(seen._replace(reason=_too_large(len(file.data), self.rules.largest)))
         note = read_note(path, file.data)
         return Found(seen._replace(reason=note.reason)) if isinstance(note, Unreadable) else Found(seen, note)
 

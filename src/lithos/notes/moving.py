@@ -19,6 +19,7 @@ from lithos.notes.links import Link
 from lithos.notes.naming import SUFFIX, checked_folder, folder_of, joined, last_name, path_key, without_suffix
 from lithos.notes.note import Note
 from lithos.notes.vault import ROOT, Loaded, Vault
+from lithos.notes.writing import with_fields
 from lithos.storage import EventDraft, FileChange, Outcome, Plan
 
 _NEEDS_QUOTING = re.compile(r"[\s()<>%#?\\]")
@@ -156,7 +157,13 @@ class Mover:
         return place.mended(source.note, targets) if len(targets) == len(source.note.links) else source.note.document
 
     def _own_change(self, found: Loaded, place: Relocation, document: Document | None, answer: Moved) -> FileChange:
-        data = document.encode() if document is not None and document != found.note.document else None
-        if data is not None:
-            answer["version"] = version_of(data)
+        """Bytes that only move tell who they are by themselves; rewritten ones must be told apart from a new note."""
+        if document is None or document == found.note.document:
+            return FileChange(ROOT, place.old, found.note.version, None, place.new)
+        if found.note.own_id is None:
+            self._vault.index.expect(place.new, found.id)
+            if found.note.front.problem is None and "id" not in found.note.fields:
+                document = with_fields(document, {"id": found.id})
+        data = document.encode()
+        answer["version"] = version_of(data)
         return FileChange(ROOT, place.old, found.note.version, data, place.new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from uuid import UUID, uuid5
@@ -12,6 +13,7 @@ from lithos.errors import InvalidInput
 SUFFIX = ".md"
 LONGEST_SLUG = 120
 _NAMESPACE = UUID("6c697468-6f73-5e6f-8074-650000000001")
+_DEVICE = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
 _HINT = 'path is a folder beneath the vault, such as "procedures" or "projects/api"; the title gives the file its name.'
 
 
@@ -58,6 +60,8 @@ def checked_folder(path: str | None) -> str:
 def file_names(title: str, note_id: str) -> Iterator[str]:
     """`title.md`, then `title-2.md` and so on; a title without a letter or digit is named by the id."""
     base = slug(title, LONGEST_SLUG) or f"note-{note_id[:8]}"
+    if _DEVICE.fullmatch(base):
+        base += "-note"  # Windows keeps these names for itself
     yield base + SUFFIX
     for number in range(2, 10_000):
         tail = f"-{number}"

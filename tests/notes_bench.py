@@ -1,0 +1,63 @@
+"""Notes for tests: a vault on real files, people who edit them, and the comparison with a rebuild."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from lithos.app import Lithos
+from lithos.notes.catalogue import open_catalogue
+from lithos.notes.identities import Identities
+from lithos.notes.index import Index
+
+
+def rebuilt(lithos: Lithos) -> dict[str, Any]:
+    """What an index built from nothing but the files and the recorded ids would know."""
+    ground = lithos.ground
+    with tempfile.TemporaryDirectory() as folder:
+        catalogue = open_catalogue(Path(folder), ground.clock)
+        try:
+            identities = Identities(ground.database, ground.events.store, ground.clock)
+            index = Index(
+                ground.roots["vault"], catalogue, identities, clock=ground.clock, rules=lithos.notes.index.rules
+            )
+            assert index.reconcile().state == "current"
+            return catalogue.dump()
+        finally:
+            catalogue.close()
+
+
+def assert_index_is_true(lithos: Lithos) -> None:
+    """The live index equals a rebuild, and search holds exactly the notes."""
+    live = lithos.notes.catalogue.dump()
+    fresh = rebuilt(lithos)
+    for part in fresh:
+        assert live[part] == fresh[part], part
+    assert lithos.notes.complete() == 0
+
+
+class Person:
+    """Somebody with an editor."""
+
+    def __init__(self, lithos: Lithos) -> None:
+        self._lithos = lithos
+        self.folder = lithos.ground.roots["vault"].path
+
+    def save(self, path: str, text: str | bytes) -> Path:
+        """As an editor that saves in place does."""
+        file = self.folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text.encode() if isinstance(text, str) else text)
+        return file
+
+    def save_by_rename(self, path: str, text: str) -> None:
+        beside = self.save(f"{path}.swp", text)
+        beside.replace(self.folder / path)
+
+    def text(self, path: str) -> str:
+        return (self.folder / path).read_text(encoding="utf-8")
+
+    def rests(self) -> None:
+        """Time for the index to notice, without waiting for the watcher."""
+        assert self._lithos.notes.index.reconcile().state == "current"
