@@ -234,8 +234,8 @@ class _Answering:
             return {}
         started = time.perf_counter()
         meaning = self.indexer.meaning()
-        near = meaning.nearest(vector, self.query.where, 2 * self._candidates())
-        by_words = sorted(words.scores().items(), key=lambda item: -item[1])[:CANDIDATES]
+        near = meaning.nearest(vector, self.query.where, self._candidates())
+        by_words = sorted(words.scores.items(), key=lambda item: -item[1])[: self._candidates() // 2]
         near += meaning.of([ordinal for ordinal, _ in by_words], vector)
         self._took("vectors", started)
         return {

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,10 +31,17 @@ class FullText:
         self._folder = folder
         self.documents = TextIndex(folder / "documents", numbers)
         self.passages = TextIndex(folder / "passages", numbers)
+        self._other = ThreadPoolExecutor(1, "passages")
 
     def write(self, removed: Sequence[int], entries: Sequence[Entry]) -> None:
-        self.documents.write(removed, (_whole(entry, self.documents) for entry in entries))
-        self.passages.write(removed, (part for entry in entries for part in _parts(entry, self.passages)))
+        """One commit of each index, side by side: most of it is waiting for tantivy and the disk."""
+        prepared = [_Prepared.of(entry) for entry in entries]
+        passages = (part for each in prepared for part in each.parts(self.passages))
+        second = self._other.submit(self.passages.write, removed, passages)
+        try:
+            self.documents.write(removed, (each.whole(self.documents) for each in prepared))
+        finally:
+            second.result()
 
     def refill(self, entries: Iterable[Entry]) -> None:
         """Everything, from the catalogue, in batches."""
@@ -95,27 +104,39 @@ def discard_aside(folder: Path) -> None:
     shutil.rmtree(folder.with_name(f"{folder.name}.damaged"), ignore_errors=True)
 
 
-def _whole(entry: Entry, index: TextIndex) -> tantivy.Document:
-    document = entry.document
-    parts = [document.title, document.title, " ".join(document.tags)]  # a word of the title counts twice
-    heading = ""
-    for passage in entry.passages:
-        if passage.heading != heading:
-            heading = passage.heading
-            parts.append(heading.rpartition(" > ")[2])
-        parts.append(passage.text)
-    made = _filled(entry.ordinal, document, index)
-    made.add_text("title", indexed_text(document.title))
-    made.add_text("text", indexed_text("\n".join(parts)))
-    return made
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """One version of a document with every text in the form of the index, made once for both."""
 
+    entry: Entry
+    title: str
+    texts: list[tuple[str, str]]  # heading and text of each passage
 
-def _parts(entry: Entry, index: TextIndex) -> Iterator[tantivy.Document]:
-    for passage in entry.passages:
-        made = _filled(entry.ordinal, entry.document, index)
-        made.add_integer("position", passage.position)
-        made.add_text("text", indexed_text(f"{entry.document.title}\n{passage.heading}\n{passage.text}"))
-        yield made
+    @classmethod
+    def of(cls, entry: Entry) -> _Prepared:
+        texts = [(indexed_text(passage.heading), indexed_text(passage.text)) for passage in entry.passages]
+        return cls(entry, indexed_text(entry.document.title), texts)
+
+    def whole(self, index: TextIndex) -> tantivy.Document:
+        document = self.entry.document
+        parts = [self.title, self.title, indexed_text(" ".join(document.tags))]  # a word of the title counts twice
+        last = ""
+        for heading, text in self.texts:
+            if heading != last:
+                last = heading
+                parts.append(heading.rpartition(" > ")[2])
+            parts.append(text)
+        made = _filled(self.entry.ordinal, document, index)
+        made.add_text("title", self.title)
+        made.add_text("text", "\n".join(parts))
+        return made
+
+    def parts(self, index: TextIndex) -> Iterator[tantivy.Document]:
+        for position, (heading, text) in enumerate(self.texts):
+            made = _filled(self.entry.ordinal, self.entry.document, index)
+            made.add_integer("position", position)
+            made.add_text("text", f"{self.title}\n{heading}\n{text}")
+            yield made
 
 
 def _filled(ordinal: int, document: Document, index: TextIndex) -> tantivy.Document:

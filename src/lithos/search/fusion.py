@@ -14,16 +14,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 WORDS_WEIGHT = 0.5
 PASSAGE_WEIGHT = 0.5  # of the best passage's BM25 beside the whole document's
 LEAST_REACH = 0.25
-RELEVANT = 0.5
+RELEVANT = 0.52
 SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Words:
     """What full text found, by ordinal; `possible` is the score of a text made of nothing but the question."""
 
@@ -31,11 +32,14 @@ class Words:
     passages: Mapping[tuple[int, int], float]
     possible: float
 
+    @cached_property
     def scores(self) -> dict[int, float]:
-        best = dict(self.documents)
+        """Of documents: their own, and half of their best passage's."""
         tops: dict[int, float] = {}
         for (ordinal, _), score in self.passages.items():
-            tops[ordinal] = max(tops.get(ordinal, 0.0), score)
+            if score > tops.get(ordinal, 0.0):
+                tops[ordinal] = score
+        best = dict(self.documents)
         for ordinal, score in tops.items():
             best[ordinal] = best.get(ordinal, 0.0) + PASSAGE_WEIGHT * score
         return best
@@ -44,8 +48,7 @@ class Words:
 NO_WORDS = Words({}, {}, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(NamedTuple):
     ordinal: int
     position: int
     score: float
@@ -67,40 +70,40 @@ class Fused:
 
 def fuse(words: Words, similarities: Mapping[tuple[int, int], float], meaning: float) -> Fused:
     """`similarities` of passages; `meaning` 0 leaves them out of the score."""
-    by_words = words.scores()
-    reach = max(max(by_words.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
-    passages = sorted(_passages(words, similarities, meaning, reach), key=_order)
-    documents = sorted(_documents(by_words, passages, meaning, reach), key=_order)
+    reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
+    passages = _passages(words, similarities, meaning, WORDS_WEIGHT / reach)
+    documents = sorted(_documents(words.scores, passages, meaning, WORDS_WEIGHT / reach), key=_order)
     confidence = _confidence(documents[0], words.possible, meaning) if documents else 0.0
     return Fused(documents, passages, confidence >= RELEVANT, confidence)
 
 
 def _passages(
-    words: Words, similarities: Mapping[tuple[int, int], float], meaning: float, reach: float
+    words: Words, similarities: Mapping[tuple[int, int], float], meaning: float, weight: float
 ) -> list[Ranked]:
     found = []
-    for ordinal, position in {**dict.fromkeys(similarities), **dict.fromkeys(words.passages)}:
-        bm25 = words.documents.get(ordinal, 0.0) + PASSAGE_WEIGHT * words.passages.get((ordinal, position), 0.0)
-        similarity = similarities.get((ordinal, position))
-        score = meaning * (similarity or 0.0) + WORDS_WEIGHT * bm25 / reach
-        found.append(Ranked(ordinal, position, score, similarity, bm25))
+    whole, parts = words.documents.get, words.passages.get
+    for place in similarities.keys() | words.passages.keys():
+        bm25 = whole(place[0], 0.0) + PASSAGE_WEIGHT * parts(place, 0.0)
+        similarity = similarities.get(place)
+        found.append(Ranked(*place, meaning * (similarity or 0.0) + weight * bm25, similarity, bm25))
+    found.sort(key=_order)
     return found
 
 
-def _documents(by_words: Mapping[int, float], passages: list[Ranked], meaning: float, reach: float) -> list[Ranked]:
+def _documents(scores: Mapping[int, float], passages: list[Ranked], meaning: float, weight: float) -> list[Ranked]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
-    shown: dict[int, Ranked] = {}
+    shown: dict[int, int] = {}
     nearest: dict[int, float] = {}
-    for passage in passages:
-        shown.setdefault(passage.ordinal, passage)
-        if passage.similarity is not None:
-            nearest[passage.ordinal] = max(nearest.get(passage.ordinal, 0.0), passage.similarity)
+    for ordinal, position, _, similarity, _ in passages:
+        if ordinal not in shown:
+            shown[ordinal] = position
+        if similarity is not None and similarity > nearest.get(ordinal, -1.0):
+            nearest[ordinal] = similarity
     found = []
-    for ordinal in {**dict.fromkeys(shown), **dict.fromkeys(by_words)}:
-        bm25, similarity = by_words.get(ordinal, 0.0), nearest.get(ordinal)
-        score = meaning * (similarity or 0.0) + WORDS_WEIGHT * bm25 / reach
-        position = shown[ordinal].position if ordinal in shown else 0
-        found.append(Ranked(ordinal, position, score, similarity, bm25))
+    for ordinal in shown.keys() | scores.keys():
+        bm25, similarity = scores.get(ordinal, 0.0), nearest.get(ordinal)
+        score = meaning * (similarity or 0.0) + weight * bm25
+        found.append(Ranked(ordinal, shown.get(ordinal, 0), score, similarity, bm25))
     return found
 
 

@@ -22,7 +22,7 @@ from lithos.search.values import Change, Document, Passage, Remove
 from lithos.storage import Faults, NoFaults
 
 _log = logging.getLogger(__name__)
-BATCH = 500  # changes in one commit; the index of 500 notes takes about half a second
+BATCH = 1000  # changes in one commit, about a second of work
 MOST_WAITING = 4096  # whoever applies more waits: they are held in memory until they are indexed
 GROUPING = 0.1  # seconds in which single changes gather, unless a question waits for them
 RETRY = (1.0, 30.0)

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,8 +31,7 @@ _MARK_WORD = 8  # where a record has its checksum: after key, ordinal, position 
 WORN_LEAST = 1000  # dead records that are worth a rewrite
 
 
-@dataclass(frozen=True, slots=True)
-class Near:
+class Near(NamedTuple):
     ordinal: int
     position: int
     similarity: float
@@ -233,15 +232,15 @@ class Vectors:
         chosen = np.flatnonzero(allowed)
         if len(chosen) > EXACT_MOST:
             chosen = _closest(bits, allowed, vector, max(RERANKED, 4 * count))
-        return _scored(rows[chosen], vector)[:count]
+        return _scored(rows, chosen, vector, count)
 
     def of(self, ordinals: Collection[int], vector: Floats) -> list[Near]:
         """Every passage of these documents, best first, however far down that is."""
         import numpy as np
 
         with self._lock:
-            rows = self._held[np.flatnonzero(self._living & self._rows_of(ordinals))]
-        return _scored(rows, vector)
+            rows, chosen = self._rows(), np.flatnonzero(self._living & self._rows_of(ordinals))
+        return _scored(rows, chosen, vector, len(chosen))
 
     def __len__(self) -> int:
         return self._count
@@ -307,13 +306,15 @@ def _sound(rows: NDArray[Any]) -> NDArray[Any]:
     return rows if good.all() else rows[good]
 
 
-def _scored(rows: NDArray[Any], vector: Floats) -> list[Near]:
+def _scored(rows: NDArray[Any], chosen: NDArray[np.int64], vector: Floats, count: int) -> list[Near]:
     import numpy as np
 
-    scores = (rows["vector"][:, : len(vector)].astype(np.float32) @ vector) * rows["scale"]
-    best = np.argsort(-scores, kind="stable")
-    found = zip(rows["ordinal"][best].tolist(), rows["position"][best].tolist(), scores[best].tolist(), strict=True)
-    return [Near(ordinal, position, min(1.0, max(0.0, score))) for ordinal, position, score in found]
+    vectors = rows["vector"][chosen, : len(vector)].astype(np.float32)
+    scores = (vectors @ vector) * rows["scale"][chosen]
+    best = np.argsort(-scores, kind="stable")[:count]
+    kept = chosen[best]
+    ordinals, positions = rows["ordinal"][kept].tolist(), rows["position"][kept].tolist()
+    return [Near(*each) for each in zip(ordinals, positions, np.clip(scores[best], 0.0, 1.0).tolist(), strict=True)]
 
 
 def _signs(vectors: NDArray[np.int8], words: int) -> NDArray[np.uint64]:
