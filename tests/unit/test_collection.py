@@ -7,12 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from lithos.search import Collection, Document, Embedding, HashedEmbedder, Query, Remove, Where, open_collection
-
-
-def note(id: str, text: str = "", **more: object) -> Document:
-    fields: dict[str, object] = {"title": id, "hash": f"{text} {more}", **more}
-    return Document(id=id, text=text, **fields)  # type: ignore[arg-type]
+from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
+from tests.collections_at_hand import note, opened
 
 
 @pytest.fixture
@@ -27,10 +23,6 @@ def notes(tmp_path: Path, embedding: Embedding) -> Iterator[Collection]:
     made = opened(tmp_path, embedding)
     yield made
     made.close()
-
-
-def opened(folder: Path, embedding: Embedding) -> Collection:
-    return open_collection(folder, "notes", embedding=embedding, keywords=("status",), numbers=("created",))
 
 
 def ids(collection: Collection, text: str, by: str = "words", **more: object) -> list[str]:

@@ -44,6 +44,7 @@ CREATE TABLE texts (ordinal {integer} PRIMARY KEY, passages {bytes} NOT NULL, ma
 _ENTRIES = """
 SELECT d.*, t.passages AS texts, t.mark AS text_mark FROM documents d JOIN texts t USING (ordinal) WHERE ordinal IN
 """
+_REMEMBER = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
 _PAGE = 500  # rows read at a time: bounds memory, and stays below SQLite's limit of bound parameters
 
 
@@ -140,8 +141,7 @@ class Catalogue:
         return values not in ({"0"}, set()) and len(values) != 1
 
     def all_embedded(self, next_ordinal: int) -> None:
-        sql = "INSERT INTO meta VALUES ('embedded', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        self._database.write(lambda tx: tx.run(sql, str(next_ordinal)))
+        self._remember("embedded", next_ordinal)
 
     def rewritten(self) -> Catalogue:
         """The same in a new file, without the pages that deleted rows leave behind; this one is closed."""
@@ -157,12 +157,22 @@ class Catalogue:
 
     def take_over(self, other: Catalogue) -> None:
         meta = other._database.read(lambda tx: tx.all("SELECT * FROM meta"))
-        replace = "INSERT INTO meta VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         entries = other.entries(row["ordinal"] for row in other._live())
         while page := list(itertools.islice(entries, _PAGE)):
             self.begin(page, ())
         self.finish()
-        self._database.write(lambda tx: tx.many(replace, [(row["name"], row["value"]) for row in meta]))
+        self._database.write(lambda tx: tx.many(_REMEMBER, [(row["name"], row["value"]) for row in meta]))
+
+    def generation(self) -> int:
+        """Which full-text index is the one that counts."""
+        row = self._database.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'generation'"))
+        return int(row["value"]) if row else 0
+
+    def use_generation(self, generation: int) -> None:
+        self._remember("generation", generation)
+
+    def _remember(self, name: str, value: int) -> None:
+        self._database.write(lambda tx: tx.run(_REMEMBER, name, str(value)))
 
     def clear(self) -> None:
         self._database.write(lambda tx: _gone(tx, "1 = 1"))

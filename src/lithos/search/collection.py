@@ -93,7 +93,11 @@ class Collection:
     def settle(self, seconds: float = 60.0) -> bool:
         """Wait until everything acknowledged is indexed and embedded."""
         deadline = time.monotonic() + seconds
-        return self._indexer.indexed(deadline) and not self._indexer.meaning().embedded(deadline)
+        if not self._indexer.indexed(deadline):
+            return False
+        self._indexer.fulltext()
+        self._indexer.run(lambda: None)  # after whatever the changes left to tidy up
+        return not self._indexer.meaning().embedded(deadline)
 
     def on_lost(self, tell: Callable[[], None]) -> None:
         """Call `tell` when damage made the collection start empty: everything must be applied again."""

@@ -18,6 +18,7 @@ from lithos.search.catalogue import Entry
 from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.textindex import TextIndex
 from lithos.search.values import Document, Where
+from lithos.storage import Faults, NoFaults
 
 if TYPE_CHECKING:
     import tantivy
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
 
 
+WORN = 10  # one deleted document to so many living ones
+
+
 class FullText:
-    def __init__(self, folder: Path, numbers: Sequence[str]) -> None:
+    def __init__(self, folder: Path, numbers: Sequence[str], faults: Faults | None = None) -> None:
         """Raises `Damaged` when the files are not those that were written."""
         self._folder = folder
+        self._faults = faults or NoFaults()
         self.documents = TextIndex(folder / "documents", numbers)
         self.passages = TextIndex(folder / "passages", numbers)
         self._other = ThreadPoolExecutor(1, "passages")
@@ -40,6 +45,7 @@ class FullText:
         second = self._other.submit(self.passages.write, removed, passages)
         try:
             self.documents.write(removed, (each.whole(self.documents) for each in prepared))
+            self._faults.at("search.half")
         finally:
             second.result()
 
@@ -80,6 +86,10 @@ class FullText:
         weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in terms)
         return SATURATION * weights
 
+    def worn(self) -> bool:
+        """Whether enough is deleted that scores begin to drift from those of an index made anew."""
+        return self.documents.deleted() * WORN > self.documents.searcher.num_docs
+
     def counts(self) -> tuple[int, int]:
         """Documents and passages."""
         return int(self.documents.searcher.num_docs), int(self.passages.searcher.num_docs)
@@ -94,14 +104,10 @@ class FullText:
 
 def move_aside(folder: Path) -> None:
     """Kept for whoever wants to look, one of a kind; what follows starts from nothing."""
-    aside = folder.with_name(f"{folder.name}.damaged")
+    aside = folder.with_name("damaged")
     shutil.rmtree(aside, ignore_errors=True)
     if folder.exists():
         folder.rename(aside)
-
-
-def discard_aside(folder: Path) -> None:
-    shutil.rmtree(folder.with_name(f"{folder.name}.damaged"), ignore_errors=True)
 
 
 @dataclass(frozen=True, slots=True)

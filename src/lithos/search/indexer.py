@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -15,7 +16,7 @@ from lithos.errors import Damaged, Unavailable
 from lithos.search.catalogue import Catalogue, Entry, Known
 from lithos.search.chunking import PassageLimits, cut_passages
 from lithos.search.embedding import Embedding
-from lithos.search.fulltext import FullText, discard_aside, move_aside
+from lithos.search.fulltext import FullText, move_aside
 from lithos.search.meaning import Meaning
 from lithos.search.pending import Waiting
 from lithos.search.values import Change, Document, Passage, Remove
@@ -223,49 +224,66 @@ class Indexer:
         """Nothing here is authority: aside with it, and whoever owns the things applies them again."""
         _log.warning("the index of %s starts anew: %s", self._shape.name, damage)
         self.trouble["documents"] = "the index was damaged and is being rebuilt"
-        move_aside(self._folder)
+        aside = self._folder.with_name(f"{self._folder.name}.damaged")
+        shutil.rmtree(aside, ignore_errors=True)
+        self._folder.rename(aside)
         return self._opened()
 
     def _recovered(self, catalogue: Catalogue) -> FullText:
         """The full-text index with nothing in it that the catalogue does not hold."""
+        self._discard_others(catalogue.generation())
         try:
-            fulltext = FullText(self._folder, self._shape.numbers)
+            fulltext = self._text(catalogue.generation())
             moving = catalogue.in_motion()
             if moving:
                 fulltext.write(moving, ())
                 catalogue.sweep()
             if fulltext.counts() == (len(self._known), sum(known.passages for known in self._known.values())):
+                if fulltext.worn():
+                    self._later(self.renew)
                 return fulltext
             raise Damaged("the full-text index and the catalogue differ")
         except Damaged as damage:
-            return self._refilled_later(damage)
+            return self._renewed_later(damage)
 
-    def _refilled_later(self, damage: Damaged) -> FullText:
+    def _text(self, generation: int) -> FullText:
+        return FullText(self._folder / f"text{generation}", self._shape.numbers, self._faults)
+
+    def _discard_others(self, generation: int) -> None:
+        """What a kill left of an index that was being made, or of the one before it."""
+        for folder in self._folder.glob("text*"):
+            if folder.name != f"text{generation}":
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _renewed_later(self, damage: Damaged) -> FullText:
+        """Aside with the damaged one; an empty one stands in until the thread has made it anew from the catalogue."""
         _log.warning("the full-text index of %s is rebuilt: %s", self._shape.name, damage)
         self.trouble["words"] = "the full-text index was damaged and is being rebuilt"
-        for part in ("documents", "passages"):
-            move_aside(self._folder / part)
-        self.catalogue().sweep()
-        fulltext = FullText(self._folder, self._shape.numbers)
-        self._later(self._refill)
-        return fulltext
+        catalogue = self.catalogue()
+        catalogue.sweep()
+        move_aside(self._folder / f"text{catalogue.generation()}")
+        self._later(self.renew)
+        return self._started(catalogue.generation() + 1)
 
-    def _refill(self) -> None:
-        """From the catalogue: no owner is needed, and vectors are not touched."""
+    def _started(self, generation: int) -> FullText:
+        made = self._text(generation)
+        self.catalogue().use_generation(generation)
+        return made
+
+    def renew(self) -> None:
+        """The full-text index anew from the catalogue, beside the old one, which answers until then."""
+        catalogue = self.catalogue()
         with self._changed:
             ordinals = sorted(known.ordinal for known in self._known.values())
-        fulltext, catalogue = self.fulltext(), self.catalogue()
-        if fulltext.counts() != (0, 0):
-            fulltext = self._emptied()
-        fulltext.refill(catalogue.entries(ordinals))
-        self.trouble.pop("words", None)
-
-    def _emptied(self) -> FullText:
+        generation = catalogue.generation() + 1
+        shutil.rmtree(self._folder / f"text{generation}", ignore_errors=True)
+        made = self._text(generation)
+        made.refill(catalogue.entries(ordinals))
         with self._opening:
-            for part in ("documents", "passages"):
-                move_aside(self._folder / part)
-            self._fulltext = FullText(self._folder, self._shape.numbers)
-            return self._fulltext
+            catalogue.use_generation(generation)
+            self._fulltext = made
+        self._discard_others(generation)
+        self.trouble.pop("words", None)
 
     def _later(self, work: Callable[[], None]) -> None:
         with self._changed:
@@ -372,6 +390,7 @@ class Indexer:
     def _publish(self, batch: dict[str, Waiting], entries: Sequence[Entry], going: Sequence[int]) -> None:
         if entries or self._meaning is not None:
             self.meaning().exchange(going, entries)
+        worn = self.fulltext().worn()
         with self._changed:
             for id, waiting in batch.items():
                 if isinstance(waiting.change, Remove):
@@ -384,6 +403,8 @@ class Indexer:
                     del self._waiting[id]
             if not self._waiting:
                 self.trouble.pop("documents", None)
+                if worn:
+                    self._tasks.append(_Task(self.renew))
             self._changed.notify_all()
 
     # -- healing ------------------------------------------------------------------------------------------------
@@ -406,7 +427,7 @@ class Indexer:
 
     def _heal_words(self, damage: Damaged) -> None:
         with self._opening:
-            self._fulltext = self._refilled_later(damage)
+            self._fulltext = self._renewed_later(damage)
 
     def _lose(self, damage: Damaged) -> None:
         with self._opening:
@@ -426,21 +447,22 @@ class Indexer:
         """Nothing is known any more; vectors stay as a store of known words until they are compacted."""
         catalogue = self.catalogue()
         catalogue.clear()
-        self._emptied()
+        with self._opening:
+            self._fulltext = self._started(catalogue.generation() + 1)
+        self._discard_others(catalogue.generation())
         self.meaning().exchange([known.ordinal for known in self._known.values()], ())
         with self._changed:
             self._known = {}
 
     def rewrite(self) -> None:
         """Every file anew from what is alive, so that no byte of what was removed stays in one."""
-        self._emptied()
-        self._refill()
+        self.renew()
         self.meaning().compact()
         with self._opening:
             self._catalogue = self.catalogue().rewritten()
             self.meaning().use(self._catalogue)
-        for part in ("documents", "passages"):
-            discard_aside(self._folder / part)
+        shutil.rmtree(self._folder / "damaged", ignore_errors=True)
+        shutil.rmtree(self._folder.with_name(f"{self._folder.name}.damaged"), ignore_errors=True)
 
 
 class _Task:

@@ -63,6 +63,11 @@ class TextIndex:
             self.searcher = self._index.searcher()
         self._write_manifest()
 
+    def deleted(self) -> int:
+        """Documents that are gone, and still in the way: BM25 counts them until the index is made anew."""
+        segments = json.loads((self._folder / "meta.json").read_bytes())["segments"]
+        return int(sum(segment["max_doc"] for segment in segments) - self.searcher.num_docs)
+
     def verify(self) -> None:
         """Raise `Damaged` unless every file is the one that was written."""
         self._verify()

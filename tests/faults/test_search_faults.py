@@ -1,0 +1,185 @@
+"""A collection, killed at every step and damaged in every file: nothing lost, nothing twice, nothing wrong for long."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from lithos.errors import StorageFull
+from lithos.search import Collection, Document, Query, Remove
+from lithos.storage import PlannedFaults
+from tests.collections_at_hand import answers, collection, note, reconcile
+
+PROJECT = Path(__file__).parents[2]
+VISITS = [2, *(pytest.param(visit, marks=pytest.mark.torture) for visit in (1, 3))]
+STEPS = ("search.begun", "search.half", "search.committed", "search.finished")
+WORDS = ("lava", "sheep", "river3", "version2")
+
+CHILD = """
+import sys
+from pathlib import Path
+from lithos.storage import PlannedFaults
+from tests.collections_at_hand import collection, reconcile
+from tests.faults.test_search_faults import story
+faults = PlannedFaults()
+faults.plan(sys.argv[2], "kill", int(sys.argv[3]))
+with collection(Path(sys.argv[1]), faults) as made:
+    for chapter in story():
+        reconcile(made, chapter)
+        made.settle()
+"""
+
+
+def story() -> list[dict[str, Document]]:
+    """What the owner has, one state after the other: made, changed, partly removed."""
+    first = {f"n{number}": note(f"n{number}", f"lava and river{number}") for number in range(6)}
+    second = {**first, "n1": note("n1", "version2 of sheep"), "n2": note("n2", "version2 of lava")}
+    third = {id: document for id, document in second.items() if id not in ("n2", "n3")}
+    return [first, second, third]
+
+
+def healthy(folder: Path) -> dict[str, object]:
+    with collection(folder / "healthy") as made:
+        made.apply(story()[-1].values())
+        assert made.settle()
+        return answers(made, WORDS)
+
+
+@pytest.mark.parametrize("visit", VISITS)
+@pytest.mark.parametrize("step", STEPS)
+def test_a_kill_at_any_step_loses_nothing_and_leaves_nothing_twice(tmp_path: Path, step: str, visit: int) -> None:
+    command = [sys.executable, "-c", CHILD, str(tmp_path / "killed"), step, str(visit)]
+    assert subprocess.run(command, cwd=PROJECT, capture_output=True, timeout=60).returncode == 137
+    with collection(tmp_path / "killed") as made:
+        reconcile(made, story()[-1])
+        assert made.settle()
+        assert answers(made, WORDS) == healthy(tmp_path)
+        engine = made._indexer.fulltext()
+        assert engine.counts() == (4, 4), "orphans are left in the full-text index"
+
+
+@pytest.mark.parametrize("step", STEPS[:3])
+def test_a_failing_disk_delays_changes_and_loses_none(tmp_path: Path, step: str) -> None:
+    faults = PlannedFaults({step: StorageFull("no space")})
+    with collection(tmp_path, faults) as made:
+        made.apply(story()[-1].values())
+        assert made.settle(30)
+        assert answers(made, WORDS) == healthy(tmp_path)
+
+
+def files_of(folder: Path) -> list[Path]:
+    kept = [path for path in folder.rglob("*") if path.is_file() and path.stat().st_size]
+    return sorted(path for path in kept if not path.name.endswith((".lock", ".reserve", "-shm")))
+
+
+def grown(folder: Path) -> None:
+    with collection(folder) as made:
+        for chapter in story():
+            reconcile(made, chapter)
+            assert made.settle()
+
+
+def flip(path: Path, share: float) -> None:
+    data = bytearray(path.read_bytes())
+    data[min(len(data) - 1, int(len(data) * share))] ^= 0x10
+    path.write_bytes(data)
+
+
+SHARES = [0.4, *(pytest.param(share, marks=pytest.mark.torture) for share in (0.0, 0.2, 0.6, 0.999))]
+
+
+@pytest.mark.parametrize("share", SHARES)
+def test_a_flipped_bit_in_any_file_is_noticed_at_start_and_healed(tmp_path: Path, share: float) -> None:
+    expected = healthy(tmp_path)
+    grown(tmp_path / "whole")
+    for number, path in enumerate(files_of(tmp_path / "whole")):
+        copy = tmp_path / f"copy{number}"
+        subprocess.run(["cp", "-r", str(tmp_path / "whole"), str(copy)], check=True)
+        flip(copy / path.relative_to(tmp_path / "whole"), share)
+        with collection(copy) as made:
+            reconcile(made, story()[-1])
+            made.query(Query("lava"))
+            assert made.settle(), path
+            made.verify()
+            reconcile(made, story()[-1])
+            assert made.settle(), path
+            assert answers(made, WORDS) == expected, path
+
+
+def hurt(path: Path, harm: str) -> None:
+    if harm == "flip":
+        flip(path, 0.5)
+    elif harm == "cut":
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "gone"])
+def test_damage_under_a_running_collection_is_healed_by_verify(tmp_path: Path, harm: str) -> None:
+    expected = healthy(tmp_path)
+    with collection(tmp_path / "live") as made:
+        made.apply(story()[-1].values())
+        assert made.settle()
+        for path in files_of(tmp_path / "live"):
+            if "catalogue" in path.name or not path.exists() or "damaged" in path.parts:
+                continue
+            hurt(path, harm)
+            made.verify()
+            assert made.settle()
+            assert answers(made, WORDS) == expected, path
+
+
+def test_a_lost_catalogue_is_told_to_the_owner_who_applies_all_again(tmp_path: Path) -> None:
+    truth = story()[-1]
+    told = threading.Event()
+    with collection(tmp_path) as made:
+        made.on_lost(lambda: (reconcile(made, truth), told.set()))
+        made.apply(truth.values())
+        assert made.settle()
+        spoil_rows(tmp_path / ".tantivy" / "notes" / "catalogue.db")
+        made.verify()
+        assert told.wait(10)
+        assert made.settle()
+        assert sorted(hit.id for hit in made.query(Query("lava", limit=50, by="words")).hits) == ["n0", "n4", "n5"]
+
+
+def spoil_rows(path: Path) -> None:
+    import apsw
+
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE documents SET hash = 'other'").fetchall()
+    connection.close()
+
+
+def test_what_is_being_rebuilt_says_that_it_is_degraded(tmp_path: Path) -> None:
+    grown(tmp_path)
+    victim = next((tmp_path / ".tantivy" / "notes").glob("text*/documents/*.idx"))
+    flip(victim, 0.5)
+    with collection(tmp_path) as made:
+        hold = threading.Event()
+        made._indexer._later(lambda: hold.wait(10) and None)
+        assert "rebuilt" in made.query(Query("lava", by="words")).degraded
+        hold.set()
+        assert eventually_whole(made)
+        assert [hit.id for hit in made.query(Query("sheep", by="words")).hits] == ["n1"]
+
+
+def eventually_whole(made: Collection) -> bool:
+    made._indexer.run(lambda: None)
+    return made.query(Query("lava", by="words")).degraded == ""
+
+
+def test_removal_survives_a_kill_before_it_is_indexed(tmp_path: Path) -> None:
+    grown(tmp_path)
+    with collection(tmp_path) as made:
+        made.apply([Remove("n0")])
+        assert "n0" not in {hit.id for hit in made.query(Query("lava", limit=50)).hits}
+    truth = {id: document for id, document in story()[-1].items() if id != "n0"}
+    with collection(tmp_path) as made:
+        reconcile(made, truth)
+        assert "n0" not in {hit.id for hit in made.query(Query("lava", limit=50)).hits}
