@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from lithos.app import Lithos, open_lithos
 from lithos.host.client import describe_host
+from lithos.settings import LithosConfig, StorageSettings
+from lithos.tools.catalogue import catalogue
 from tests.guests import GuestProcess, Household, household
 
 
@@ -28,6 +31,7 @@ class Tally:
     acknowledged: dict[str, str] = field(default_factory=dict)  # title → id
     errors: list[Any] = field(default_factory=list)
     unacknowledged: set[str] = field(default_factory=set)
+    answers: Counter[int] = field(default_factory=Counter)  # guest → how many
 
 
 class Killer:
@@ -52,19 +56,47 @@ class Killer:
     def _kill_again_and_again(self) -> None:
         while self.kills < self._most and not self._enough.wait(0.01):
             ready = describe_host(self._home.place)  # waits in the queue of a host that is only starting
-            if ready is not None and not self._enough.wait(self._after):
+            if ready is not None and self._is_time():
                 self._home.kill_pid(ready["pid"])
                 self.kills += 1
 
+    def _is_time(self) -> bool:
+        return not self._enough.wait(self._after)
+
+
+class GentleKiller(Killer):
+    """Waits until every guest has had an answer since the last kill: then no call meets two kills."""
+
+    def __init__(self, home: Household, tally: Tally, guests: int, most: int) -> None:
+        super().__init__(home, 0.01, most)
+        self._tally = tally
+        self._guests = guests
+        self._seen: Counter[int] = Counter()
+
+    def _is_time(self) -> bool:
+        while not self._enough.wait(self._after):
+            now = Counter(self._tally.answers)
+            if all(now[guest] > self._seen[guest] for guest in range(self._guests)):
+                self._seen = now
+                return True
+        return False
+
 
 def write(guest: GuestProcess, who: int, number: int, tally: Tally) -> None:
+    """A task, or a note that links to the one before it."""
     title = f"guest {who} write {number}"
-    answer = guest.request("tools/call", {"name": "lithos_task_create", "arguments": {"title": title, "agent": "ann"}})
+    text = f"word{who}x{number} after [[guest {who} write {number - 2}]]"
+    note = number % 2 == 1
+    tool = "lithos_write" if note else "lithos_task_create"
+    arguments = {"title": title, "agent": f"agent-{who}"} | ({"content": text, "tags": ["kills"]} if note else {})
+    answer = guest.request("tools/call", {"name": tool, "arguments": arguments})
     if "result" in answer and not answer["result"]["isError"]:
-        tally.acknowledged[title] = answer["result"]["structuredContent"]["task_id"]
+        told = answer["result"]["structuredContent"]
+        tally.acknowledged[title] = told["id"] if note else told["task_id"]
     else:
         tally.errors.append(answer)
         tally.unacknowledged.add(title)
+    tally.answers[who] += 1
 
 
 def write_all(guest: GuestProcess, who: int, writes: int, tally: Tally) -> None:
@@ -72,8 +104,7 @@ def write_all(guest: GuestProcess, who: int, writes: int, tally: Tally) -> None:
         write(guest, who, number, tally)
 
 
-def write_from_all(home: Household, guests: int, writes: int) -> Tally:
-    tally = Tally()
+def write_from_all(home: Household, guests: int, writes: int, tally: Tally) -> None:
     clients = [home.guest() for _ in range(guests)]
     for client in clients:
         client.initialize()
@@ -84,38 +115,86 @@ def write_from_all(home: Household, guests: int, writes: int) -> Tally:
         thread.start()
     for thread in threads:
         thread.join()
-    return tally
 
 
-def tasks_on_the_board(home: Household) -> dict[str, str]:
-    """id → title."""
-    guest = home.guest("--toolsets", "all")
-    guest.initialize()
-    found: dict[str, str] = {}
+def pages(lithos: Lithos, tool: str, key: str, **arguments: Any) -> list[dict[str, Any]]:
+    """All of a list, page by page, by cursor or by offset."""
+    found: list[dict[str, Any]] = []
     cursor = None
     while True:
-        page = guest.call("lithos_task_list", limit=100, **({"cursor": cursor} if cursor else {}))
-        found.update({task["id"]: task["title"] for task in page["tasks"]})
+        where = {"cursor": cursor} if cursor else {} if key == "tasks" else {"offset": len(found)}
+        page = catalogue().call(lithos, tool, {"limit": 100, **where, **arguments})
+        found += page[key]
         cursor = page.get("next_cursor")
-        if cursor is None:
+        if not page[key] or (key == "tasks" and cursor is None):
             return found
 
 
+def indexed(lithos: Lithos) -> dict[str, Any]:
+    """Everything that is derived from the files, as readers see it."""
+
+    def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        return catalogue().call(lithos, tool, arguments)
+
+    notes = sorted(pages(lithos, "lithos_list", "items"), key=lambda note: note["id"])
+    return {
+        "notes": notes,
+        "tags": call("lithos_tags"),
+        "links": {note["id"]: call("lithos_links", id=note["id"], direction="both") for note in notes[:40]},
+        "search": dict(lithos.note_search.collection.known()),
+        "found": {
+            note["id"]: [hit["id"] for hit in call("lithos_search", query=_word(note["title"]))["results"]]
+            for note in notes[:40]
+        },
+    }
+
+
+def _word(title: str) -> str:
+    _, who, _, number = title.split()
+    return f"word{who}x{number}"
+
+
 def check(home: Household, tally: Tally) -> None:
-    there = tasks_on_the_board(home)
+    """Everything acknowledged is there once, nothing else is, and the indexes are those of a rebuild."""
+    assert len(home.hosts()) <= 1
+    home.lithos("stop")
+    config = LithosConfig(storage=StorageSettings(data_dir=home.data_dir))
+    lithos = open_lithos(config)
+    try:
+        lithos.notes.reindex()
+        tasks = {task["id"]: task["title"] for task in pages(lithos, "lithos_task_list", "tasks")}
+        before = indexed(lithos)
+        lithos.notes.reindex(clear=True)
+        assert indexed(lithos) == before
+    finally:
+        lithos.close()
+    notes = {note["id"]: note["title"] for note in before["notes"]}
+    assert all(found == [key] for key, found in before["found"].items())
+    check_once(tasks | notes, tally)
+    check_tidy(home, len(notes))
+
+
+def check_once(there: dict[str, str], tally: Tally) -> None:
     assert len(set(tally.acknowledged.values())) == len(tally.acknowledged)
     assert {title: there.get(key) for title, key in tally.acknowledged.items()} == {
         title: title for title in tally.acknowledged
     }
     assert [title for title, times in Counter(there.values()).items() if times > 1] == []
     assert set(there.values()) <= set(tally.acknowledged) | tally.unacknowledged
-    assert len(home.hosts()) == 1
+
+
+def check_tidy(home: Household, notes: int) -> None:
+    files = [file for file in (home.data_dir / "knowledge").rglob("*") if file.is_file()]
+    assert len(files) == notes and all(file.suffix == ".md" for file in files)
+    strays = [file.name for file in home.data_dir.rglob("*") if file.name.endswith((".tmp", "-wal", ".sock", "~"))]
+    assert strays == []
 
 
 def test_every_write_has_its_effect_once_while_the_host_is_killed(home: Household) -> None:
-    with Killer(home, after_seconds=0.15, most=2) as killer:
-        tally = write_from_all(home, guests=4, writes=40)
-    assert killer.kills >= 1
+    tally = Tally()
+    with GentleKiller(home, tally, guests=4, most=2) as killer:
+        write_from_all(home, 4, 30, tally)
+    assert killer.kills == 2
     assert tally.errors == []
     check(home, tally)
 
@@ -125,9 +204,10 @@ def test_every_write_has_its_effect_once_while_the_host_is_killed(home: Househol
 def test_every_write_has_its_effect_once_while_the_host_is_killed_again_and_again(
     home: Household, after_seconds: float
 ) -> None:
+    tally = Tally()
     with Killer(home, after_seconds, most=100) as killer:
-        tally = write_from_all(home, guests=8, writes=200)
+        write_from_all(home, 8, 200, tally)
     print(f"{killer.kills} kills, {len(tally.errors)} errors seen by clients")
     assert killer.kills >= 2
+    assert {error["result"]["structuredContent"]["error"]["code"] for error in tally.errors} <= {"host_restarted"}
     check(home, tally)
-    assert len(tally.errors) <= killer.kills
