@@ -8,15 +8,14 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lithos.core.clock import Clock, micros, rfc3339
 from lithos.core.ids import Ids
-from lithos.core.lazy import lazy
-from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, NotFound
-from lithos.ledger import merkle
+from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, LedgerFork, NotFound
+from lithos.ledger import merkle, repeats
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile, sign_checkpoint
-from lithos.ledger.format import SALT_BYTES, Entry, RawEntry, open_entry, seal
+from lithos.ledger.format import SALT_BYTES, Entry, open_entry, seal
 from lithos.ledger.history import Change, History, Op
 from lithos.ledger.keys import SigningKey, signed_bytes, verify_signature
 from lithos.ledger.log import Log
@@ -25,16 +24,27 @@ from lithos.ledger.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.registry import Key, Registry
 from lithos.ledger.segments import ADAPTERS, SEGMENT_BYTES, list_segments
 from lithos.ledger.thoughts import Draft, Request
+from lithos.ledger.tickets import Stored, Ticket
 from lithos.storage import Faults, NoFaults
-
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = lazy("numpy")
 
 CHECKPOINT_EVERY = 1024
 FORGETTING = "forgetting.json"  # there while a forgetting is under way
 REMEMBER_HOURS = 48.0
+
+
+class Noise:
+    """Random bytes from the system, many at a time: each fetch is a system call, and lets other threads in."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._left = b""
+
+    def __call__(self, count: int) -> bytes:
+        with self._lock:
+            if len(self._left) < count:
+                self._left = os.urandom(max(4096, count))
+            taken, self._left = self._left[:count], self._left[count:]
+            return taken
 
 
 @dataclass(frozen=True)
@@ -46,18 +56,9 @@ class World:
     key: SigningKey
     checkpoints: Path
     faults: Faults = field(default_factory=NoFaults)
-    noise: Callable[[int], bytes] = os.urandom
+    noise: Callable[[int], bytes] = field(default_factory=Noise)
     segment_bytes: int = SEGMENT_BYTES
     remember_hours: float = REMEMBER_HOURS
-
-
-class Ticket:
-    """A thought between being given its place and being durable."""
-
-    def __init__(self, raw: RawEntry, entry: Entry, data: bytes) -> None:
-        self.raw, self.entry, self.data = raw, entry, data
-        self.done = False
-        self.error: BaseException | None = None
 
 
 class Unhashed:
@@ -93,6 +94,7 @@ class Chain:
         self._lock = threading.RLock()
         self._flushing = threading.Lock()
         self._pending: list[Ticket] = []
+        self._writing = False  # somebody is writing, and will wake whoever comes meanwhile
         self._open()
 
     def _open(self) -> None:
@@ -176,19 +178,17 @@ class Chain:
         if len(text) != 32 or not set(text) <= set("0123456789abcdef"):
             return None
         wanted = thought_id.lower()
-        return self._first("id", int(text[16:], 16), lambda entry: entry.record["id"] == wanted)
+        return self._first("id", text[16:], lambda entry: entry.record["id"] == wanted)
 
     def find_hash(self, digest: str) -> int | None:
         if len(digest) != 64 or not set(digest.lower()) <= set("0123456789abcdef"):
             return None
-        return self._first("hash", int(digest[:16], 16), lambda entry: entry.hash == digest.lower())
+        return self._first("hash", digest[:16], lambda entry: entry.hash == digest.lower())
 
-    def _first(self, column: str, value: int, matches: Callable[[Entry], bool]) -> int | None:
+    def _first(self, column: str, value: str, matches: Callable[[Entry], bool]) -> int | None:
         """Eight bytes narrow it down to one row, nearly always; the entry itself decides."""
-        for index in np.flatnonzero(self.columns[column] == np.uint64(value)):
-            if matches(self.entry(int(index))):
-                return int(index)
-        return None
+        places = self.columns.places_of(column, value)
+        return next((entry.index for entry in self.entries(places) if matches(entry)), None)
 
     # -- the full check, in passing
 
@@ -223,17 +223,22 @@ class Chain:
         head = self.entry(size - 1).hash if size else None
         return self._sign(size, head, self.registry.head, rfc3339(self._world.clock.now()))
 
-    def checkpoint_of(self, entry: Entry) -> Checkpoint:
-        record = entry.record
-        return self._sign(entry.index + 1, entry.hash, record.get("registry"), record["timestamp"])
+    def checkpoint_of(self, stored: Stored) -> Checkpoint:
+        """As the append of this thought answered, and as every repetition of it answers."""
+        entry = stored.entry
+        record, size = entry.record, entry.index + 1
+        root = stored.root or self.nodes.root(size)
+        return self._sign(size, entry.hash, record.get("registry"), record["timestamp"], root)
 
-    def _sign(self, size: int, head: str | None, registry: str | None, timestamp: str) -> Checkpoint:
+    def _sign(
+        self, size: int, head: str | None, registry: str | None, timestamp: str, root: bytes | None = None
+    ) -> Checkpoint:
         return sign_checkpoint(
             self._world.key,
             chain_key=self.key,
             origin=self.origin,
             size=size,
-            root=self.nodes.root(size),
+            root=root or self.nodes.root(size),
             head_hash=head,
             registry=registry,
             timestamp=timestamp,
@@ -267,29 +272,45 @@ class Chain:
 
     # -- appending
 
-    def append(self, draft: Draft) -> Entry:
+    def append(self, draft: Draft) -> Stored:
         """Durable when it returns; a repetition of an earlier request returns what that one wrote."""
         signer = self._check_signature(draft)
+        fresh = self._fresh()
         with self._lock:
-            known = self._repeated(draft.request)
-            ticket = known if known is not None else self._enqueue(draft, signer)
-        if isinstance(ticket, Entry):
-            return ticket
-        self._wait(ticket)
-        return ticket.entry
+            ticket = self._repeated(draft.request) or self._enqueue(draft, signer, fresh)
+            turn = self._take_turn(ticket)
+        return self._settled(ticket, turn)
 
-    def append_first(self, draft: Draft) -> Entry | None:
+    def _fresh(self) -> tuple[str, bytes]:
+        """Id and salt, before the lock is taken: asking for randomness lets other threads run."""
+        return self._world.ids.sortable(), self._world.noise(SALT_BYTES)
+
+    def _take_turn(self, ticket: Ticket | Entry) -> bool:
+        """True: nobody writes now, so this caller does, for all that wait."""
+        if isinstance(ticket, Entry) or self._writing:
+            return False
+        self._writing = True
+        return True
+
+    def _settled(self, ticket: Ticket | Entry, turn: bool) -> Stored:
+        if isinstance(ticket, Entry):
+            return Stored(ticket, None)
+        if turn or ticket.wait():
+            self._write_for_all()
+        if ticket.error is not None:
+            raise ticket.error
+        return Stored(ticket.entry, ticket.root)
+
+    def append_first(self, draft: Draft) -> Stored | None:
         """Only if the chain has no thought, durable or on its way; None: it has."""
+        fresh = self._fresh()
         with self._lock:
             ticket = self._repeated(draft.request)
-            if ticket is None:
-                if self._next_index:
-                    return None
-                ticket = self._enqueue(draft, None)
-        if isinstance(ticket, Entry):
-            return ticket
-        self._wait(ticket)
-        return ticket.entry
+            if ticket is None and self._next_index:
+                return None
+            ticket = ticket or self._enqueue(draft, None, fresh)
+            turn = self._take_turn(ticket)
+        return self._settled(ticket, turn)
 
     def _check_signature(self, draft: Draft) -> Key | None:
         """Outside the lock: it takes 0.13 ms. That the key still holds is looked at again inside."""
@@ -311,47 +332,23 @@ class Chain:
         return key
 
     def _repeated(self, request: Request) -> Entry | Ticket | None:
+        """What an earlier call with the same key, or the same delivery sent again, wrote or is writing."""
         if request.key is None and not (request.delivery and request.resent):
             return None
-        return self._repeated_pending(request) or self._repeated_stored(request)
+        oldest = micros(self._world.clock.now()) - int(self._world.remember_hours * 3_600_000_000)
+        return repeats.pending(self._pending, request) or repeats.stored(self, request, oldest)
 
-    def _repeated_pending(self, request: Request) -> Ticket | None:
-        for ticket in self._pending:
-            record, body = ticket.entry.record, ticket.entry.body
-            if request.key is not None and record.get("request_key") == request.key:
-                _must_equal(body, request)
-                return ticket
-            if request.resent and request.delivery is not None and record.get("request_delivery") == request.delivery:
-                return ticket
-        return None
-
-    def _repeated_stored(self, request: Request) -> Entry | None:
-        since = micros(self._world.clock.now()) - int(self._world.remember_hours * 3_600_000_000)
-        start = _first_recent(self.columns["time"], since)
-        if request.key is not None:
-            for index in _equal(self.columns["request"][start:], request.key):
-                entry = self.entry(start + index)
-                if entry.record.get("request_key") == request.key:
-                    _must_equal(entry.body, request)
-                    return entry
-        if request.resent and request.delivery is not None:
-            for index in _equal(self.columns["delivery"][start:], request.delivery):
-                entry = self.entry(start + index)
-                if entry.record.get("request_delivery") == request.delivery and _same(entry.body, request):
-                    return entry
-        return None
-
-    def _enqueue(self, draft: Draft, signer: Key | None) -> Ticket:
+    def _enqueue(self, draft: Draft, signer: Key | None, fresh: tuple[str, bytes]) -> Ticket:
         """Give the thought its place; from here on it is written, or everything after it fails with it."""
         self._may_append(draft, signer)
         record = draft.record()
-        record["id"] = self._world.ids.sortable()
+        record["id"], noise = fresh
         record["index"] = self._next_index
         record["prev_hash"] = self._next_head
         record["timestamp"] = rfc3339(self._world.clock.now())
         if self.registry.head is not None:
             record["registry"] = self.registry.head
-        raw, entry = seal(record, draft.body(), self._world.noise(SALT_BYTES))
+        raw, entry = seal(record, draft.body(), noise)
         ticket = Ticket(raw, entry, self._log.adapter.encode(raw))
         self._pending.append(ticket)
         self._next_index += 1
@@ -384,7 +381,7 @@ class Chain:
             )
         digest = draft.record()["signature_hash"]
         used = any(ticket.entry.record.get("signature_hash") == digest for ticket in self._pending)
-        stored = (self.entry(index) for index in _equal(self.columns["signature"], digest))
+        stored = self.entries(self.columns.places_of("signature", digest))
         if used or any(entry.record.get("signature_hash") == digest for entry in stored):
             raise Conflict(
                 "this signature was used on this chain before",
@@ -400,17 +397,22 @@ class Chain:
             **(problem.details if problem else {}),
         )
 
-    def _wait(self, ticket: Ticket) -> None:
-        """Whoever comes first writes for all that wait; the others find their thought durable."""
-        with self._flushing:
-            if not ticket.done:
+    def _write_for_all(self) -> None:
+        """One write and one flush for everything that waits; then the next in line does the same for the rest."""
+        try:
+            with self._flushing:
                 self._flush()
-        if ticket.error is not None:
-            raise ticket.error
+        finally:
+            with self._lock:
+                self._writing = bool(self._pending)
+                if self._pending:
+                    self._pending[0].call_up()
 
     def _flush(self) -> None:
         with self._lock:
             batch = list(self._pending)
+        if not batch:
+            return
         try:
             offsets = self._log.append(self.size, [ticket.data for ticket in batch])
         except Exception as error:  # noqa: BLE001 - whatever it is, each waiting caller must hear of it
@@ -421,31 +423,33 @@ class Chain:
     def _publish(self, batch: list[Ticket], offsets: list[int]) -> None:
         rows = [(ticket.entry, offset, len(ticket.data)) for ticket, offset in zip(batch, offsets, strict=True)]
         with self._lock:
-            self._grow(rows)
+            for ticket, root in zip(batch, self._grow(rows), strict=False):
+                ticket.root = root
             self._head = batch[-1].entry.hash
             del self._pending[: len(batch)]
-        for ticket in batch:
-            ticket.done = True
+            for ticket in batch:
+                ticket.finish()
         self._since_checkpoint += len(batch)
         if self._since_checkpoint >= CHECKPOINT_EVERY and self.problem is None:
             self.write_checkpoint()
 
-    def _grow(self, rows: list[tuple[Entry, int, int]]) -> None:
+    def _grow(self, rows: list[tuple[Entry, int, int]]) -> list[bytes]:
         """The thoughts are durable: whatever happens to the derived files, they are there after the next opening."""
         grown = self.columns.add(rows)
         try:
             self._files.append(grown)
-            self.nodes.append(bytes.fromhex(entry.hash) for entry, _, _ in rows)
+            return self.nodes.append(bytes.fromhex(entry.hash) for entry, _, _ in rows)
         except OSError as error:
             self.problem = Damaged(f"the index could not be written: {error}", finding="index_damaged")
+            return []
 
     def _fail_all(self, error: Exception) -> None:
         """What waits was chained to what could not be written: all of it fails, and the chain is as before."""
         with self._lock:
             failed, self._pending = self._pending, []
             self._next_index, self._next_head = self.size, self._head
-        for ticket in failed:
-            ticket.done, ticket.error = True, error
+            for ticket in failed:
+                ticket.finish(error)
 
     # -- registry
 
@@ -526,28 +530,3 @@ class Chain:
 
 def not_there(chain_key: str) -> NotFound:
     return NotFound(f"there is no chain {chain_key!r}", hint="mentisdb_list_chains names those that exist.")
-
-
-def _same(body: dict[str, Any] | None, request: Request) -> bool:
-    """A forgotten thought no longer knows its arguments; its key alone has to do."""
-    return body is None or body.get("arguments") == request.arguments
-
-
-def _must_equal(body: dict[str, Any] | None, request: Request) -> None:
-    if not _same(body, request):
-        raise KeyReused(
-            "idempotency_key was used for a thought with other arguments",
-            hint="Use a new key for a new thought; repeat the same arguments to get the first answer.",
-        )
-
-
-def _equal(column: Any, digest: str) -> list[int]:
-    return [int(place) for place in np.flatnonzero(column == np.uint64(int(digest[:16], 16)))]
-
-
-def _first_recent(times: Any, since: int) -> int:
-    """Walk back in big steps: clocks that were set back may leave old times among the new."""
-    start = len(times)
-    while start and int(times[max(0, start - 4096) : start].max()) >= since:
-        start = max(0, start - 4096)
-    return start

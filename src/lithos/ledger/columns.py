@@ -173,6 +173,19 @@ class Columns:
     def flagged(self, flag: int, start: int = 0) -> list[int]:
         return [start + int(place) for place in np.flatnonzero(self["flags"][start:] & flag)]
 
+    def places_of(self, column: str, digest: str, start: int = 0) -> list[int]:
+        """Where a column holds the first eight bytes of this digest; whoever asks checks the rest."""
+        found = np.flatnonzero(self[column][start:] == np.uint64(int(digest[:16], 16)))
+        return [start + int(place) for place in found]
+
+    def first_since(self, oldest: int) -> int:
+        """Walks back in big steps: a clock that was set back may leave old times among the new."""
+        times = self["time"]
+        start = len(times)
+        while start and int(times[max(0, start - 4096) : start].max()) >= oldest:
+            start = max(0, start - 4096)
+        return start
+
     def with_terms(self, kind: str, texts: Iterable[str]) -> Ints:
         """Indexes of the thoughts that carry any of these terms."""
         codes = [code for code in (self.known_code(kind, text.casefold()) for text in texts) if code is not None]

@@ -70,7 +70,7 @@ class Forgetting:
     def _finish(self, chain: Chain, index: int, reason: str, by: str) -> int:
         recorded = recorded_as(chain, index)
         if recorded is None:
-            recorded = chain.append(_record(index, reason, by)).index
+            recorded = chain.append(_record(index, reason, by)).entry.index
         entry = chain.entry(index)
         if entry.body is not None:
             chain.erase(index)

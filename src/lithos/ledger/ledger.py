@@ -37,7 +37,7 @@ from lithos.ledger.chain import Chain, World, not_there
 from lithos.ledger.checkpoints import parse_checkpoint
 from lithos.ledger.convert import convert, finish_conversion
 from lithos.ledger.forgetting import Forgetting, Forgotten
-from lithos.ledger.format import VERSION, Entry
+from lithos.ledger.format import VERSION
 from lithos.ledger.graph import Links, causal_thread
 from lithos.ledger.log import sync_folder
 from lithos.ledger.opening import HEADER, header_bytes, read_header
@@ -47,6 +47,7 @@ from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.segments import ADAPTERS, segment_path
 from lithos.ledger.thoughts import Draft, request_of
+from lithos.ledger.tickets import Stored
 from lithos.ledger.words import Adapter
 
 LIMIT = 50
@@ -240,21 +241,18 @@ class Ledger:
         chain = self.chain(key) if needs else self.chain_to_write(key)
         if earlier is not None:
             chain.prove_growth(earlier)
-        entry = self._appended(chain, draft)
+        stored = chain.append(draft)
+        self._search.note()
+        entry = stored.entry
         answer: Appended = {
             "thought": as_thought(entry),
             "head_hash": entry.hash,
             "chain_key": chain.key,
-            "checkpoint": chain.checkpoint_of(entry),
+            "checkpoint": chain.checkpoint_of(stored),
         }
         if earlier is not None:
             answer["consistency"] = _growth(chain, earlier["size"], entry.index + 1)
         return answer
-
-    def _appended(self, chain: Chain, draft: Draft) -> Entry:
-        entry = chain.append(draft)
-        self._search.note()
-        return entry
 
     def _refuse_secrets_of(self, draft: Draft) -> None:
         self.refuse_secrets(draft.content)
@@ -301,10 +299,10 @@ class Ledger:
         )
         self._refuse_secrets_of(draft)
         chain = self.chain_to_write(chain_key, storage_adapter)
-        entry = chain.append_first(draft)
-        if entry is not None:
+        stored = chain.append_first(draft)
+        if stored is not None:
             self._search.note()
-        return _bootstrapped(chain, entry, storage_adapter)
+        return _bootstrapped(chain, stored, storage_adapter)
 
     def forget(
         self, call: Call, chain_key: str | None, *, thought_id: str | None, thought_index: int | None, reason: str
@@ -508,9 +506,9 @@ def _growth(chain: Chain, old: int, new: int) -> Growth:
     return {"from_size": old, "to_size": new, "proof": chain.growth_proof(old, new)}
 
 
-def _bootstrapped(chain: Chain, entry: Entry | None, wished: Adapter | None) -> Bootstrapped:
-    first = entry is not None
-    checkpoint = chain.checkpoint_of(entry) if entry is not None else chain.checkpoint()
+def _bootstrapped(chain: Chain, stored: Stored | None, wished: Adapter | None) -> Bootstrapped:
+    first = stored is not None
+    checkpoint = chain.checkpoint_of(stored) if stored is not None else chain.checkpoint()
     answer: Bootstrapped = {
         "bootstrapped": first,
         "thought_count": checkpoint["size"],

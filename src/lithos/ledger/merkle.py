@@ -105,9 +105,10 @@ def consistent(old: int, new: int, old_root: bytes, new_root: bytes, proof: Sequ
 class Growing:
     """A tree built from its leaves in order, many at a time; holds only the right edge, hands out what to store."""
 
-    def __init__(self) -> None:
-        self.size = 0
-        self._edge: list[bytes] = []  # roots of the complete subtrees, largest first
+    def __init__(self, size: int = 0, edge: Sequence[bytes] = ()) -> None:
+        """`edge` holds the roots of the complete subtrees of the first `size` leaves, largest first."""
+        self.size = size
+        self._edge = list(edge)
 
     def extend(self, leaves: Sequence[bytes]) -> bytes:
         """Add leaves; returns the stored form of the new nodes, in their order."""
@@ -135,6 +136,16 @@ class Growing:
         for left in reversed(self._edge[:-1]):
             value = node_hash(left, value)
         return value
+
+
+def right_edge(size: int, read: ReadNode) -> list[bytes]:
+    """The complete subtrees that a tree of `size` leaves consists of, largest first."""
+    edge, start = [], 0
+    for level in range(size.bit_length() - 1, -1, -1):
+        if size >> level & 1:
+            edge.append(read(node_place(level, start >> level)))
+            start += 1 << level
+    return edge
 
 
 def _split(size: int) -> int:

@@ -15,7 +15,6 @@ class Nodes:
         """Open with the tree of the first `size` leaves; whatever is stored beyond is dropped."""
         self.path = path
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        self.size = 0
         self._reset(size)
 
     @staticmethod
@@ -37,22 +36,26 @@ class Nodes:
         if os.fstat(self._file).st_size < stored:
             size = stored = 0
         os.ftruncate(self._file, stored)
-        self.size = size
         self._end = stored
+        self._tree = merkle.Growing(size, merkle.right_edge(size, self.read))
 
-    def append(self, hashes: Iterable[bytes]) -> None:
-        """Add thoughts by their hashes (32 bytes each)."""
-        fresh: dict[int, bytes] = {}
-        first = self._end // merkle.HASH_BYTES
+    @property
+    def size(self) -> int:
+        return self._tree.size
 
-        def read(place: int) -> bytes:
-            return fresh[place] if place >= first else self.read(place)
-
+    def append(self, hashes: Iterable[bytes]) -> list[bytes]:
+        """Add thoughts by their hashes (32 bytes each); returns the root after each of them."""
+        parts, roots = [], []
         for digest in hashes:
-            for node in merkle.completed_by(merkle.leaf_hash(digest), self.size, read):
-                fresh[first + len(fresh)] = node
-            self.size += 1
-        data = b"".join(fresh.values())
+            parts.append(self._tree.extend([merkle.leaf_hash(digest)]))
+            roots.append(self._tree.root())
+        self._write(b"".join(parts))
+        return roots
+
+    def append_many(self, hashes: Iterable[bytes]) -> None:
+        self._write(self._tree.extend([merkle.leaf_hash(digest) for digest in hashes]))
+
+    def _write(self, data: bytes) -> None:
         os.pwrite(self._file, data, self._end)
         self._end += len(data)
 
