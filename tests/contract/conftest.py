@@ -39,6 +39,7 @@ def on_postgres(postgres: PostgresStates, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.fixture
-def config(data_dir: Path, postgres: PostgresStates) -> LithosConfig:
+def config(data_dir: Path, postgres: PostgresStates, monkeypatch: pytest.MonkeyPatch) -> LithosConfig:
     url = SecretStr(postgres.url(data_dir))
+    monkeypatch.setenv("LITHOS_DATABASE_URL", url.get_secret_value())  # for verbs, which read settings themselves
     return LithosConfig(storage=StorageSettings(data_dir=data_dir, database_url=url))
