@@ -58,6 +58,12 @@ def test_the_instructions_are_short_enough_to_be_read() -> None:
     assert 100 < len(INSTRUCTIONS.split()) < 300
 
 
+def test_the_instructions_name_only_tools_that_exist() -> None:
+    known = {each.name for each in TOOLS}
+    named = {word.strip("`.,:;()") for word in INSTRUCTIONS.split() if word.strip("`.,:;()").startswith("lithos_")}
+    assert named <= known
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -81,6 +81,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
+        # The parser in C leaves the blanks around a value that RFC 9110 §5.5 says are no part of it.
+        scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
         app = await self._admit(scope) or self._app
         if scope["method"] == "GET":  # a stream that stays open for as long as its client likes
             await app(scope, receive, send)
