@@ -94,7 +94,9 @@ class GuestProcess:
 
     def _read(self, seconds: float) -> None:
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], max(0.0, seconds))
+        waiting = select.poll()  # select.select ends at descriptor 1024, which a long run of tests reaches
+        waiting.register(self.process.stdout, select.POLLIN)
+        ready = waiting.poll(max(0.0, seconds) * 1000)
         data = os.read(self.process.stdout.fileno(), 1 << 16) if ready else b""
         if not data:
             raise AssertionError(f"no answer; the guest's exit code is {self.process.poll()}")
