@@ -410,3 +410,18 @@ def test_a_line_of_the_jsonl_adapter_is_json_with_the_thought_in_it(tmp_path: Pa
     line = orjson.loads(last_segment(tmp_path).read_bytes())
     assert line["body"] == {"content": "readable", "tags": ["x"]}
     assert line["record"]["thought_type"] == "FactLearned"
+
+
+def test_a_signature_that_stands_twice_is_found_although_the_server_would_refuse_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = open_ledger(tmp_path)
+    append(ledger, "zero", agent_id="astro")
+    register(ledger, 3)
+    twice = signed(ledger, 3, "k1")
+    ledger.append(CALL, **twice)
+    chain = ledger.chain(None)
+    monkeypatch.setattr(chain, "_may_sign", lambda draft, signer: None)  # a server that does not look
+    ledger.append(CALL, **twice)
+    ledger.close()
+    assert verify(tmp_path, full=True) == ["signature_wrong"]
