@@ -183,6 +183,7 @@ def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
     settings = config.search
     lithos.embedding = Embedding(open_embedder(settings.embedding_model))
     opened.callback(lithos.embedding.close)
+    lithos.starters.append(lithos.embedding.start)
     notes = open_collection(
         lithos.ground.data_dir,
         "notes",

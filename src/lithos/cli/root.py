@@ -15,6 +15,7 @@ from lithos.cli import (
     keys,
     ledger,
     note,
+    search,
     serve,
     stats,
     task,
@@ -22,7 +23,7 @@ from lithos.cli import (
     vault,
 )
 
-NOUNS = (serve, host, note, vault, call, config, token, stats, task, board, events, keys, db, garden, ledger)
+NOUNS = (serve, host, note, vault, search, call, config, token, stats, task, board, events, keys, db, garden, ledger)
 
 
 def app() -> typer.Typer:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NotRequired
 
-import orjson
 from typing_extensions import TypedDict
 
 from lithos.core.text import cut, estimate_tokens
@@ -16,7 +15,6 @@ from lithos.search.values import Found, Hit, Query, Where
 LONGEST_QUERY = 200_000
 PASSAGES_OF_ONE = 3  # with a token budget: most passages that one note may fill it with
 CANDIDATE_PASSAGES = 60
-_SHORTEST_PASSAGE = 60  # characters; a passage cut shorter tells nothing
 
 
 class WordsHit(TypedDict):
@@ -159,14 +157,14 @@ def _fitting(hits: Iterable[RecallHit], budget: int) -> Iterator[RecallHit]:
 
 def _cut_to(hit: RecallHit, budget: int) -> RecallHit:
     passage = hit["passage"]
-    while len(passage) > _SHORTEST_PASSAGE and _tokens({**hit, "passage": passage}) > budget:
+    while len(passage) > 1 and _tokens({**hit, "passage": passage}) > budget:
         passage = cut(passage, len(passage) * 3 // 4)
     return {**hit, "passage": passage}
 
 
 def _tokens(hit: RecallHit) -> int:
-    """What a result costs whoever reads the answer, names of fields included."""
-    return estimate_tokens(orjson.dumps(hit).decode())
+    """What is there to read in a result: title, heading and passage."""
+    return estimate_tokens(f"{hit['title']}\n{hit['heading']}\n{hit['passage']}")
 
 
 def _words_hit(hit: Hit) -> WordsHit:

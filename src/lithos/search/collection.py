@@ -12,7 +12,7 @@ from typing import Any
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.analysis import latin_share
 from lithos.search.catalogue import Entry
-from lithos.search.chunking import PassageLimits
+from lithos.search.chunking import PassageLimits, model_text
 from lithos.search.embedding import Embedding
 from lithos.search.fusion import NO_WORDS, Fused, Ranked, Words, fuse
 from lithos.search.indexer import Indexer, Shape
@@ -111,6 +111,10 @@ class Collection:
         ordinal = self._indexer.ordinal(id)
         entries = list(self._indexer.catalogue().entries([ordinal])) if ordinal is not None else []
         return list(entries[0].passages) if entries else []
+
+    def tokens(self, title: str, passage: Passage) -> int:
+        """What the model reads of a passage: its context and its two marks included."""
+        return self._embedding.embedder.count(model_text(title, passage)) + 2
 
     def status(self) -> Status:
         indexer = self._indexer

@@ -54,6 +54,8 @@ class Embedding:
         self._wakes = 0
         self._measurements = 0
         self._started = False
+        self._has_work = False
+        self._running: list[threading.Thread] = []
         self._retry_at = 0.0
         self._remembered: OrderedDict[str, Floats] = OrderedDict()
 
@@ -65,15 +67,26 @@ class Embedding:
         with self._changed:
             self._sources = [each for each in self._sources if each != take]
 
-    def wake(self) -> None:
-        """There is work; threads are started when there first is."""
+    def start(self) -> None:
+        """From now on embed what comes. A verb that runs once does without, unless it asks by meaning."""
         with self._changed:
-            if not self._started and not self._closed:
-                self._started = True
-                for number in range(self._threads):
-                    threading.Thread(target=self._work, name=f"embedding {number}", daemon=True).start()
+            self._started = True
+            self._begin()
+
+    def wake(self) -> None:
+        """There is work."""
+        with self._changed:
+            self._has_work = True
+            self._begin()
             self._wakes += 1
             self._changed.notify_all()
+
+    def _begin(self) -> None:
+        if self._started and self._has_work and not self._running and not self._closed:
+            for number in range(self._threads):
+                thread = threading.Thread(target=self._work, name=f"embedding {number}", daemon=True)
+                self._running.append(thread)
+                thread.start()
 
     def question(self, text: str) -> Floats:
         """The vector of a query, in the caller's thread; the background stands still meanwhile."""
@@ -110,9 +123,12 @@ class Embedding:
             self._changed.notify_all()
 
     def close(self) -> None:
+        """Waits for the text in hand: a thread inside the model must not outlive the interpreter."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+        for thread in self._running:
+            thread.join()
 
     def _work(self) -> None:
         if sys.platform == "linux":  # a thread has a priority of its own there

@@ -98,6 +98,9 @@ class FullText:
         self.documents.verify()
         self.passages.verify()
 
+    def close(self) -> None:
+        self._other.shutdown()
+
     def size(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
 

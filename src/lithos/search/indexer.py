@@ -122,6 +122,8 @@ class Indexer:
         with self._opening:
             if self._meaning is not None:
                 self._meaning.close()
+            if self._fulltext is not None:
+                self._fulltext.close()
             if self._catalogue is not None:
                 self._catalogue.close()
 

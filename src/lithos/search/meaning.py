@@ -37,6 +37,7 @@ class Meaning:
         self._changed = threading.Condition()
         self._taking = threading.Lock()
         self._ready: list[Job] = []
+        self._closed = False
         self._columns: Columns | None = None
         self._next = catalogue.next_ordinal()
         self._missing: dict[int, set[int]] = defaultdict(set)  # ordinal: positions without a vector
@@ -101,7 +102,7 @@ class Meaning:
     def _job(self, text: str, group: list[Wanted]) -> Job:
         def done(vector: Floats) -> None:
             for each in group:
-                if each.position in self._missing.get(each.ordinal, ()):
+                if not self._closed and each.position in self._missing.get(each.ordinal, ()):
                     self._vectors.add(each, vector)
             self._have(group)
 
@@ -119,7 +120,7 @@ class Meaning:
                     positions.discard(each.position)
                     if not positions:
                         del self._missing[each.ordinal]
-            drained = not self._missing
+            drained = not self._missing and not self._closed
             self._changed.notify_all()
         if drained and group:
             self._catalogue.all_embedded(self._next)
@@ -131,6 +132,7 @@ class Meaning:
 
     def embedded(self, deadline: float) -> str:
         """Wait for the passages that are missing now; returns why some still are, or nothing."""
+        self._embedding.start()
         with self._changed:
             target = set(self._missing)
             while True:
@@ -184,4 +186,7 @@ class Meaning:
         return self._vectors.size()
 
     def close(self) -> None:
+        """A text in the hands of the model may still come back: it is not taken any more."""
+        with self._changed:
+            self._closed = True
         self._embedding.remove_source(self._take)

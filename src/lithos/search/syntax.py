@@ -53,12 +53,19 @@ def read(text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool =
         tree = _tree(text)
         if _is_plain(tree):
             return Reading(terms)
+        if _is_sentence(text):
+            raise NotMeant("it reads like a sentence")
         query = _Builder(index, keywords).build(tree)
     except NotMeant as reason:
         return Reading(terms, literal=str(reason))
     if query is None:
         return Reading(terms, literal="it has no words as a query")
     return Reading(_shown_terms(tree) or terms, query, sentence=function_words(text) >= 2)
+
+
+def _is_sentence(text: str) -> bool:
+    """`why is it NOT drained` means no operator; brackets, quotes, signs and fields are meant."""
+    return function_words(text) >= 2 and not re.search(r"""["'()\[\]{}:^~*/]|(?:^|\s)[-+]\S""", text)
 
 
 def _bounded(terms: list[str], index: TextIndex) -> list[str]:

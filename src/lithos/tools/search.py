@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
@@ -72,6 +73,39 @@ def lithos_semantic(
 def _search(lithos: Lithos) -> NoteSearch:
     lithos.notes.be_current()  # a verb without a host finds what people have saved since the last one
     return lithos.note_search
+
+
+class ShownPassage(TypedDict):
+    position: int
+    heading: str
+    text: str
+    characters: int
+    tokens: int
+
+
+class NotePassages(TypedDict):
+    id: str
+    title: str
+    path: str
+    passages: list[ShownPassage]
+
+
+@tool(toolset="notes", reads=True)
+def lithos_note_passages(lithos: Lithos, call: Call, id: Annotated[str, Field(description="Note id")]) -> NotePassages:
+    """How a note is cut for search: each passage with its headings, characters and tokens of the model. To see why a
+    note is found or not."""
+    note = lithos.notes.reader.read(id, None, None)
+    shown: list[ShownPassage] = [
+        {
+            "position": passage.position,
+            "heading": passage.heading,
+            "text": passage.text,
+            "characters": len(passage.text),
+            "tokens": lithos.note_search.collection.tokens(note["title"], passage),
+        }
+        for passage in lithos.note_search.collection.passages(note["id"])
+    ]
+    return {"id": note["id"], "title": note["title"], "path": note["path"], "passages": shown}
 
 
 def _where(tags: list[str] | None, author: str | None, path_prefix: str | None, status: str | None = None) -> Where:
