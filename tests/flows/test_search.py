@@ -11,6 +11,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.core.text import estimate_tokens
 from lithos.errors import InvalidInput
+from lithos.search import Where
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -233,8 +234,7 @@ def test_search_goes_on_after_a_restart(config: LithosConfig, lithos: Lithos, ca
     again = open_lithos(config)
     try:
         again.notes.index.reconcile()
-        assert [hit["title"] for hit in again.note_search.words("spaghetti", 10, _open()).get("results", [])] == [
-            "Kept"
-        ]
+        found = again.note_search.words("spaghetti", 10, Where())["results"]
+        assert [hit["title"] for hit in found] == ["Kept"]
     finally:
         again.close()
