@@ -146,9 +146,9 @@ def _must_be_regular(name: str, found: os.stat_result) -> None:
 
 def _read_all(descriptor: int, size: int) -> bytes:
     first = os.read(descriptor, size + 1)
-    if len(first) <= size and not (more := os.read(descriptor, _CHUNK)):
-        return first
-    parts = [first] if len(first) > size else [first, more]
+    if len(first) <= size:
+        return first  # a regular file is read short only at its end
+    parts = [first]
     while part := os.read(descriptor, _CHUNK):
         parts.append(part)
     return b"".join(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import itertools
 import os
 import stat
 from collections.abc import Iterator
@@ -86,34 +85,29 @@ class Tree:
 
     def scan(self, folder: str = "", hidden: bool = False) -> Iterator[Entry]:
         """Every file beneath, and with a reason what cannot be served; dot names are left out unless `hidden`."""
+        for _, entries in self._folders(folder, hidden):
+            yield from entries
+
+    def contents(self, folder: str) -> Iterator[tuple[str, bytes]]:
+        """(path, bytes) of every file that can be read, each folder opened once."""
+        for place, entries in self._folders(folder, hidden=False, measured=False):
+            for entry in entries:
+                data = place.read_listed(entry.path.rpartition("/")[2]) if place and entry.kind == "file" else None
+                if data is not None:
+                    yield entry.path, data
+
+    def _folders(self, folder: str, hidden: bool, measured: bool = True) -> Iterator[tuple[Place | None, list[Entry]]]:
+        """Each folder while it is open, with what is in it; None: it could not be opened."""
         pending = [folder]
         while pending:
             here = pending.pop()
             try:
-                descriptor = open_folder(self.kernel, self.descriptor, here)
-            except OSError as error:
-                yield Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))
-                continue
-            try:
-                entries = os.scandir(descriptor)
-                with entries:
-                    yield from _entries(entries, here, hidden, pending)
-            except OSError as error:
-                yield Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))
-            finally:
-                os.close(descriptor)
-
-    def contents(self, folder: str) -> Iterator[tuple[str, bytes]]:
-        for here, entries in itertools.groupby(self.scan(folder), key=lambda entry: entry.path.rpartition("/")[0]):
-            names = [entry.path.rpartition("/")[2] for entry in entries if entry.kind == "file"]
-            try:
                 with self.place(here) as place:
-                    for name in names:
-                        data = place.read_listed(name)
-                        if data is not None:
-                            yield joined(here, name), data
-            except OSError:
-                continue  # the folder went away between listing and opening
+                    with os.scandir(place.descriptor) as entries:
+                        found = list(_entries(entries, here, pending, hidden, measured))
+                    yield place, found
+            except OSError as error:
+                yield None, [Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))]
 
     def leftovers(self) -> Iterator[tuple[str, str]]:
         """(folder, name) of every file that a replace left behind."""
@@ -135,7 +129,10 @@ class Tree:
                 os.close(descriptor)
 
 
-def _entries(entries: Iterator[os.DirEntry[str]], here: str, hidden: bool, pending: list[str]) -> Iterator[Entry]:
+def _entries(
+    entries: Iterator[os.DirEntry[str]], here: str, pending: list[str], hidden: bool, measured: bool
+) -> Iterator[Entry]:
+    """What is in one folder; folders below go to `pending`. Without `measured` no file costs a stat."""
     prefix = f"{here}/" if here else ""
     for entry in entries:
         name = entry.name
@@ -145,7 +142,7 @@ def _entries(entries: Iterator[os.DirEntry[str]], here: str, hidden: bool, pendi
         if not (name.isascii() and name.isprintable()) and (fault := name_fault(name)):
             yield Entry(path, 0, 0, 0, "name", fault)
         elif entry.is_file(follow_symlinks=False):
-            yield _file(entry, path)
+            yield _file(entry, path, measured)
         elif entry.is_dir(follow_symlinks=False):
             pending.append(path)
         elif entry.is_symlink():
@@ -154,7 +151,9 @@ def _entries(entries: Iterator[os.DirEntry[str]], here: str, hidden: bool, pendi
             yield Entry(path, 0, 0, 0, "special", "a FIFO, socket or device")
 
 
-def _file(entry: os.DirEntry[str], path: str) -> Entry:
+def _file(entry: os.DirEntry[str], path: str, measured: bool) -> Entry:
+    if not measured and ".conflict-" not in path:
+        return Entry(path, 0, 0, 0)
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError as error:
