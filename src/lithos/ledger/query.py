@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
@@ -201,11 +202,12 @@ def _must_be(index: int | None, what: str) -> int:
 
 def _walk(chain: Chain, walk: Walk, anchor: int | None, include: bool) -> tuple[list[Entry], bool]:
     """Up to a chunk of matches, and whether there are more behind it."""
+    ordered, words = _ordered(chain, walk, anchor, include), walk.chosen.words
+    if not words:
+        chunk = [int(index) for index in ordered[: walk.chunk_size]]
+        return chain.entries(chunk), len(ordered) > len(chunk)
     found: list[Entry] = []
-    words = walk.chosen.words
-    for index in _ordered(chain, walk, anchor, include):
-        if len(found) == walk.chunk_size and not words:
-            return found, True
+    for index in ordered:
         entry = chain.entry(int(index))
         if not says(entry, words):
             continue
@@ -215,10 +217,14 @@ def _walk(chain: Chain, walk: Walk, anchor: int | None, include: bool) -> tuple[
     return found, False
 
 
-def _ordered(chain: Chain, walk: Walk, anchor: int | None, include: bool) -> Ints:
-    indexes = matches(chain, walk.chosen)
+def _ordered(chain: Chain, walk: Walk, anchor: int | None, include: bool) -> Sequence[int] | Ints:
     if anchor is None:
-        return indexes[:0]
+        return ()
+    mask = mask_of(chain, walk.chosen)
+    if mask is None:  # the usual walk, which must not cost more on a longer chain
+        start = anchor if include else anchor + (1 if walk.direction == "forward" else -1)
+        return range(start, chain.size) if walk.direction == "forward" else range(start, -1, -1)
+    indexes = np.flatnonzero(mask)
     if walk.direction == "forward":
         return indexes[np.searchsorted(indexes, anchor, "left" if include else "right") :]
     return indexes[: np.searchsorted(indexes, anchor, "right" if include else "left")][::-1]
