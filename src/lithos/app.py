@@ -5,19 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.agents import Agents, Tokens
 from lithos.board import Board, Terms
 from lithos.board import Notes as BoardNotes
+from lithos.core.call import Call
 from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Ledger, Registrar, Skills, ThoughtSearch, World, host_key
-from lithos.notes import ROOT, Following, Notes, Rules, open_notes
+from lithos.notes import (
+    ROOT,
+    Decay,
+    Feedback,
+    Following,
+    Gates,
+    Knowledge,
+    Likes,
+    Notes,
+    Promotions,
+    Rules,
+    open_notes,
+)
 from lithos.notes import Ground as NotesGround
 from lithos.search import Embedding, NoteSearch, PassageLimits, open_collection, open_embedder
 from lithos.storage import (
@@ -76,6 +90,7 @@ class Lithos:
     note_search: NoteSearch = field(init=False)
     notes: Notes = field(init=False)
     board: Board = field(init=False)
+    knowledge: Knowledge = field(init=False)  # the life of notes
     garden: Garden = field(init=False)
     ledger: Ledger = field(init=False)
     registrar: Registrar = field(init=False)
@@ -131,6 +146,7 @@ def open_lithos(
         # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
         # and puts its closing on the stack.
         _open_ledger(config, lithos, opened)
+        _open_knowledge(config, lithos, opened)
         ground.effects.recover()
         opened.callback(ground.chores.stop)
         lithos.opened = opened.pop_all()
@@ -189,7 +205,7 @@ def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         "notes",
         embedding=lithos.embedding,
         keywords=("status", "claim_id"),
-        numbers=("created", "updated", "expires", "superseded"),
+        numbers=("created", "updated", "ends"),
         limits=PassageLimits(settings.chunk_size, settings.chunk_max),
         wait=settings.wait_seconds,
         faults=lithos.ground.faults,
@@ -245,6 +261,35 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     lithos.weighers["trash"] = lambda: _size(ground.state / "trash")
     lithos.starters.append(lithos.notes.watcher.start)
     lithos.workers.append(lithos.notes.is_working)
+
+
+def _open_knowledge(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
+    """After notes, search and ledger: it stands on all three."""
+    ground, settings, notes = lithos.ground, config.lifecycle, lithos.notes
+    feedback = Feedback(
+        ground.database,
+        ground.effects,
+        ground.events,
+        ground.clock,
+        matters=settings.feedback,
+        kept=settings.feedback_kept,
+        receipt_hours=settings.receipt_hours,
+    )
+    opened.callback(feedback.close)
+    seal = lithos.ledger.world.key
+    promotions = Promotions(
+        lithos.ledger, ground.clock, ground.ids.event, lambda data: seal.sign(data).hex(), settings.approvers
+    )
+    likes = Likes(lithos.note_search.collection, notes.catalogue)
+    decay = Decay(notes.unhurried, ground.effects, ground.events, ground.clock)
+    lithos.knowledge = Knowledge(feedback, promotions, decay, likes, notes.catalogue, ground.clock)
+    similar = likes.of_text if settings.near_duplicates else lambda title, content, own_id: []
+    notes.live_by(promotions.is_promoted, Gates(promotions.check, similar, config.security.secrets == "refuse"), likes)
+    ground.chores.add("keep receipts", FLUSH_SECONDS, feedback.flush)
+    ground.chores.add("forget receipts and old feedback", PRUNE_SECONDS, feedback.prune)
+    if settings.decay_hours:
+        run = partial(decay.run, Call("lithos_decay", agent="lithos"), "scheduled")
+        ground.chores.add("mark what has expired", settings.decay_hours * 3600, run)
 
 
 def _size(folder: Path) -> int:

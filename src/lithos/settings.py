@@ -113,6 +113,19 @@ class NotesSettings(Section):
     largest_kb: int = Field(4096, ge=1, description="Larger files are not served as notes.")
 
 
+class LifecycleSettings(Section):
+    feedback: bool = Field(True, description="Notes that helped rise a little, notes that hurt sink a little.")
+    feedback_kept: int = Field(10_000, ge=0, description="Words of feedback that are kept.")
+    receipt_hours: float = Field(48.0, gt=0, description="How long the receipt of a recall can be named.")
+    near_duplicates: bool = Field(True, description="Tell a writer of notes that say nearly the same.")
+    decay_hours: float = Field(0.0, ge=0, description="How often what has expired is marked stale; 0: only on request.")
+    approvers: Names = Field((), description="Who may approve promotions; empty: anybody but the actor.")
+
+
+class SecuritySettings(Section):
+    secrets: Literal["warn", "refuse"] = Field("warn", description="What is done about credentials in a note.")
+
+
 class LedgerSettings(Section):
     default_chain: str = Field("lithos", min_length=1, max_length=200, description="The chain that a call means.")
     default_adapter: Literal["binary", "jsonl"] = Field("binary", description="How new chains are stored.")
@@ -133,6 +146,8 @@ class LithosConfig(BaseSettings):
     search: SearchSettings = Field(default_factory=SearchSettings)
     coordination: CoordinationSettings = Field(default_factory=CoordinationSettings)
     index: IndexSettings = Field(default_factory=IndexSettings)
+    lifecycle: LifecycleSettings = Field(default_factory=LifecycleSettings)
+    security: SecuritySettings = Field(default_factory=SecuritySettings)
     notes: NotesSettings = Field(default_factory=NotesSettings)
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
 

@@ -33,3 +33,4 @@ class Call:
     delivery: Delivery | None = None
     rationale: str | None = None
     correlation: Correlation = field(default_factory=Correlation)
+    operator: bool = False  # the person at the machine, through the command line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.notes.answers import (
+    ConflictList,
     Deleted,
     Difference,
     Moved,
@@ -15,14 +16,22 @@ from lithos.notes.answers import (
     Validation,
     Written,
 )
+from lithos.notes.decay import Decay, Decayed
+from lithos.notes.feedback import Feedback, FeedbackGiven, Outcomes, Source
 from lithos.notes.frontmatter import Frontmatter, parse_frontmatter
 from lithos.notes.index import Progress, Rules
+from lithos.notes.knowledge import Knowledge, Looking
+from lithos.notes.lens import Rank, Shown
+from lithos.notes.life import Life
+from lithos.notes.lifecycle import OnConflict, Status, TtlPolicy
 from lithos.notes.moving import Move
 from lithos.notes.notes import Following, Ground, Notes, open_notes
+from lithos.notes.promotions import Promoted, Promotions
 from lithos.notes.queries import Direction
 from lithos.notes.reading import DEEPEST, LARGEST_PAGE
+from lithos.notes.similar import Likes
 from lithos.notes.validation import KINDS, NOTICES
-from lithos.notes.vault import ROOT, Vault, Write
+from lithos.notes.vault import ROOT, Gates, Vault, Write
 from lithos.notes.writing import Request
 
 __all__ = [
@@ -31,24 +40,43 @@ __all__ = [
     "LARGEST_PAGE",
     "NOTICES",
     "ROOT",
+    "ConflictList",
+    "Decay",
+    "Decayed",
     "Deleted",
     "Difference",
     "Direction",
+    "Feedback",
+    "FeedbackGiven",
     "Following",
     "Frontmatter",
+    "Gates",
     "Ground",
+    "Knowledge",
+    "Life",
+    "Likes",
+    "Looking",
     "Move",
     "Moved",
     "NoteHistory",
     "NoteLinks",
     "NoteList",
     "Notes",
+    "OnConflict",
+    "Outcomes",
     "Progress",
+    "Promoted",
+    "Promotions",
+    "Rank",
     "ReadNote",
     "Request",
     "Restored",
     "Rules",
+    "Shown",
+    "Source",
+    "Status",
     "Tags",
+    "TtlPolicy",
     "Validation",
     "Vault",
     "Write",

@@ -13,13 +13,22 @@ class Existing(TypedDict):
     title: str
 
 
+class Similar(TypedDict):
+    id: str
+    path: str
+    title: str
+    likeness: float
+
+
 class Written(TypedDict):
     id: str
     path: str
     version: str
     replaced_version: str | None
     action: Literal["inserted", "updated", "merged", "superseded"]
+    superseded_ids: list[str]
     existing: NotRequired[Existing]  # another note with the same title in this folder
+    similar: NotRequired[list[Similar]]  # notes that say nearly the same
     warnings: NotRequired[list[str]]
 
 
@@ -28,6 +37,46 @@ class Deleted(TypedDict):
     reason: NotRequired[str]
     path: NotRequired[str]
     version: NotRequired[str]
+
+
+class Ancestor(TypedDict):
+    id: str
+    title: str
+    path: str
+    confidence: float
+    depth: int  # 1: a source of the note itself
+
+
+class Neighbouring(TypedDict):
+    id: str
+    title: str
+    path: str
+    similarity: float
+
+
+class Claiming(TypedDict):
+    id: str
+    title: str
+    path: str
+    confidence: float
+    updated: str
+
+
+class Conflicting(TypedDict):
+    why: str
+    about: str
+    notes: list[Claiming]  # the most trusted first, then the newest
+
+
+class ConflictList(TypedDict):
+    conflicts: list[Conflicting]
+    total: int
+
+
+class LinkedNote(TypedDict):
+    id: str
+    title: str
+    path: str
 
 
 class NoteLink(TypedDict):
@@ -47,7 +96,11 @@ class ReadNote(TypedDict):
     truncated: bool
     path: str
     version: str
-    problem: NotRequired[str]  # why the frontmatter could not be read
+    problem: NotRequired[str]  # why the frontmatter could not be read, or the note does not count as what it is
+    successor: NotRequired[LinkedNote | None]  # of a superseded note; null: none that lives
+    lineage: NotRequired[list[Ancestor]]
+    trust: NotRequired[float]  # no more than that of its least trusted source
+    similar: NotRequired[list[Neighbouring]]  # by meaning
     conflict_copies: NotRequired[list[str]]
 
 
@@ -62,12 +115,6 @@ class ListedNote(TypedDict):
 class NoteList(TypedDict):
     items: list[ListedNote]
     total: int
-
-
-class LinkedNote(TypedDict):
-    id: str
-    title: str
-    path: str
 
 
 class NoteLinks(TypedDict):

@@ -17,6 +17,7 @@ from lithos.notes.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.note import Note
 from lithos.notes.resolving import Named, Names
 from lithos.notes.schema import FINGERPRINT, LIFE_TEXTS, MIGRATIONS
+from lithos.notes.standing import ends
 from lithos.storage import Database, Row, Tx, open_database
 
 T = TypeVar("T")
@@ -24,7 +25,7 @@ _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index 
 _UNSETTLED = "unsettled"
 
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (18 + len(LIFE_TEXTS)))})"
+_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (20 + len(LIFE_TEXTS)))})"
 
 
 class Seen(NamedTuple):
@@ -47,6 +48,7 @@ class Found:
     seen: Seen
     note: Note | None = None
     id: str = ""
+    standing: str = "active"
 
 
 @dataclass(slots=True)
@@ -243,6 +245,7 @@ def _note_row(number: int, found: Found) -> tuple[Any, ...]:
         *(note.text(name) for name in LIFE_TEXTS),
         *(None if derived is None else orjson.dumps(derived).decode(), note.moment("expires_at")),
         note.number("confidence"),
+        *(found.standing, ends(note, note.updated(seen.mtime_ns))),
     )
 
 

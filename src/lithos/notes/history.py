@@ -104,6 +104,7 @@ class History:
             "version": version_of(data),
             "replaced_version": found.note.version,
             "action": "updated",
+            "superseded_ids": [],
         }
         if answer["version"] == found.note.version:
             return Outcome(dict(answer))

@@ -17,8 +17,9 @@ from lithos.notes.catalogue import Applied, Catalogue, Found, Seen, portions
 from lithos.notes.document import Unreadable
 from lithos.notes.identities import Claim, Identities, Record, Renamed, assign
 from lithos.notes.naming import is_note_path, path_id
-from lithos.notes.note import read_note
+from lithos.notes.note import Note, read_note
 from lithos.notes.projection import search_document, search_hash
+from lithos.notes.standing import IsPromoted, standing
 from lithos.notes.survey import Ignored, Survey, survey
 from lithos.search import Change, Document, Remove
 from lithos.storage import Entry, Root, is_conflict_copy
@@ -69,6 +70,7 @@ class Index:
         self.rules = rules or Rules()
         self._ignored = Ignored(self.rules.ignored)
         self.project: Project = project or (lambda changes: None)
+        self.is_promoted: IsPromoted = lambda event_id: False
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
         self._scanning = threading.Lock()
@@ -185,15 +187,19 @@ class Index:
                 return
 
     def _apply(self, found: list[Found], gone: list[str], *, settle: bool) -> Applied:
+        found = [each if each.note is None else self._standing(each, each.note) for each in found]
         applied = self._catalogue.apply(found, gone, settle=settle)
         self._identities.remember(applied.moved)
         documents = [self._document(each) for each in found if each.note is not None]
         self.project([*map(Remove, applied.gone), *documents])
         return applied
 
+    def _standing(self, found: Found, note: Note) -> Found:
+        return replace(found, standing=standing(note, self.is_promoted))
+
     def _document(self, found: Found) -> Change:
         assert found.note is not None
-        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns))
+        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.standing)
 
     def _look(self, path: str, known: Seen | None) -> Found | Seen | None:
         """The file as a note or with a reason; only its date where the bytes are known; None where it is gone."""
@@ -300,7 +306,7 @@ class Index:
         for row in filter(None, rows):
             look = self._look(row["path"], None)
             if isinstance(look, Found) and look.note is not None and look.seen.version == row["version"]:
-                found.append(search_document(look.note, row["id"], row["updated"]))
+                found.append(search_document(look.note, row["id"], row["updated"], row["standing"]))
         return found
 
     # The folder

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 
-from lithos.errors import Conflict, InvalidInput
+from lithos.errors import Conflict, Forbidden, InvalidInput
 
 Status = Literal["active", "superseded", "deprecated", "stale"]
 TtlPolicy = Literal["ephemeral", "decay", "persistent"]
@@ -127,6 +127,16 @@ def check_promotion(actor: str, approved_by: str, reason: str, approvers: Iterab
     known = list(approvers)
     if known and approved_by.strip() not in known:
         raise InvalidInput(f"{approved_by!r} may not approve", hint="Approvers: " + ", ".join(known))
+
+
+def check_approver(approved_by: str, caller: str | None, approvers: Iterable[str], *, operator: bool) -> None:
+    """With a list of approvers their name must not merely be typed: the approver itself calls, or the person at the
+    machine does."""
+    if any(approvers) and not operator and caller != approved_by.strip():
+        raise Forbidden(
+            f"{approved_by.strip()!r} approves by calling this itself",
+            hint=f"Have {approved_by.strip()!r} call lithos_promote, or use `lithos promote` on the machine.",
+        )
 
 
 def trusted(own: float, sources: Iterable[float]) -> float:

@@ -93,6 +93,7 @@ class Mover:
         found, sources = self._load(wanted, held)
         self._vault.check_version(found, wanted.if_match, replaces=False)
         place = self._relocation(found, wanted.to)
+        self._vault.gates.firewall(place.new, found.note.text("provenance"))
         changed = {each.id: self._mended(each, place) for each in (found, *sources)} if wanted.rewrite_links else {}
         answer: Moved = {
             "id": found.id,

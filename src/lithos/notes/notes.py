@@ -17,8 +17,10 @@ from lithos.notes.identities import Identities
 from lithos.notes.index import Index, Progress, Rules
 from lithos.notes.moving import Mover
 from lithos.notes.reading import Reader
+from lithos.notes.similar import Likes
+from lithos.notes.standing import IsPromoted
 from lithos.notes.validation import Validator
-from lithos.notes.vault import CheckToken, Vault
+from lithos.notes.vault import CheckToken, Gates, Vault
 from lithos.notes.watcher import Watcher
 from lithos.search import Change, Document
 from lithos.storage import Database, Effects, Events, Root
@@ -130,6 +132,18 @@ class Notes:
 
     def complete(self) -> int:
         return self.index.complete(self._search.known()) if self._search is not None else 0
+
+    @property
+    def unhurried(self) -> Vault:
+        """The vault without a look at the files first, for whoever keeps it."""
+        return self._vault
+
+    def live_by(self, is_promoted: IsPromoted, gates: Gates, likes: Likes) -> None:
+        """From here on writes pass these gates, and readers are told of notes that are alike."""
+        self.index.is_promoted = is_promoted
+        self._vault.gates = gates
+        self._reader.neighbours = likes.of_note
+        self._validator.clusters = likes.clusters
 
     def counts(self) -> dict[str, int]:
         return self.catalogue.read(queries.counts)

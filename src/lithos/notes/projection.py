@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from lithos.core.canonical import sha256_hex
 from lithos.notes.note import Note
+from lithos.notes.standing import ends
 from lithos.search import Document
 
 
-def search_document(note: Note, note_id: str, updated: int) -> Document:
-    """`updated` in microseconds, as the catalogue has it."""
-    numbers = {"updated": updated / 1e6}
-    for name, key in (("created", "created_at"), ("expires", "expires_at")):
-        moment = note.moment(key)
-        if moment is not None:
-            numbers[name] = moment / 1e6
-    keywords = {"status": (note.text("status") or "active",)}
+def search_document(note: Note, note_id: str, updated: int, standing: str) -> Document:
+    """`updated` in microseconds, as the catalogue has it; a note that names no time of its making was always there."""
+    created = note.moment("created_at")
+    numbers = {
+        "created": max(0, created or 0) / 1e6,
+        "updated": updated / 1e6,
+        "ends": ends(note, updated) / 1e6,
+    }
+    keywords = {"status": (standing,)}
     if note.text("claim_id"):
         keywords["claim_id"] = (note.text("claim_id") or "",)
     return Document(

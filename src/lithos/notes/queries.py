@@ -21,6 +21,8 @@ class Filter:
     tags: tuple[str, ...] = ()
     author: str | None = None
     since: int | None = None  # microseconds since 1970
+    standing: str | None = None
+    current_at: int | None = None  # only notes that had not ended by then
 
     def where(self) -> tuple[str, list[Any]]:
         clauses, values = ["1 = 1"], list[Any]()
@@ -36,6 +38,12 @@ class Filter:
         if self.since is not None:
             clauses.append("updated >= ?")
             values.append(self.since)
+        if self.standing is not None:
+            clauses.append("standing = ?")
+            values.append(self.standing)
+        if self.current_at is not None:
+            clauses.append("ends > ?")
+            values.append(self.current_at)
         return " AND ".join(clauses), values
 
 
@@ -71,6 +79,29 @@ def note_by_path(tx: Tx, path: str) -> Row | None:
 def notes_from(tx: Tx, source: str, limit: int) -> list[Row]:
     """The notes whose `source` is this task, the oldest first."""
     return tx.all("SELECT id, title, path FROM notes WHERE source = ? ORDER BY created, path LIMIT ?", source, limit)
+
+
+def all_stand(tx: Tx) -> bool:
+    """Whether every note is active and never ends: then no question needs a filter for it."""
+    return tx.one("SELECT 1 AS found FROM notes WHERE standing <> 'active' OR ends < 9007199254740991 LIMIT 1") is None
+
+
+def active_holders(tx: Tx, merge_key: str) -> list[Row]:
+    """The active notes with this key, the oldest first: one, unless somebody made a second by hand."""
+    return tx.all(
+        "SELECT id, path FROM notes WHERE merge_key = ? AND coalesce(status, 'active') NOT IN"
+        " ('superseded', 'deprecated', 'stale') ORDER BY created, path",
+        merge_key,
+    )
+
+
+def expired(tx: Tx, at: int) -> list[Row]:
+    """Decapod's rule of decay: active, of a policy that ends, and its time has come."""
+    return tx.all(
+        "SELECT id, path FROM notes WHERE expires <= ? AND ttl_policy IN ('decay', 'ephemeral')"
+        " AND coalesce(status, 'active') NOT IN ('superseded', 'deprecated', 'stale') ORDER BY expires, path",
+        at,
+    )
 
 
 def notes_by_key(tx: Tx, key: str) -> list[Row]:
@@ -229,7 +260,7 @@ def dump(tx: Tx) -> dict[str, Any]:
 _COMPARED = (
     "id, own_id, path, path_key, title, author, created, updated, version, problem, bare, tags, aliases,"
     " status, ttl_policy, merge_key, claim_id, provenance, supersedes, superseded_by, source,"
-    " derived_from, expires, confidence"
+    " derived_from, expires, confidence, standing, ends"
 )
 
 

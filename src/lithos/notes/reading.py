@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from typing import get_args
 
 import orjson
@@ -10,12 +12,26 @@ from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, LithosError, NotFound
 from lithos.notes import queries
-from lithos.notes.answers import LinkedNote, ListedNote, NoteLink, NoteLinks, NoteList, ReadNote, Tags
+from lithos.notes.answers import (
+    Ancestor,
+    LinkedNote,
+    ListedNote,
+    Neighbouring,
+    NoteLink,
+    NoteLinks,
+    NoteList,
+    ReadNote,
+    Tags,
+)
+from lithos.notes.lens import Shown
+from lithos.notes.lifecycle import successor
+from lithos.notes.lineage import ancestors, trust_of
 from lithos.notes.naming import SUFFIX, path_key
 from lithos.notes.queries import Direction, Filter
 from lithos.notes.resolving import Named, Names
+from lithos.notes.standing import UNAPPROVED, is_procedural, standing, status_of
 from lithos.notes.vault import Loaded, Vault
-from lithos.storage import Row
+from lithos.storage import Row, Tx
 
 MOST_LINKED = 1_000
 MOST_TAGS = 5_000
@@ -29,15 +45,29 @@ class Reader:
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self._catalogue = vault.catalogue
+        self.neighbours: Callable[[str], list[Neighbouring]] = lambda note_id: []  # by meaning; `app` hands it over
 
     def read(self, note_id: str | None = None, path: str | None = None, max_length: int | None = None) -> ReadNote:
         if (note_id is None) == (path is None):
             raise InvalidInput("give either id or path", hint="id is what lithos_write and the searches return.")
-        found = self._vault.find(note_id) if note_id is not None else self.find_path(path or "")
+        found = self._find(note_id) if note_id is not None else self.find_path(path or "")
         if not found.seen:
+            self._wait_for(found.id)
             self._vault.index.refresh([found.path])
             found = self.find_path(found.path)
         return self._shown(found, max_length)
+
+    def _find(self, note_id: str) -> Loaded:
+        """A note that is just being written is waited for: what names it as its successor may be readable already."""
+        try:
+            return self._vault.find(note_id)
+        except NotFound:
+            self._wait_for(note_id)
+            return self._vault.find(note_id)
+
+    def _wait_for(self, note_id: str) -> None:
+        with ExitStack() as held:
+            self._vault.hold([note_id], held)
 
     def exists(self, note_id: str) -> bool:
         return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
@@ -82,9 +112,22 @@ class Reader:
         }
         if note.front.problem:
             answer["problem"] = f"frontmatter: {note.front.problem}"
+        self._tell_life(found, answer)
         if copies := self._catalogue.read(lambda tx: queries.conflict_copies(tx, found.path)):
             answer["conflict_copies"] = copies
         return answer
+
+    def _tell_life(self, found: Loaded, answer: ReadNote) -> None:
+        """What replaced the note, what it came from and how far that can be trusted, and what says nearly the same."""
+        note = found.note
+        if is_procedural(found.path) and standing(note, self._vault.index.is_promoted) == UNAPPROVED:
+            answer["problem"] = "not a procedure: it lies under procedural/ without a promotion"
+        if status_of(note) == "superseded":
+            answer["successor"] = self._catalogue.read(lambda tx: _successor(tx, found))
+        if note.fields.get("derived_from"):
+            answer["lineage"], answer["trust"] = self._catalogue.read(lambda tx: _lineage(tx, found.row))
+        if neighbours := self.neighbours(found.id):
+            answer["similar"] = neighbours
 
     def _links(self, found: Loaded) -> list[NoteLink]:
         links = found.note.links
@@ -120,10 +163,15 @@ class Reader:
         since: str | None = None,
         limit: int = 50,
         offset: int = 0,
+        status: Shown | None = None,
     ) -> NoteList:
         moment = None if since is None else micros(parse_time(since, "since"))
         prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
-        wanted = Filter(prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment)
+        standing = None if status == "all" else status or "active"
+        current_at = micros(self._vault.now()) if status is None else None
+        wanted = Filter(
+            prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, standing, current_at
+        )
         rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit, offset))
         return {"items": [_listed(row) for row in rows], "total": total}
 
@@ -156,6 +204,25 @@ class Reader:
         if len(counts) <= MOST_TAGS:
             return {"tags": counts}
         return {"tags": dict(list(counts.items())[:MOST_TAGS]), "truncated": True}
+
+
+def _successor(tx: Tx, found: Loaded) -> LinkedNote | None:
+    """The living end of its chain of successors; None where it leads nowhere or in a circle."""
+    first = found.note.text("superseded_by")
+
+    def after(note_id: str) -> str | None:
+        if note_id == found.id:
+            return first
+        row = queries.note_by_id(tx, note_id)
+        return row["superseded_by"] if row and row["status"] == "superseded" else None
+
+    end = successor(found.id, after)
+    row = queries.note_by_id(tx, end) if end else None
+    return {"id": row["id"], "title": row["title"], "path": row["path"]} if row else None
+
+
+def _lineage(tx: Tx, row: Row) -> tuple[list[Ancestor], float]:
+    return ancestors(tx, row), trust_of(tx, row["id"])
 
 
 def _listed(row: Row) -> ListedNote:

@@ -47,7 +47,9 @@ CREATE TABLE notes (
     source TEXT,
     derived_from TEXT,
     expires INTEGER,
-    confidence REAL
+    confidence REAL,
+    standing TEXT NOT NULL,  -- the status as filters see it
+    ends INTEGER NOT NULL  -- until when it is current
 ) STRICT;
 CREATE INDEX notes_by_path_key ON notes (path_key);
 CREATE INDEX notes_by_update ON notes (updated DESC, path);
@@ -56,6 +58,7 @@ CREATE INDEX notes_by_author ON notes (author) WHERE author IS NOT NULL;
 CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;
 CREATE INDEX notes_by_merge_key ON notes (merge_key) WHERE merge_key IS NOT NULL;
 CREATE INDEX notes_by_claim ON notes (claim_id) WHERE claim_id IS NOT NULL;
+CREATE INDEX notes_that_do_not_stand ON notes (number) WHERE standing <> 'active' OR ends < 9007199254740991;
 CREATE INDEX notes_that_expire ON notes (expires) WHERE expires IS NOT NULL;
 CREATE INDEX notes_that_were_superseded ON notes (superseded_by) WHERE superseded_by IS NOT NULL;
 

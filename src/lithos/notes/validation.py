@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from lithos.errors import LithosError
 from lithos.notes import queries
-from lithos.notes.answers import Problem, Validation
+from lithos.notes.answers import Problem, Similar, Validation
 from lithos.notes.identities import Identities
+from lithos.notes.life_problems import KINDS as LIFE_KINDS
+from lithos.notes.life_problems import life_problems, text_problems
 from lithos.notes.note import Note, read_note
 from lithos.notes.resolving import Named, Names
 from lithos.notes.vault import Vault
@@ -23,9 +25,11 @@ KINDS = {
     "name_clashes": "Names that differ only in case or Unicode form",
     "conflict_copies": "Edits that were kept aside because two came at once",
     "unreadable_files": "Files that are not served",
+    **LIFE_KINDS,
+    "duplicates": "Notes that say nearly the same",
 }
 # A vault that was never meant for agents has no frontmatter: worth knowing, no reason for an alarm.
-NOTICES = ("missing_frontmatter",)
+NOTICES = ("missing_frontmatter", "duplicates")
 MOST_SHOWN = 1_000
 
 
@@ -33,9 +37,15 @@ class Validator:
     def __init__(self, vault: Vault, identities: Identities) -> None:
         self._vault = vault
         self._identities = identities
+        self.clusters: Callable[[], list[list[Similar]]] = list  # of near-duplicates; `app` hands it over
 
-    def validate(self) -> Validation:
+    def validate(self, *, duplicates: bool = False) -> Validation:
+        """`duplicates` compares the notes with each other as well, which takes seconds in a large vault."""
         found = self._vault.catalogue.read(self._problems)
+        for kind, problem in self._texts():
+            found[kind].append(problem)
+        if duplicates:
+            found["duplicates"] = [_cluster(each) for each in self.clusters()]
         counts = {kind: len(each) for kind, each in found.items() if each}
         answer: Validation = {
             "ok": not any(kind not in NOTICES for kind in counts),
@@ -51,9 +61,18 @@ class Validator:
         found: dict[str, list[Problem]] = {kind: [] for kind in KINDS}
         for kind, problem in self._links(tx):
             found[kind].append(problem)
-        for kind, problem in (*_notes(tx), *_files(tx)):
+        for kind, problem in (*_notes(tx), *_files(tx), *life_problems(tx)):
             found[kind].append(problem)
         return found
+
+    def _texts(self) -> Iterator[tuple[str, Problem]]:
+        for path, *_ in sorted(self._vault.catalogue.read(queries.versions).values()):
+            try:
+                note = read_note(path, self._vault.root.read(path).data)
+            except LithosError:
+                continue
+            if isinstance(note, Note):
+                yield from text_problems(note)
 
     def _links(self, tx: Tx) -> Iterator[tuple[str, Problem]]:
         rows = queries.unresolved(tx)
@@ -113,6 +132,13 @@ def _notes(tx: Tx) -> Iterator[tuple[str, Problem]]:
         yield "duplicate_ids", {"path": row["path"], "what": f"{owner} has the id {row['own_id']}"}
     for row in tx.all("SELECT path_key FROM notes GROUP BY path_key HAVING count(*) > 1 ORDER BY path_key"):
         yield "name_clashes", _clash(queries.notes_by_key(tx, row["path_key"]))
+
+
+def _cluster(alike: list[Similar]) -> Problem:
+    return {
+        "path": alike[0]["path"],
+        "what": "says nearly the same as " + ", ".join(each["path"] for each in alike[1:]),
+    }
 
 
 def _clash(rows: list[Row]) -> Problem:

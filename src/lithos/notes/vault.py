@@ -4,23 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, cast
 
 from lithos.core.call import Call
 from lithos.core.canonical import version_of
-from lithos.core.clock import Clock
+from lithos.core.clock import Clock, rfc3339
 from lithos.core.ids import Ids
 from lithos.core.turns import Turns
 from lithos.errors import Conflict, InvalidInput, NotFound, Unsupported
 from lithos.notes import queries
-from lithos.notes.answers import Deleted, Existing, Written
+from lithos.notes.answers import Deleted, Existing, Similar, Written
 from lithos.notes.catalogue import Catalogue
 from lithos.notes.document import Unreadable
 from lithos.notes.index import Index
+from lithos.notes.life import NO_LIFE, Life, check_secrets, limited_trust, merging
+from lithos.notes.lifecycle import Step, decide
+from lithos.notes.lineage import source_ids, trust_of
 from lithos.notes.naming import checked_folder, file_names, folder_of, joined, name_key, path_key
 from lithos.notes.note import Note, read_note
-from lithos.notes.writing import Request, changed_note, checked_request, new_note
+from lithos.notes.standing import status_of
+from lithos.notes.writing import Request, changed_note, checked_request, marked_note, new_note
 from lithos.storage import Effects, EventDraft, FileChange, Outcome, Plan, Root, Row, Tx
 
 ROOT = "vault"  # the name under which `app` gives the root to the effects
@@ -39,6 +44,16 @@ class Write:
     folder: str | None = None
     if_match: str | None = None
     claim_token: int | None = None
+    life: Life = NO_LIFE
+
+
+@dataclass(frozen=True, slots=True)
+class Gates:
+    """What a write must pass, and what is told of it; `app` hands it over."""
+
+    firewall: Callable[[str, str | None], None] = lambda path, provenance: None  # raises for an unapproved procedure
+    similar: Callable[[str, str, str | None], list[Similar]] = lambda title, content, own_id: []
+    refuse_secrets: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +96,14 @@ class Vault:
         self._largest = largest
         self._check_token = check_token
         self._turns = Turns()
+        self.gates = Gates()
 
     # Writing
 
     def write(self, call: Call, wanted: Write) -> Written:
         request = checked_request(wanted.request, self._largest)
-        wanted = Write(request, wanted.id, wanted.folder, wanted.if_match, wanted.claim_token)
+        request = replace(request, fields={**request.fields, **wanted.life.fields()})
+        wanted = replace(wanted, request=request)
         return cast(Written, self.act(call, lambda held: self._decide_write(wanted, held), retries=_repeats(wanted)))
 
     def act(self, call: Call, decide: Decide, *, retries: bool = False) -> dict[str, Any]:
@@ -122,53 +139,163 @@ class Vault:
             self.index.refresh(paths)
 
     def _decide_write(self, wanted: Write, held: ExitStack) -> Plan | Outcome:
-        return self._decide_new(wanted, held) if wanted.id is None else self._decide_update(wanted, wanted.id, held)
+        step = self._step(wanted, held)
+        if step.target is None:
+            return self._decide_new(wanted, held)
+        if step.action == "superseded":
+            return self._decide_new(wanted, held, step.target)
+        if step.action == "merged":
+            wanted = replace(wanted, request=merging(wanted.request))
+        return self._decide_update(wanted, step, step.target, held)
 
-    def _decide_new(self, wanted: Write, held: ExitStack) -> Plan:
-        if wanted.if_match is not None or wanted.request.append:
+    def _step(self, wanted: Write, held: ExitStack) -> Step:
+        """What this write means, decided under the turn of its merge key: of two with a new key one comes second."""
+        life = wanted.life
+        key = life.merge_key or (self._own_key(wanted.id) if wanted.id and life.status == "active" else None)
+        holder = self._holder(key, held) if key else None
+        step = decide(replace(life.wish(wanted.id), merge_key=key), holder)
+        if not life.supersedes or wanted.id is not None:
+            return step
+        if holder not in (None, life.supersedes):
+            raise Conflict(
+                f"an active note already holds the merge_key {key!r}",
+                hint="Supersede that note, or give another merge_key.",
+                active_id=holder,
+            )
+        return Step("superseded", life.supersedes)
+
+    def _own_key(self, note_id: str) -> str | None:
+        return self.find(note_id).note.text("merge_key")
+
+    def _holder(self, merge_key: str, held: ExitStack) -> str | None:
+        """The active note with this key, as the files are now."""
+        held.enter_context(self._turns.hold(f"key {merge_key}"))
+        saved: set[str] = set()
+        for _ in range(_TRIES):
+            rows = self.catalogue.read(lambda tx: queries.active_holders(tx, merge_key))
+            unseen = {row["path"] for row in rows if not self._is_seen(row["id"])}
+            if not unseen:
+                break
+            saved |= unseen
+            self.index.refresh(unseen)
+        if rows and rows[0]["path"] in saved:
+            raise Conflict(
+                f"the note with the merge_key {merge_key!r} was saved by somebody else a moment ago",
+                hint="Nothing was written. Read it, then call again.",
+                active_id=rows[0]["id"],
+            )
+        return rows[0]["id"] if rows else None
+
+    def _is_seen(self, note_id: str) -> bool:
+        try:
+            return self.find(note_id).seen
+        except NotFound:
+            return False
+
+    def _decide_new(self, wanted: Write, held: ExitStack, replaced: str | None = None) -> Plan:
+        if wanted.request.append or (wanted.if_match is not None and replaced is None):
             raise InvalidInput("if_match and append are for a note that exists", hint="Give its id too.")
         note_id = self._ids.note()
-        data = new_note(wanted.request, note_id, self._clock.now()).encode()
-        folder = self.folder(wanted.folder)
-        path, existing = self._free_path(folder, wanted.request.title or "", note_id, held)
+        old = self._load_replaced(replaced, note_id, wanted.if_match, held) if replaced else None
+        fields, warnings = self._fields(wanted.request, None)
+        request = replace(wanted.request, fields={**fields, **({"supersedes": old.id} if old else {})})
+        data = new_note(request, note_id, self._clock.now()).encode()
+        folder = self.folder(wanted.folder) if wanted.folder is not None or old is None else folder_of(old.path)
+        path, existing = self._free_path(folder, request.title or "", note_id, held)
+        self.gates.firewall(path, request.fields.get("provenance"))
         answer: Written = {
             "id": note_id,
             "path": path,
             "version": version_of(data),
-            "replaced_version": None,
-            "action": "inserted",
+            "replaced_version": old.note.version if old else None,
+            "action": "superseded" if old else "inserted",
+            "superseded_ids": [old.id] if old else [],
         }
-        if existing:
+        if existing and (old is None or existing["id"] != old.id):
             answer["existing"] = existing
-        event = EventDraft("note", "create", note_id, path, after_hash=answer["version"])
-        change = FileChange(ROOT, path, None, data)
-        return Plan((change,), event, dict(answer), before=self._token_check(wanted))
+        self._tell(answer, request, warnings)
+        verb = "supersede" if old else "create"
+        details = {"supersedes": old.id} if old else {}
+        event = EventDraft("note", verb, note_id, path, after_hash=answer["version"], details=details)
+        changes = [FileChange(ROOT, path, None, data), *([self._retired(old, note_id)] if old else [])]
+        return Plan(tuple(changes), event, dict(answer), before=self._token_check(wanted))
 
-    def _decide_update(self, wanted: Write, note_id: str, held: ExitStack) -> Plan | Outcome:
-        found = self.load(note_id, held)
+    def _load_replaced(self, note_id: str, successor: str, if_match: str | None, held: ExitStack) -> Loaded:
+        """The note that is to be superseded, under its turn and its successor's: readers wait for both."""
+        self.hold([note_id, successor], held)
+        old = self.find(note_id)
+        self.check_version(old, if_match, replaces=True)
+        other = old.note.text("superseded_by")
+        if status_of(old.note) == "superseded" and other not in (None, successor):
+            raise Conflict(
+                f"{old.path!r} is superseded already", hint="Supersede its successor instead.", successor_id=other
+            )
+        return old
+
+    def _retired(self, old: Loaded, successor: str) -> FileChange:
+        now = self._clock.now()
+        fields = {"status": "superseded", "superseded_by": successor, "superseded_at": rfc3339(now)}
+        document = marked_note(old.note, fields, old.id, now)
+        return FileChange(ROOT, old.path, old.note.version, document.encode())
+
+    def _decide_update(self, wanted: Write, step: Step, note_id: str, held: ExitStack) -> Plan | Outcome:
+        replaced = wanted.life.supersedes if step.action == "updated" else None
+        if replaced == note_id:
+            raise InvalidInput("a note cannot supersede itself", hint="Leave out supersedes.")
+        old = self._load_replaced(replaced, note_id, None, held) if replaced else None
+        found = self.find(note_id) if old else self.load(note_id, held)
         self.check_version(
             found, wanted.if_match, replaces=wanted.request.content is not None and not wanted.request.append
         )
-        document = changed_note(found.note, wanted.request, found.id, self._clock.now())
+        if old and status_of(found.note) == "superseded":
+            raise InvalidInput("a superseded note cannot supersede another", hint="Let its successor do that.")
+        fields, warnings = self._fields(wanted.request, found.note)
+        request = replace(wanted.request, fields=fields)
+        document = changed_note(found.note, request, found.id, self._clock.now())
         data = None if document is None else document.encode()
         answer: Written = {
             "id": found.id,
             "path": found.path,
             "version": found.note.version if data is None else version_of(data),
             "replaced_version": found.note.version,
-            "action": "updated",
+            "action": step.action,
+            "superseded_ids": [old.id] if old else [],
         }
         if wanted.folder is not None and name_key(checked_folder(wanted.folder)) != name_key(folder_of(found.path)):
-            answer["warnings"] = ["path is for new notes: this one stays where it is; lithos_move moves it"]
+            warnings.append("path is for new notes: this one stays where it is; lithos_move moves it")
+        self._tell(answer, request, warnings)
         if data is None:
             return Outcome(dict(answer))
         if len(data) > self._largest:
             raise InvalidInput(f"the note would have {len(data)} bytes; {self._largest} is the most", hint="Split it.")
-        verb = "append" if wanted.request.append else "update"
+        self.gates.firewall(found.path, request.fields.get("provenance", found.note.text("provenance")))
+        verb = "append" if request.append else "merge" if step.action == "merged" else "update"
         versions = (found.note.version, answer["version"])
         event = EventDraft("note", verb, found.id, found.path, None, *versions)
-        change = FileChange(ROOT, found.path, found.note.version, data)
-        return Plan((change,), event, dict(answer), before=self._token_check(wanted))
+        changes = [FileChange(ROOT, found.path, found.note.version, data)]
+        changes += [self._retired(old, found.id)] if old else []
+        return Plan(tuple(changes), event, dict(answer), before=self._token_check(wanted))
+
+    def _fields(self, request: Request, note: Note | None) -> tuple[dict[str, Any], list[str]]:
+        """The fields with no more confidence than their sources allow; and what is to be told."""
+        warnings = check_secrets(request.content or "", refuse=self.gates.refuse_secrets)
+        named = request.fields.get("derived_from", note.fields.get("derived_from") if note else None)
+        if not named or not {"derived_from", "confidence"} & set(request.fields):
+            return dict(request.fields), warnings
+        own = request.fields.get("confidence", note.number("confidence") if note else None)
+        sources = self.catalogue.read(lambda tx: [trust_of(tx, each) for each in source_ids(named)])
+        fields, told = limited_trust(request.fields, 1.0 if own is None else own, sources)
+        return fields, [*warnings, *([told] if told else [])]
+
+    def _tell(self, answer: Written, request: Request, warnings: list[str]) -> None:
+        """What the writer should know; candidates only, nothing is done about them."""
+        if warnings:
+            answer["warnings"] = warnings
+        if request.content is not None and not request.append:
+            similar = self.gates.similar(request.title or "", request.content, answer["id"])
+            known = {*answer["superseded_ids"], answer.get("existing", {}).get("id")}
+            if found := [each for each in similar if each["id"] not in known]:
+                answer["similar"] = found
 
     def _token_check(self, wanted: Write) -> Callable[[Tx], None] | None:
         token, check = wanted.claim_token, self._check_token
@@ -188,6 +315,9 @@ class Vault:
         answer: Deleted = {"success": True, "path": found.path, "version": found.note.version}
         event = EventDraft("note", "delete", found.id, found.path, before_hash=found.note.version)
         return Plan((FileChange(ROOT, found.path, found.note.version, None),), event, dict(answer))
+
+    def now(self) -> datetime:
+        return self._clock.now()
 
     # Loading
 
@@ -279,4 +409,6 @@ class Vault:
 
 def _repeats(wanted: Write) -> bool:
     """A new name can be found, and an addition made, on whatever is there; a replacement is the caller's to decide."""
+    if wanted.life.merge_key or wanted.life.supersedes:
+        return False  # it may replace a note that somebody has just saved
     return wanted.if_match is None and (wanted.id is None or wanted.request.append or wanted.request.content is None)

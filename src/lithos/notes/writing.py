@@ -119,6 +119,12 @@ def changed_note(note: Note, request: Request, note_id: str, now: datetime) -> D
     return with_fields(document, {**fields, **kept_id, "updated_at": rfc3339(now)})
 
 
+def marked_note(note: Note, fields: Mapping[str, Any], note_id: str, now: datetime) -> Document:
+    """The file with these fields and nothing else changed; whoever marks a note has not contributed to it."""
+    kept_id = {} if "id" in note.fields else {"id": note_id}
+    return with_fields(note.document, {**fields, **kept_id, "updated_at": rfc3339(now)})
+
+
 def with_fields(document: Document, changes: Mapping[str, Any]) -> Document:
     if not changes:
         return document

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from lithos.search.asking import MeaningAnswer, NoteSearch, RecallAnswer, WordsAnswer
+from lithos.search.analysis import query_terms
+from lithos.search.asking import MeaningAnswer, NoteSearch, RecallAnswer, View, WordsAnswer
 from lithos.search.chunking import PassageLimits
 from lithos.search.collection import Collection, open_collection
 from lithos.search.embedder import Embedder, HashedEmbedder, open_embedder
 from lithos.search.embedding import Embedding
-from lithos.search.values import Bounds, By, Change, Document, Found, Hit, Passage, Query, Remove, Status, Where
+from lithos.search.values import (
+    Bounds,
+    By,
+    Change,
+    Document,
+    Found,
+    Hit,
+    Neighbour,
+    Passage,
+    Query,
+    Remove,
+    Status,
+    Where,
+)
 
 __all__ = [
     "Bounds",
@@ -21,6 +35,7 @@ __all__ = [
     "HashedEmbedder",
     "Hit",
     "MeaningAnswer",
+    "Neighbour",
     "NoteSearch",
     "Passage",
     "PassageLimits",
@@ -28,8 +43,10 @@ __all__ = [
     "RecallAnswer",
     "Remove",
     "Status",
+    "View",
     "Where",
     "WordsAnswer",
     "open_collection",
     "open_embedder",
+    "query_terms",
 ]

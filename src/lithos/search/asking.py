@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NotRequired
+from dataclasses import replace
+from typing import Any, NotRequired, Protocol, cast
 
 from typing_extensions import TypedDict
 
@@ -26,6 +27,9 @@ class WordsHit(TypedDict):
     heading: str
     author: str
     version: str
+    status: NotRequired[str]
+    recency_score: NotRequired[float]
+    changed_since: NotRequired[bool]
 
 
 class WordsAnswer(TypedDict):
@@ -44,6 +48,9 @@ class MeaningHit(TypedDict):
     heading: str
     author: str
     version: str
+    status: NotRequired[str]
+    recency_score: NotRequired[float]
+    changed_since: NotRequired[bool]
 
 
 class MeaningAnswer(TypedDict):
@@ -61,6 +68,9 @@ class RecallHit(TypedDict):
     score: float
     version: str
     author: str
+    status: NotRequired[str]
+    recency_score: NotRequired[float]
+    changed_since: NotRequired[bool]
 
 
 class RecallAnswer(TypedDict):
@@ -73,6 +83,46 @@ class RecallAnswer(TypedDict):
     trace: NotRequired[dict[str, Any]]
 
 
+class View(Protocol):
+    """Which documents count for a question, and in which order its hits come."""
+
+    def where(self, where: Where) -> Where: ...
+
+    def widened(self, limit: int) -> int:
+        """How many hits are needed to put the best `limit` into this order."""
+        ...
+
+    def arranged(self, hits: Sequence[Hit]) -> list[Hit]: ...
+
+    def remarks(self, hit: Hit) -> dict[str, Any]:
+        """Fields that an answer adds to the hit's own."""
+        ...
+
+    def trace(self) -> dict[str, Any]: ...
+
+
+class Everything:
+    """All documents, by relevance."""
+
+    def where(self, where: Where) -> Where:
+        return where
+
+    def widened(self, limit: int) -> int:
+        return limit
+
+    def arranged(self, hits: Sequence[Hit]) -> list[Hit]:
+        return list(hits)
+
+    def remarks(self, hit: Hit) -> dict[str, Any]:
+        return {}
+
+    def trace(self) -> dict[str, Any]:
+        return {}
+
+
+EVERYTHING = Everything()
+
+
 class NoteSearch:
     """`limit` beyond `most` is clamped, and the answer then says which limit it kept."""
 
@@ -81,9 +131,10 @@ class NoteSearch:
         self._most = most
         self._threshold = threshold
 
-    def words(self, text: str, limit: int, where: Where) -> WordsAnswer:
-        found = self.collection.query(Query(_asked(text), "words", min(limit, self._most), where))
-        answer: WordsAnswer = {"results": [_words_hit(hit) for hit in found.hits]}
+    def words(self, text: str, limit: int, where: Where, view: View = EVERYTHING) -> WordsAnswer:
+        found = self._query(Query(_asked(text), "words", min(limit, self._most), where), view)
+        hits = [cast(WordsHit, {**_words_hit(hit), **view.remarks(hit)}) for hit in found.hits]
+        answer: WordsAnswer = {"results": hits}
         if found.literal:
             answer["literal"] = f"taken as plain words: {found.literal}"
         if limit > self._most:
@@ -92,17 +143,28 @@ class NoteSearch:
             answer["degraded"] = found.degraded
         return answer
 
-    def meaning(self, text: str, limit: int, threshold: float | None, where: Where) -> MeaningAnswer:
+    def meaning(
+        self, text: str, limit: int, threshold: float | None, where: Where, view: View = EVERYTHING
+    ) -> MeaningAnswer:
         least = self._threshold if threshold is None else threshold
-        found = self.collection.query(Query(_asked(text), "meaning", min(limit, self._most), where, least))
-        answer: MeaningAnswer = {"results": [_meaning_hit(hit) for hit in found.hits]}
+        found = self._query(Query(_asked(text), "meaning", min(limit, self._most), where, least), view)
+        hits = [cast(MeaningHit, {**_meaning_hit(hit), **view.remarks(hit)}) for hit in found.hits]
+        answer: MeaningAnswer = {"results": hits}
         if limit > self._most:
             answer["limit"] = self._most
         if found.degraded:
             answer["degraded"] = found.degraded
         return answer
 
-    def recall(self, text: str, limit: int, where: Where, token_budget: int | None, explain: bool) -> RecallAnswer:
+    def recall(
+        self,
+        text: str,
+        limit: int,
+        where: Where,
+        token_budget: int | None,
+        explain: bool,
+        view: View = EVERYTHING,
+    ) -> RecallAnswer:
         several = token_budget is not None
         asked = Query(
             _asked(text),
@@ -112,11 +174,17 @@ class NoteSearch:
             per_document=PASSAGES_OF_ONE if several else 1,
             explain=explain,
         )
-        found = self.collection.query(asked)
-        hits = [_recall_hit(hit) for hit in found.hits]
+        found = self._query(asked, view)
+        hits = [cast(RecallHit, {**_recall_hit(hit), **view.remarks(hit)}) for hit in found.hits]
         if token_budget is not None:
             hits = list(_fitting(hits, token_budget))[: min(limit, self._most)]
         return _recalled(found, hits, self._most if limit > self._most else None)
+
+    def _query(self, query: Query, view: View) -> Found:
+        wide = replace(query, limit=view.widened(query.limit), where=view.where(query.where))
+        found = self.collection.query(wide)
+        trace = None if found.trace is None else {**found.trace, **view.trace()}
+        return replace(found, hits=tuple(view.arranged(found.hits)[: query.limit]), trace=trace)
 
 
 def _asked(text: str) -> str:

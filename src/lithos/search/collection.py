@@ -19,12 +19,13 @@ from lithos.search.indexer import Indexer, Shape
 from lithos.search.pending import MOST, Met, Waiting, meet
 from lithos.search.snippets import snippet
 from lithos.search.syntax import Reading, read
-from lithos.search.values import Change, Document, Found, Hit, Passage, Query, Remove, Status
+from lithos.search.values import OPEN, Change, Document, Found, Hit, Neighbour, Passage, Query, Remove, Status, Where
 from lithos.storage import Faults
 
 _log = logging.getLogger(__name__)
 CANDIDATES = 100  # documents that each engine proposes, at least
 WAIT = 5.0
+PASSAGES_COMPARED = 3  # of a document that looks for its like: its beginning says what it is about
 
 
 def open_collection(
@@ -115,6 +116,20 @@ class Collection:
     def tokens(self, title: str, passage: Passage) -> int:
         """What the model reads of a passage: its context and its two marks included."""
         return self._embedding.embedder.count(model_text(title, passage)) + 2
+
+    def neighbours(self, id: str, limit: int = 5, least: float = 0.8, where: Where = OPEN) -> list[Neighbour]:
+        """Documents of nearly the same meaning, nearest first; of a document without vectors there are none yet."""
+        ordinal = self._indexer.ordinal(id)
+        if ordinal is None:
+            return []
+        near = self._indexer.meaning().around(ordinal, where, 4 * limit, PASSAGES_COMPARED)
+        close = sorted(((share, each) for each, share in near.items() if share >= least), reverse=True)[:limit]
+        entries = {entry.ordinal: entry for entry in self._indexer.catalogue().entries([each for _, each in close])}
+        return [
+            Neighbour(entries[each].document.id, entries[each].document.title, entries[each].document.path, share)
+            for share, each in close
+            if each in entries and self._indexer.is_live(each, entries[each].document.id)
+        ]
 
     def status(self) -> Status:
         indexer = self._indexer
@@ -309,6 +324,8 @@ class _Answering:
             score=round(ranked.words if by_words else ranked.score, 4),
             similarity=ranked.similarity,
             snippet=snippet(passage.text or document.title, self.reading.terms) if by_words else "",
+            keywords=document.keywords,
+            numbers=document.numbers,
         )
 
     # -- trace --------------------------------------------------------------------------------------------------

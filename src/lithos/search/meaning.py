@@ -160,6 +160,15 @@ class Meaning:
     def of(self, ordinals: Sequence[int], vector: Floats) -> list[Near]:
         return self._vectors.of(ordinals, vector)
 
+    def around(self, ordinal: int, where: Where, count: int, passages: int) -> dict[int, float]:
+        """Other documents → their nearest passage to one of the first few of this one."""
+        mask, found = self._mask(where), dict[int, float]()
+        for vector in self._vectors.own(ordinal, self._embedding.embedder.dimension)[:passages]:
+            for near in self._vectors.nearest(vector, count, mask):
+                if near.ordinal != ordinal:
+                    found[near.ordinal] = max(near.similarity, found.get(near.ordinal, 0.0))
+        return found
+
     def _mask(self, where: Where) -> NDArray[np.bool_] | None:
         if where.is_open:
             return None

@@ -86,6 +86,8 @@ class Hit:
     score: float
     similarity: float | None = None  # cosine clamped to 0…1; None where meaning was not asked or not known
     snippet: str = ""  # the part of the passage that matches, matches in <b>; by words only
+    keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of its document
+    numbers: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +106,14 @@ class Passage:
     position: int
     heading: str  # headings from the outermost to the innermost, " > " between
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    id: str
+    title: str
+    path: str
+    similarity: float
 
 
 @dataclass(frozen=True, slots=True)

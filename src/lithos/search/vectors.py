@@ -242,6 +242,15 @@ class Vectors:
             rows, chosen = self._rows(), np.flatnonzero(self._living & self._rows_of(ordinals))
         return _scored(rows, chosen, vector, len(chosen))
 
+    def own(self, ordinal: int, dimension: int) -> list[Floats]:
+        """The vectors of one document's passages."""
+        import numpy as np
+
+        with self._lock:
+            rows = self._held[np.flatnonzero(self._living & self._rows_of([ordinal]))]
+        vectors = rows["vector"][:, :dimension].astype(np.float32) * rows["scale"][:, None]
+        return list(vectors)
+
     def __len__(self) -> int:
         return self._count
 

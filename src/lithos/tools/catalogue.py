@@ -30,6 +30,7 @@ def _modules() -> list[ModuleType]:
         garden_sections,
         ledger,
         ledger_upkeep,
+        lifecycle,
         notes,
         search,
         skills,
@@ -38,4 +39,5 @@ def _modules() -> list[ModuleType]:
     )
 
     garden = [garden_files, garden_sections, garden_changes]
-    return [notes, search, agents, board, ledger, skills, stats, find, tokens, events, *garden, ledger_upkeep]
+    ours = [notes, search, lifecycle, agents, board, ledger, ledger_upkeep, skills]
+    return [*ours, stats, find, tokens, events, *garden]

@@ -161,4 +161,5 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         delivery=caller.delivery,
         rationale=getattr(checked, "rationale", None),
         correlation=Correlation(**{name: getattr(checked, name) for name in CORRELATION}),
+        operator=caller.operator,
     )

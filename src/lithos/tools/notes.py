@@ -15,15 +15,20 @@ from lithos.notes import (
     Deleted,
     Difference,
     Direction,
+    Life,
     Move,
     Moved,
     NoteHistory,
     NoteLinks,
     NoteList,
+    OnConflict,
     ReadNote,
     Request,
     Restored,
+    Shown,
+    Status,
     Tags,
+    TtlPolicy,
     Validation,
     Write,
     Written,
@@ -57,13 +62,24 @@ def lithos_write(
     append: Annotated[bool, Field(description="Add content at the end of the note instead of replacing it")] = False,
     if_match: IfMatch = None,
     claim_token: Annotated[int | None, Field(strict=True, description="Refused if you lost that claim")] = None,
+    provenance: Annotated[str | None, Field(description="file:PATH#L1, url:…, cmd:…, commit:HEX or event:ID")] = None,
+    claim_id: Annotated[str | None, Field(description="The claim it makes; several notes may make it")] = None,
+    merge_key: Annotated[str | None, Field(description="At most one active note has it")] = None,
+    on_conflict: Annotated[OnConflict, Field(description="If a note has the merge_key")] = "merge",
+    status: Status | None = None,
+    ttl_policy: TtlPolicy | None = None,
+    expires_at: Annotated[str | None, Field(description="ISO 8601; with ttl_policy decay or ephemeral")] = None,
+    supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces")] = None,
+    derived_from: Annotated[list[str] | None, Field(description="Ids of notes it builds on")] = None,
 ) -> Written:
     """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Search
-    first: `existing` in the answer names a note of the same title, so update that instead. Returns id, path, version,
-    replaced_version. conflict: somebody changed it; read again, then retry with its version as if_match."""
+    first: `existing` and `similar` in the answer name notes that may say the same, so update one of them instead.
+    Returns id, path, version, action, superseded_ids. conflict: somebody changed it; read again, then retry with its
+    version as if_match."""
     fields = {name: value for name, value in (("confidence", confidence), ("source", source_task)) if value is not None}
     request = Request(agent, title, content, None if tags is None else tuple(tags), fields, append)
-    return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token))
+    life = Life(provenance, claim_id, merge_key, on_conflict, status, ttl_policy, expires_at, supersedes, derived_from)
+    return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token, life))
 
 
 @tool(toolset="core", reads=True)
@@ -106,9 +122,10 @@ def lithos_list(
     since: Annotated[str | None, Field(description="Updated since (ISO 8601)")] = None,
     limit: Limit = 50,
     offset: Annotated[int, Field(strict=True, ge=0)] = 0,
+    status: Annotated[Shown | None, Field(description="Default: what counts now")] = None,
 ) -> NoteList:
     """List notes, newest first: {items: [{id, title, path, updated, tags}], total}."""
-    return lithos.notes.reader.list(path_prefix, tags, author, since, limit, offset)
+    return lithos.notes.reader.list(path_prefix, tags, author, since, limit, offset, status)
 
 
 @tool(toolset="core", reads=True)
@@ -189,10 +206,14 @@ def lithos_note_restore(
 
 
 @tool(toolset="notes", reads=True)
-def lithos_validate(lithos: Lithos, call: Call) -> Validation:
+def lithos_validate(
+    lithos: Lithos,
+    call: Call,
+    duplicates: Annotated[bool, Field(description="Also compare all notes with each other; takes seconds")] = False,
+) -> Validation:
     """What a person should mend in the vault: broken, ambiguous and stale links, frontmatter, duplicate ids, clashing
-    names, conflict copies, files that cannot be served."""
-    return lithos.notes.validator.validate()
+    names, conflict copies, files that cannot be served, fields of a note's life that contradict others, credentials."""
+    return lithos.notes.validator.validate(duplicates=duplicates)
 
 
 @tool(toolset="operator")

@@ -9,13 +9,23 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.search import MeaningAnswer, NoteSearch, RecallAnswer, Where, WordsAnswer
+from lithos.notes import Looking, Rank, Shown
+from lithos.search import MeaningAnswer, NoteSearch, RecallAnswer, View, Where, WordsAnswer
 from lithos.tools.registry import tool
 
 Limit = Annotated[int, Field(ge=1, le=10_000)]
 Tags = Annotated[list[str] | None, Field(description="Only notes with all of these", max_length=50)]
 Author = Annotated[str | None, Field(description="Only notes of this author")]
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
+
+
+Standing = Annotated[Shown | None, Field(description="Default: what counts now")]
+AsOf = Annotated[str | None, Field(description="Notes that were current then")]
+Window = Annotated[int | None, Field(ge=1, description="Created in so many days before as_of or now")]
+
+
+class Recalled(RecallAnswer):
+    receipt: str
 
 
 @tool(toolset="core", reads=True)
@@ -28,14 +38,19 @@ def lithos_recall(
     tags: Tags = None,
     author: Author = None,
     path_prefix: Prefix = None,
-    status: Annotated[str | None, Field(description='Only notes of this status, e.g. "active"')] = None,
+    status: Standing = None,
+    as_of: AsOf = None,
+    window_days: Window = None,
+    rank: Rank = "relevance",
     explain: Annotated[bool, Field(description="Add the ranking trace")] = False,
-) -> RecallAnswer:
+) -> Recalled:
     """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
     with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
-    `degraded: true`: part was not searched yet; ask again soon."""
-    where = _where(tags, author, path_prefix, status)
-    return _search(lithos).recall(query, limit, where, token_budget, explain)
+    `degraded: true`: part was not searched yet; ask again soon. `receipt` goes into lithos_feedback."""
+    view = _view(lithos, query, Looking(status, as_of, window_days, rank))
+    found = _search(lithos).recall(query, limit, _where(tags, author, path_prefix), token_budget, explain, view)
+    receipt = lithos.knowledge.feedback.receipt(query, [hit["id"] for hit in found["results"]])
+    return {**found, "receipt": receipt}
 
 
 @tool(toolset="core", reads=True)
@@ -49,10 +64,15 @@ def lithos_search(
     tags: Tags = None,
     author: Author = None,
     path_prefix: Prefix = None,
+    status: Standing = None,
+    as_of: AsOf = None,
+    window_days: Window = None,
+    rank: Rank = "relevance",
 ) -> WordsAnswer:
     """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
     no valid syntax and was taken as plain words."""
-    return _search(lithos).words(query, limit, _where(tags, author, path_prefix))
+    view = _view(lithos, query, Looking(status, as_of, window_days, rank))
+    return _search(lithos).words(query, limit, _where(tags, author, path_prefix), view)
 
 
 @tool(toolset="core", reads=True)
@@ -65,9 +85,14 @@ def lithos_semantic(
     tags: Tags = None,
     author: Author = None,
     path_prefix: Prefix = None,
+    status: Standing = None,
+    as_of: AsOf = None,
+    window_days: Window = None,
+    rank: Rank = "relevance",
 ) -> MeaningAnswer:
     """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
-    return _search(lithos).meaning(query, limit, threshold, _where(tags, author, path_prefix))
+    view = _view(lithos, query, Looking(status, as_of, window_days, rank))
+    return _search(lithos).meaning(query, limit, threshold, _where(tags, author, path_prefix), view)
 
 
 def _search(lithos: Lithos) -> NoteSearch:
@@ -108,10 +133,13 @@ def lithos_note_passages(lithos: Lithos, call: Call, id: Annotated[str, Field(de
     return {"id": note["id"], "title": note["title"], "path": note["path"], "passages": shown}
 
 
-def _where(tags: list[str] | None, author: str | None, path_prefix: str | None, status: str | None = None) -> Where:
+def _view(lithos: Lithos, query: str, looking: Looking) -> View:
+    return lithos.knowledge.lens(query, looking)
+
+
+def _where(tags: list[str] | None, author: str | None, path_prefix: str | None) -> Where:
     return Where(
         tags=tuple(tags or ()),
         author=author,
         path_prefix=path_prefix.removeprefix("./").lstrip("/") if path_prefix else None,
-        any_of={"status": (status,)} if status else {},
     )

@@ -1,0 +1,223 @@
+"""What agents tell of what they found: kept as it was told, and moving later answers a little."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal, cast
+
+import orjson
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.core.clock import Clock, micros
+from lithos.errors import InvalidInput, NotFound
+from lithos.search import query_terms
+from lithos.storage import Database, Effects, EventDraft, Events, Outcome, Row, Tx
+
+Outcomes = Literal["helped", "neutral", "hurt", "unknown"]
+Source = Literal["invocation", "manual_feedback"]
+
+CHANNEL = "feedback"
+MOST_IDS = 200
+LONGEST_QUERY = 2_000
+LARGEST_BOOST = 0.1  # feedback moves a note by a tenth of its relevance at most, whatever is told
+SIMILAR = 0.5  # least share of common words that makes two queries similar
+_HALF = 2.0  # so much agreement takes a note half way to the largest boost
+_WORTH = {"helped": 1.0, "hurt": -1.0}
+_RECEIPTS_AT_ONCE = 200
+
+
+class FeedbackGiven(TypedDict):
+    event_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One agent's word: what it asked, what it used, and what came of it."""
+
+    query: str
+    used: tuple[str, ...]
+    worth: float
+
+
+@dataclass(slots=True)
+class Opinions:
+    """The feedback that matters, by the words of its query. Pure."""
+
+    _told: list[tuple[frozenset[str], Told]] = field(default_factory=list)
+    _by_word: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, told: Told) -> None:
+        words = frozenset(query_terms(told.query))
+        for word in words:
+            self._by_word.setdefault(word, []).append(len(self._told))
+        self._told.append((words, told))
+
+    def boosts(self, query: str) -> dict[str, float]:
+        """Note id → what is added to 1 for this query; never beyond ±`LARGEST_BOOST`."""
+        if not self._told:
+            return {}
+        words = frozenset(query_terms(query))
+        common = Counter(each for word in words for each in self._by_word.get(word, ()))
+        sums: dict[str, float] = defaultdict(float)
+        for index, shared in common.items():
+            theirs, told = self._told[index]
+            likeness = shared / len(words | theirs)
+            if likeness >= SIMILAR:
+                for note in told.used:
+                    sums[note] += told.worth * likeness
+        return {note: boost for note, total in sums.items() if (boost := bounded(total))}
+
+
+def bounded(total: float) -> float:
+    return round(LARGEST_BOOST * math.tanh(total * math.atanh(0.5) / _HALF), 6)
+
+
+class Feedback:
+    def __init__(
+        self,
+        database: Database,
+        effects: Effects,
+        events: Events,
+        clock: Clock,
+        *,
+        matters: bool = True,
+        kept: int = 10_000,
+        receipt_hours: float = 48,
+    ) -> None:
+        self._database = database
+        self._effects = effects
+        self._events = events
+        self._clock = clock
+        self._matters = matters
+        self._kept = kept
+        self._receipt_hours = receipt_hours
+        self._opinions: Opinions | None = None
+        self._lock = threading.Lock()
+        self._shown: deque[Row] = deque()
+        self._stop = database.listen(CHANNEL, self._forget_opinions)
+
+    def close(self) -> None:
+        self._stop()
+        self.flush()
+
+    def give(
+        self,
+        call: Call,
+        *,
+        outcome: Outcomes,
+        used_ids: Sequence[str],
+        query: str | None = None,
+        returned_ids: Sequence[str] | None = None,
+        receipt: str | None = None,
+        source: Source = "invocation",
+    ) -> FeedbackGiven:
+        """Append-only. With the receipt of a `lithos_recall`, query and returned ids are known already."""
+        self.flush()
+        query, returned = self._asked(query, returned_ids, receipt)
+        _check_ids(used_ids)
+
+        def work(tx: Tx) -> Outcome:
+            details = {"outcome": outcome, "used": len(used_ids), "source": source}
+            event_id = self._events.append(tx, call, EventDraft("retrieval", "feedback", details=details))
+            row = (event_id, self._events.store, micros(self._clock.now()), call.agent, query, outcome, source)
+            tx.run(
+                "INSERT INTO feedback (id, store, at, agent, query, outcome, source, returned_ids, used_ids)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                *(*row, _json(returned), _json(used_ids)),
+            )
+            tx.notify(CHANNEL)
+            return Outcome({"event_id": event_id})
+
+        return cast(FeedbackGiven, self._effects.commit(call, work))
+
+    def _asked(
+        self, query: str | None, returned_ids: Sequence[str] | None, receipt: str | None
+    ) -> tuple[str, Sequence[str]]:
+        if receipt is not None:
+            row = self._database.read(
+                lambda tx: tx.one("SELECT query, returned_ids FROM receipts WHERE id = ?", receipt)
+            )
+            if row is None:
+                raise NotFound(f"there is no receipt {receipt[:80]!r}", hint="Give query and returned_ids instead.")
+            return query or row["query"], returned_ids or orjson.loads(row["returned_ids"])
+        if not query or not query.strip():
+            raise InvalidInput("query is empty", hint="Give the query, or the receipt of lithos_recall.")
+        _check_ids(returned_ids or ())
+        return query[:LONGEST_QUERY], list(returned_ids or ())
+
+    def boosts(self, query: str) -> Mapping[str, float]:
+        """What similar queries have told; nothing where the setting says that it must not matter."""
+        return self._known().boosts(query) if self._matters else {}
+
+    def _known(self) -> Opinions:
+        with self._lock:
+            if self._opinions is None:
+                self._opinions = self._database.read(self._load)
+            return self._opinions
+
+    def _load(self, tx: Tx) -> Opinions:
+        rows = tx.all(
+            "SELECT query, outcome, used_ids FROM feedback WHERE store = ? AND outcome IN ('helped', 'hurt')"
+            " ORDER BY at DESC LIMIT ?",
+            *(self._events.store, self._kept),
+        )
+        opinions = Opinions()
+        for row in rows:
+            opinions.add(Told(row["query"], tuple(orjson.loads(row["used_ids"])), _WORTH[row["outcome"]]))
+        return opinions
+
+    def _forget_opinions(self) -> None:
+        with self._lock:
+            self._opinions = None
+
+    # Receipts
+
+    def receipt(self, query: str, returned_ids: Sequence[str]) -> str:
+        """An id under which these results can be named later; written with the next batch, not on the way."""
+        receipt = self._events.new_id()
+        shown = {"id": receipt, "at": micros(self._clock.now()), "query": query[:LONGEST_QUERY]}
+        with self._lock:
+            self._shown.append({**shown, "returned_ids": _json(returned_ids)})
+            full = len(self._shown) >= _RECEIPTS_AT_ONCE
+        if full:
+            self.flush()
+        return receipt
+
+    def flush(self) -> None:
+        with self._lock:
+            rows = [
+                (row["id"], self._events.store, row["at"], row["query"], row["returned_ids"]) for row in self._shown
+            ]
+            self._shown.clear()
+        if rows:
+            sql = "INSERT INTO receipts (id, store, at, query, returned_ids) VALUES (?, ?, ?, ?, ?)"
+            self._database.write(lambda tx: tx.many(sql, rows))
+
+    def prune(self) -> None:
+        """Bounds what is kept: receipts by age, feedback by number."""
+        store, oldest = self._events.store, micros(self._clock.now() - timedelta(hours=self._receipt_hours))
+
+        def work(tx: Tx) -> None:
+            tx.run("DELETE FROM receipts WHERE store = ? AND at < ?", store, oldest)
+            last = tx.one(
+                "SELECT at FROM feedback WHERE store = ? ORDER BY at DESC LIMIT 1 OFFSET ?", store, self._kept
+            )
+            if last:
+                tx.run("DELETE FROM feedback WHERE store = ? AND at <= ?", store, last["at"])
+
+        self._database.write(work)
+
+
+def _check_ids(ids: Sequence[str]) -> None:
+    if len(ids) > MOST_IDS or any(len(each) > 200 for each in ids):
+        raise InvalidInput(f"there are {len(ids)} ids; {MOST_IDS} are the most", hint="Give ids of notes.")
+
+
+def _json(values: Sequence[str]) -> str:
+    return orjson.dumps(list(values)).decode()

@@ -1,0 +1,52 @@
+"""The life of knowledge, joined: what moves a question's answers, what ages, what is promoted, what is alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lithos.core.clock import Clock, parse_time
+from lithos.errors import InvalidInput
+from lithos.notes import queries
+from lithos.notes.catalogue import Catalogue
+from lithos.notes.decay import Decay
+from lithos.notes.feedback import Feedback
+from lithos.notes.lens import Lens, Rank, Shown
+from lithos.notes.promotions import Promotions
+from lithos.notes.similar import Likes
+
+LONGEST_WINDOW = 100_000  # days; beyond it a window is none
+
+
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What a question says of which notes count, and in which order."""
+
+    status: Shown | None = None
+    as_of: str | None = None
+    window_days: int | None = None
+    rank: Rank = "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    feedback: Feedback
+    promotions: Promotions
+    decay: Decay
+    likes: Likes
+    catalogue: Catalogue
+    clock: Clock
+
+    def lens(self, query: str, looking: Looking) -> Lens:
+        if looking.as_of is not None and looking.status is not None:
+            raise InvalidInput("as_of and status exclude each other", hint="as_of shows what was current then.")
+        as_of = None if looking.as_of is None else parse_time(looking.as_of, "as_of")
+        unfiltered = looking == Looking(rank=looking.rank) and self.catalogue.read(queries.all_stand)
+        return Lens(
+            self.clock.now(),
+            "all" if unfiltered else looking.status,
+            as_of,
+            None if looking.window_days is None else min(looking.window_days, LONGEST_WINDOW),
+            looking.rank,
+            self.feedback.boosts(query),
+            quiet=unfiltered,
+        )

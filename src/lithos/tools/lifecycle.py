@@ -1,0 +1,87 @@
+"""The life of knowledge: feedback, decay, promotion, contradictions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.notes import ConflictList, Decayed, FeedbackGiven, Outcomes, Promoted, Source
+from lithos.tools.registry import tool
+
+Ids = Annotated[list[str], Field(max_length=200)]
+
+
+@tool(toolset="lifecycle")
+def lithos_feedback(
+    lithos: Lithos,
+    call: Call,
+    used_ids: Annotated[Ids, Field(description="Notes that you built on")],
+    outcome: Outcomes,
+    receipt: Annotated[str | None, Field(description="Of lithos_recall; then query and returned_ids are known")] = None,
+    query: str | None = None,
+    returned_ids: Ids | None = None,
+    source: Source = "invocation",
+) -> FeedbackGiven:
+    """Tell what came of a search. Notes that helped rise a little for similar questions, notes that hurt (wrong,
+    misleading) sink a little. Returns event_id."""
+    return lithos.knowledge.feedback.give(
+        call,
+        outcome=outcome,
+        used_ids=used_ids,
+        query=query,
+        returned_ids=returned_ids,
+        receipt=receipt,
+        source=source,
+    )
+
+
+@tool(toolset="lifecycle", destructive=True)
+def lithos_decay(
+    lithos: Lithos,
+    call: Call,
+    policy: Annotated[str, Field(description="A name for the run, kept in its event")] = "default",
+    as_of: Annotated[str | None, Field(description="ISO 8601; default now")] = None,
+    dry_run: Annotated[bool, Field(description="Only tell which")] = False,
+) -> Decayed:
+    """Mark as stale the active notes whose expires_at has passed and whose ttl_policy is decay or ephemeral. They stay
+    on disk and are found with status stale. Returns stale_ids and event_id."""
+    lithos.notes.be_current()
+    return lithos.knowledge.decay.run(call, policy, as_of, dry_run)
+
+
+@tool(toolset="lifecycle")
+def lithos_promote(
+    lithos: Lithos,
+    call: Call,
+    source_entry_id: Annotated[str, Field(description="The note that is to become a procedure")],
+    evidence_refs: Annotated[list[str], Field(min_length=1, max_length=100, description="What shows that it holds")],
+    approved_by: Annotated[str, Field(description="Who approves; not the actor")],
+    actor: Annotated[str, Field(description="Who proposes it")],
+    reason: str,
+) -> Promoted:
+    """Record that knowledge may become a rule. Then write the note with path "procedural" and provenance
+    event:<event_id>. forbidden: the approver must call this itself."""
+    return lithos.knowledge.promotions.promote(
+        call,
+        source_entry_id=source_entry_id,
+        evidence_refs=evidence_refs,
+        approved_by=approved_by,
+        actor=actor,
+        reason=reason,
+    )
+
+
+@tool(toolset="lifecycle", reads=True)
+def lithos_conflicts(
+    lithos: Lithos,
+    call: Call,
+    claim_id: Annotated[str | None, Field(description="Only this claim")] = None,
+    limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50,
+) -> ConflictList:
+    """Notes that may contradict each other: several with one claim_id, or nearly the same text; most trusted first,
+    then newest. Candidates only: read them, then merge, supersede or leave them."""
+    lithos.notes.be_current()
+    return lithos.knowledge.likes.conflicts(claim_id, limit)
