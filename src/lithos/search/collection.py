@@ -306,8 +306,10 @@ class _Answering:
             part = ranked[start : start + page]
             ordinals = dict.fromkeys(each.ordinal for each in part)
             entries = {entry.ordinal: entry for entry in self.indexer.catalogue().entries(ordinals)}
-            for each in part:
-                if each.ordinal in entries and self.indexer.is_live(each.ordinal, entries[each.ordinal].document.id):
+            # Equals in the order of their ids, so that an index made anew answers like the one before it.
+            there = [each for each in part if each.ordinal in entries]
+            for each in sorted(there, key=lambda each: (-each.score, entries[each.ordinal].document.id)):
+                if self.indexer.is_live(each.ordinal, entries[each.ordinal].document.id):
                     yield entries[each.ordinal], each
 
     def _hit(self, document: Document, passage: Passage, ranked: Ranked) -> Hit:
