@@ -20,12 +20,14 @@ import psutil
 
 from benchmarks.report import line, percentile
 from lithos.host import wire
+from lithos.host.client import describe_host
 from lithos.host.place import Place
 
 STARTS, CALLS = 10, 1000
 GUESTS_IN_MEMORY, CLIENTS, CALLS_PER_SECOND = 16, 50, 10
 SOAK_SECONDS = 60.0
 NOTES = 10_000
+INDEX_SECONDS = 300.0
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 
@@ -95,6 +97,32 @@ def measure_cold_start(data_dir: Path, what: str) -> None:
     used = cpu(host_of(data_dir))
     line(f"cold host to the first answer, {what}: CPU", used + client.end(), 1.5, "s ")
     line(f"cold host to the first answer, {what}: wall", wall, 1.5, "s ")
+
+
+def fill(data_dir: Path) -> None:
+    """Notes of one short sentence each: what a start costs does not depend on their length, indexing them does."""
+    folder = data_dir / "knowledge"
+    folder.mkdir(parents=True)
+    for number in range(NOTES):
+        text = f"# Note {number}\n\nNumber {number} follows [[note-{number - 1}]].\n"
+        (folder / f"note-{number}.md").write_text(text, encoding="utf-8")
+
+
+def index_all(data_dir: Path) -> None:
+    """Until the host has nothing left to do."""
+    client = Client(data_dir).begin()
+    started = time.perf_counter()
+    while b'"documents":%d' % NOTES not in client.ask(call(1, "lithos_stats")) or working(data_dir):
+        time.sleep(0.5)
+        if time.perf_counter() - started > INDEX_SECONDS:
+            print(f"  {NOTES} notes are not indexed after {INDEX_SECONDS:.0f} s: what follows is measured meanwhile")
+            break
+    client.end()
+
+
+def working(data_dir: Path) -> bool:
+    shown = describe_host(Place(str(data_dir)))
+    return shown is not None and bool(shown["working"])
 
 
 def measure_warm_start(data_dir: Path) -> None:
@@ -208,6 +236,16 @@ def next_call(number: int) -> bytes:
     return call(number + 1, "lithos_agent_list")
 
 
+def measure_full(data_dir: Path) -> None:
+    fill(data_dir)
+    index_all(data_dir)
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        end_host(data_dir, number)
+        measure_cold_start(data_dir, f"{NOTES} notes, after {number.name}")
+    line(f"host's memory, {NOTES} notes", host_of(data_dir).memory_info().rss / 1e6, 90, "MB")
+    end_host(data_dir)
+
+
 def main(seconds: float = SOAK_SECONDS) -> None:
     folder = Path(tempfile.mkdtemp(prefix="lithos-bench-host-"))
     data_dir = folder / "data"
@@ -218,6 +256,7 @@ def main(seconds: float = SOAK_SECONDS) -> None:
         measure_memory(data_dir)
         measure_crowd(data_dir, seconds)
         end_host(data_dir)
+        measure_full(folder / "full")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
