@@ -175,8 +175,9 @@ def test_verbs_go_through_the_host_and_reading_verbs_start_none(home: Household)
 
 
 def test_an_option_that_differs_from_the_hosts_is_a_warning(house: Household) -> None:
-    other = house.guest("--no-watch", env={**os.environ, "LITHOS_WORKERS": "3"})
+    other = house.guest("--no-watch", "--read-only", env={**os.environ, "LITHOS_WORKERS": "3"})
     other.initialize()
+    assert other.call("lithos_agent_register", id="nobody")["error"]["code"] == "forbidden"
     [warning] = next(guest for guest in _shown(house)["guests"] if guest["pid"] == other.process.pid)["warnings"]
     assert "--no-watch, LITHOS_WORKERS" in warning
     other.close()

@@ -16,7 +16,7 @@ from mcp.server.runner import serve_dual_era_loop
 
 from lithos.host import connection as connection_module
 from lithos.host.connection import MOST_OPEN, Connection, Hello
-from lithos.host.pipe import Pipe
+from lithos.host.pipe import ENOUGH, Pipe
 from lithos.host.reception import Refusal, Replace, Welcome, receive
 from lithos.tools.caller import Caller
 
@@ -173,6 +173,19 @@ async def test_a_line_that_is_no_message_is_answered() -> None:
             assert (await far.receive())["error"]["code"] == -32700
         far.send("ping", 5)
         assert (await far.receive())["id"] == 5
+
+
+async def test_a_short_line_before_half_a_long_one_does_not_stop_the_pipe() -> None:
+    """What is read ahead is bounded, but a line that is longer than the bound must still come in whole."""
+
+    async def work(ctx: Any, name: str) -> None:
+        return
+
+    async with connected(work) as (far, _):
+        await far.begin()
+        long = '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"%s"}}' % ("x" * (4 * ENOUGH))
+        far.writer.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' + long.encode() + b"\n")
+        assert {(await far.receive())["id"] for _ in range(2)} == {1, 2}
 
 
 async def test_a_flood_waits_in_the_pipe_and_not_in_memory() -> None:

@@ -27,6 +27,7 @@ MOST_OPEN = 256  # requests read and not yet answered; above it the guest's next
 YIELD_EVERY = 32  # buffered lines are taken without a pause of their own: let the other guests in between
 FINISH_SECONDS = 60.0  # work of a guest that left goes on for so long
 WRITE_SECONDS = 30.0  # a guest that reads nothing for so long is cut off
+_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _LISTEN = "subscriptions/listen"  # a request that never ends: neither counted nor waited for
 
 
@@ -113,7 +114,7 @@ class Connection:
         if key in self._resent:
             self._resent.remove(key)  # the client may use the id again for something new
             self._repeated.add(key)
-        if message.method == "initialize":
+        if self.client is None:
             self.client = _client_name(message.params)
 
         async def unanswered() -> None:
@@ -212,7 +213,9 @@ def _caller(hello: Hello, default: Caller) -> Caller:
 
 
 def _client_name(params: dict[str, Any] | None) -> str | None:
-    name = ((params or {}).get("clientInfo") or {}).get("name")
+    """Old clients say it once, in `initialize`; new ones with every request."""
+    told = (params or {}).get("clientInfo") or ((params or {}).get("_meta") or {}).get(_CLIENT_INFO)
+    name = told.get("name") if isinstance(told, dict) else None
     return name[:80] if isinstance(name, str) else None
 
 

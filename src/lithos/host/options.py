@@ -40,7 +40,7 @@ _NOT_THE_HOSTS = {*_VARIABLES, "--standalone", "--host", "--port", "--json"}
 _NOT_THE_HOSTS_VARIABLES = {variable for variables in _VARIABLES.values() for variable in variables}
 # What a host keeps of its starter's environment besides LITHOS_*; PYTHON* so that it finds the same Lithos.
 _KEPT = ("PATH", "HOME", "LANG", "TMPDIR", "TZ", "PYTHONPATH", "PYTHONHOME", "PYTHONUSERBASE", "VIRTUAL_ENV")
-_KEPT_PREFIXES = ("LC_", "XDG_", "LITHOS_")
+_KEPT_PREFIXES = ("LC_", "XDG_", "PG", "LITHOS_")  # PG*: how PostgreSQL is reached
 
 
 class ServeOptions:

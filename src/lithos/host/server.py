@@ -90,8 +90,10 @@ class Host:
         try:
             await self._serve()
         finally:
-            await asyncio.to_thread(self.lithos.close)
-            self._let_go()
+            try:
+                await asyncio.to_thread(self.lithos.close)
+            finally:
+                self._let_go()
 
     async def _serve(self) -> None:
         self.server = build_server(
