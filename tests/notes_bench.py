@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from lithos.app import Lithos
+from lithos.core.ids import RandomIds
+from lithos.notes import Ground, ReadNote, open_notes
 from lithos.notes.catalogue import open_catalogue
 from lithos.notes.identities import Identities
 from lithos.notes.index import Index
+from lithos.storage import Effects, Faults, Limits, Root
+from tests.storage_bench import StorageBench
 
 
 def rebuilt(lithos: Lithos) -> dict[str, Any]:
@@ -61,3 +65,38 @@ class Person:
     def rests(self) -> None:
         """Time for the index to notice, without waiting for the watcher."""
         assert self._lithos.notes.index.reconcile().state == "current"
+
+
+class NotesBench(StorageBench):
+    """The vault alone, without the rest of Lithos: quick to open, and to kill."""
+
+    def __init__(self, folder: Path, faults: Faults | None = None, limits: Limits | None = None) -> None:
+        super().__init__(folder, faults)
+        if limits is not None:
+            self.root.close()
+            self.root = Root(
+                folder / "knowledge", name="vault", keep=folder / ".lithos", clock=self.clock, limits=limits
+            )
+        self.effects = Effects(
+            self.database, self.events, self.once, {"vault": self.root}, clock=self.clock, faults=faults
+        )
+        self.effects.recover()
+        ground = Ground(self.root, folder / ".graph", self.database, self.effects, self.events, self.clock, RandomIds())
+        self.notes = open_notes(ground)
+
+    def close(self) -> None:
+        self.notes.close()
+        super().close()
+
+    def note(self, path: str) -> ReadNote:
+        return self.notes.reader.read(path=path)
+
+    def rebuilt(self) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory() as folder:
+            catalogue = open_catalogue(Path(folder), self.clock)
+            try:
+                identities = Identities(self.database, "store-1", self.clock)
+                Index(self.root, catalogue, identities, clock=self.clock).reconcile()
+                return catalogue.dump()
+            finally:
+                catalogue.close()

@@ -13,7 +13,7 @@ from lithos.storage import Database, Row, Tx
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """The file that a note without an id of its own was until now, and the id that it had."""
+    """The file that a note without an id of its own was until now (perhaps this very one), and the id that it had."""
 
     path: str
     id: str
@@ -61,8 +61,9 @@ def assign(claims: Iterable[Claim], records: Mapping[str, Record], owner: Callab
         taken[chosen] = claim.path
         if recorded != known:
             assigned.records[claim.path] = recorded
-        if claim.before and claim.before.id == chosen and claim.before.path in records:
-            assigned.records[claim.before.path] = None
+        before = claim.before
+        if before and before.id == chosen and before.path in records and before.path != claim.path:
+            assigned.records[before.path] = None
     return assigned
 
 

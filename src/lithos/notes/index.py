@@ -9,7 +9,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
+from lithos.core.canonical import version_of
 from lithos.core.clock import Clock, micros, rfc3339
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge, Unavailable
 from lithos.notes import queries
@@ -19,10 +21,11 @@ from lithos.notes.identities import Claim, Identities, Record, Renamed, assign
 from lithos.notes.naming import is_note_path, path_id
 from lithos.notes.note import Note, read_note
 from lithos.notes.projection import search_document, search_hash
+from lithos.notes.recent import Recent
 from lithos.notes.standing import IsPromoted, standing
 from lithos.notes.survey import Ignored, Survey, survey
 from lithos.search import Change, Document, Remove
-from lithos.storage import Entry, Root, is_conflict_copy
+from lithos.storage import Entry, FileChange, Root, is_conflict_copy
 
 Project = Callable[[Sequence[Change]], object]
 
@@ -71,6 +74,7 @@ class Index:
         self._ignored = Ignored(self.rules.ignored)
         self.project: Project = project or (lambda changes: None)
         self.is_promoted: IsPromoted = lambda event_id: False
+        self._recent = Recent()
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
         self._scanning = threading.Lock()
@@ -78,11 +82,25 @@ class Index:
 
     # Three ways to learn of a change
 
-    def refresh(self, paths: Iterable[str]) -> None:
-        """These files were written, moved or trashed just now."""
+    def refresh(self, paths: Iterable[str], written: Sequence[FileChange] = ()) -> None:
+        """Something happened to these files just now; `written` is what we did to them ourselves."""
         with self._lock:
+            for change in written:
+                if change.before is not None:
+                    self._recent.take(change.before)  # the root has kept it
+                if change.after is not None:
+                    self._recent.add(change.after)
             known = self._known(paths)
             self._take(list(known), [], known)
+            for change in written:
+                if change.after is not None:
+                    self._check_written(change.move_to or change.path, version_of(change.after))
+
+    def _check_written(self, path: str, version: str) -> None:
+        """Somebody may have saved over it before we looked."""
+        seen = self._catalogue.files(path).get(path)
+        if seen is None or seen.version != version:
+            self._keep_overwritten(Seen(path, 0, 0, 0, 0, 0, version), None)
 
     def follow(self, paths: Iterable[str]) -> None:
         """A hint that something happened to these files or folders."""
@@ -106,6 +124,10 @@ class Index:
                 self.progress = replace(self.progress, state="unreachable", problem=error.message, scans=scans)
                 _log.warning("the vault was not scanned: %s", error.message)
         return self.progress
+
+    def dump(self) -> dict[str, Any]:
+        """Everything that a rebuild must give again."""
+        return self._catalogue.dump()
 
     def announce(self) -> None:
         """A scan is about to begin: whoever waits for it must not take the last one for it."""
@@ -206,16 +228,24 @@ class Index:
         try:
             file = self._root.read(path)
         except NotFound:
+            self._keep_overwritten(known, None)
             return None
         except (Forbidden, InvalidInput, TooLarge, Unavailable) as error:
             return self._unread(path, known, error)
         seen = self._seen(path, file.stat, file.version)
         if known is not None and known.version == file.version and known.reason is None:
             return seen
+        self._keep_overwritten(known, file.version)
         if len(file.data) > self.rules.largest:
             return Found(seen._replace(reason=_too_large(len(file.data), self.rules.largest)))
         note = read_note(path, file.data)
         return Found(seen._replace(reason=note.reason)) if isinstance(note, Unreadable) else Found(seen, note)
+
+    def _keep_overwritten(self, known: Seen | None, now: str | None) -> None:
+        """What an agent wrote a while ago and somebody's editor has replaced with an older text is kept too."""
+        data = self._recent.take(known.version) if known is not None and known.version != now else None
+        if known is not None and data is not None:
+            self._root.keep_history(known.path, data)
 
     def _unread(self, path: str, known: Seen | None, error: LithosError) -> Found | Seen | None:
         """A regular file that cannot be read now may be readable again: what is known of it stays."""
@@ -236,21 +266,13 @@ class Index:
     # Who is who
 
     def _identified(self, found: list[Found], gone: list[str], renamed: Mapping[str, Renamed]) -> list[Found]:
-        claims = [
-            Claim(each.seen.path, each.note.own_id, self._before(each.seen, renamed))
-            for each in found
-            if each.note is not None
-        ]
+        notes = [(each.seen, each.note.own_id) for each in found if each.note is not None]
+        nameless = [seen.path for seen, own_id in notes if own_id is None]
+        served = self._catalogue.read(lambda tx: queries.ids_at(tx, nameless)) if nameless else {}
+        claims = [Claim(seen.path, own_id, _before(seen, served, renamed)) for seen, own_id in notes]
         assigned = assign(claims, self._identities.records, self._owner(claims, set(gone)))
         self._identities.keep(assigned.records)
         return [replace(each, id=assigned.ids.get(each.seen.path, "")) for each in found]
-
-    def _before(self, seen: Seen, renamed: Mapping[str, Renamed]) -> Renamed | None:
-        """Only a file that is new can have come from elsewhere."""
-        before = renamed.get(seen.version)
-        if before and self._catalogue.read(lambda tx: queries.note_by_path(tx, seen.path)) is None:
-            return before
-        return None
 
     def _owner(self, claims: list[Claim], gone: set[str]) -> Callable[[str], str | None]:
         """Who is served under an id now, or was before a rebuild; files that are no longer there own nothing."""
@@ -352,6 +374,13 @@ class Index:
             return (self._root.stat(folder) if folder else os.stat(self._root.path)).st_dev  # noqa: PTH116 a stat result
         except (LithosError, OSError):
             return None
+
+
+def _before(seen: Seen, served: Mapping[str, str], renamed: Mapping[str, Renamed]) -> Renamed | None:
+    """Who a file without an id was: whoever was served from its path (an editor may be half-way through saving it),
+    or the file with these bytes that is no longer where it was."""
+    known = served.get(seen.path)
+    return renamed.get(seen.version) if known is None else Renamed(seen.path, known)
 
 
 def _too_large(size: int, largest: int) -> str:

@@ -121,6 +121,12 @@ def owners(tx: Tx, ids: Sequence[str]) -> dict[str, str]:
     return {row["id"]: row["path"] for row in rows}
 
 
+def ids_at(tx: Tx, paths: Sequence[str]) -> dict[str, str]:
+    """path → id of the notes that are served from these paths."""
+    rows = as_json(tx, "path, id", "notes WHERE path IN (SELECT value FROM json_each(?))", _listed(paths))
+    return dict(rows)
+
+
 def without_own_id(tx: Tx, paths: Sequence[str]) -> list[list[Any]]:
     """[path, id, version] of those of these notes whose files name no id."""
     where = "notes WHERE own_id IS NULL AND path IN (SELECT value FROM json_each(?)) ORDER BY path"

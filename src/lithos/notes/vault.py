@@ -127,16 +127,16 @@ class Vault:
             try:
                 answer = self._effects.apply(call, decided)
             except Conflict:
-                self._follow(planned)
+                self._follow(planned, written=False)
                 raise
-            self._follow(planned)
+            self._follow(planned, written=True)
             return answer
 
-    def _follow(self, planned: list[Plan | Outcome]) -> None:
+    def _follow(self, planned: list[Plan | Outcome], *, written: bool) -> None:
         changes = [change for each in planned if isinstance(each, Plan) for change in each.changes]
         paths = dict.fromkeys(path for each in changes for path in (each.path, each.move_to) if path)
         if paths:
-            self.index.refresh(paths)
+            self.index.refresh(paths, changes if written else ())
 
     def _decide_write(self, wanted: Write, held: ExitStack) -> Plan | Outcome:
         step = self._step(wanted, held)
