@@ -84,7 +84,8 @@ class Pipe(asyncio.Protocol):
     def stop_reading(self) -> None:
         """What is in the buffer is still served; the rest stays with the sender."""
         self._ended = True
-        self._transport.pause_reading()
+        if not self._transport.is_closing():  # uvloop refuses to pause what is closing; asyncio would not mind
+            self._transport.pause_reading()
         self._readable.set()
 
     async def write(self, data: bytes, patience: float) -> None:
