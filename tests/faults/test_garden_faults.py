@@ -156,13 +156,32 @@ def test_a_person_who_saves_at_any_step_loses_nothing(tmp_path: Path) -> None:
         lithos.close()
 
 
+def test_after_a_crash_a_person_who_edited_meanwhile_keeps_the_file_and_ours_lies_beside_it(tmp_path: Path) -> None:
+    faults = PlannedFaults()
+    file = planted(tmp_path)
+    lithos = opened(tmp_path, faults)
+    faults.plan("saga.stepped", "crash")
+    with pytest.raises(Crash):
+        patch_one(lithos)
+    lithos.close()
+    file.write_text("a person's\n")
+    lithos = opened(tmp_path)
+    lithos.garden.root.sweep(everything=True)
+    found = files(tmp_path)
+    assert found.pop(PATH) == "a person's\n"
+    assert [*found.values()] == [AFTER] and ".conflict-" in next(iter(found))
+    (row,) = call(lithos, "lithos_events_query", path=PATH)["rows"]
+    assert row["status"] == "conflict" and row["error"]["copies"] == [*found]
+    lithos.close()
+
+
 PERSON = """
 import os, random, sys, time
 path, stop = sys.argv[1:]
 dice = random.Random(7)
 saved = 0
 while not os.path.exists(stop):
-    time.sleep(dice.random() * 0.06)
+    time.sleep(dice.random() * 0.12)
     with open(path) as file:
         text = file.read()
     with open(path, "w") as file:
