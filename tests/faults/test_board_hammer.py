@@ -10,8 +10,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,13 @@ def free_port() -> int:
 class Memory:
     """A data directory, served over HTTP on a fixed port by a process that can be killed."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, database_url: str | None = None, lease: float = LEASE_S) -> None:
         self.data_dir, self.port = data_dir, free_port()
         data_dir.mkdir()
-        minutes = LEASE_S / 60
+        minutes = lease / 60
         terms = {"claim_max_ttl_minutes": minutes, "claim_default_ttl_minutes": minutes}
-        (data_dir / "config.yaml").write_text(json.dumps({"coordination": terms}))
+        shared = {"storage": {"database_url": database_url}} if database_url else {}
+        (data_dir / "config.yaml").write_text(json.dumps({"coordination": terms, **shared}))
         self.start()
 
     def start(self) -> None:
@@ -71,14 +72,17 @@ class Memory:
 
 
 @contextmanager
-def agents(memory: Memory, tasks: list[str], folder: Path, turns: int) -> Iterator[list[subprocess.Popen[bytes]]]:
+def agents(
+    memories: Sequence[Memory], tasks: list[str], folder: Path, turns: int, lease: float
+) -> Iterator[list[subprocess.Popen[bytes]]]:
     started = []
     for number in range(8):
+        memory = memories[number // 2 % len(memories)]
         wish = {
             "agent": f"agent-{number}",
             "seed": number,
             "turns": turns,
-            "lease": LEASE_S,
+            "lease": lease,
             "cuts": 0.03,
             "tasks": tasks,
             "data_dir": str(memory.data_dir),
@@ -94,25 +98,35 @@ def agents(memory: Memory, tasks: list[str], folder: Path, turns: int) -> Iterat
             each.wait()
 
 
-def hammer(tmp_path: Path, turns: int, kills: int) -> None:
-    memory = Memory(tmp_path / "data")
+def hammer(
+    tmp_path: Path,
+    turns: int,
+    kills: int,
+    urls: Sequence[str | None] = (None,),
+    disturbed: AbstractContextManager[object] | None = None,
+    lease: float = LEASE_S,
+) -> None:
+    memories = [Memory(tmp_path / f"data-{number}", url, lease) for number, url in enumerate(urls)]
+    first = memories[0]
     try:
-        tasks = [memory.call("lithos_task_create", title=f"t{n}", agent="h")["task_id"] for n in range(TASKS)]
-        with agents(memory, tasks, tmp_path, turns) as started:
+        tasks = [first.call("lithos_task_create", title=f"t{n}", agent="h")["task_id"] for n in range(TASKS)]
+        with agents(memories, tasks, tmp_path, turns, lease) as started, disturbed or nullcontext():
             for kill in range(kills):
                 until_journaled(tmp_path, 8 * turns * (kill + 1) // (kills + 1))
-                memory.kill()
-                memory.start()
+                victim = memories[kill % len(memories)]
+                victim.kill()
+                victim.start()
             started[-1].kill()  # dies with whatever it held
             for each in started[:-1]:
                 assert each.wait(DEADLINE_S) == 0
         journals = [read_journal(path) for path in sorted(tmp_path.glob("*.jsonl"))]
         ops = [op for journal in journals for op in journal]
-        check_histories(ops, tasks)
-        check_findings(ops, [memory.call("lithos_finding_list", task_id=task, limit=500) for task in tasks])
+        check_histories(ops, tasks, lease)
+        check_findings(ops, [first.call("lithos_finding_list", task_id=task, limit=500) for task in tasks])
         check_completions(ops, tasks)
     finally:
-        memory.stop()
+        for memory in memories:
+            memory.stop()
 
 
 def until_journaled(folder: Path, calls: int) -> None:
@@ -131,7 +145,7 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
     return list(calls.values())
 
 
-def check_histories(ops: list[dict[str, Any]], tasks: list[str]) -> None:
+def check_histories(ops: list[dict[str, Any]], tasks: list[str], lease: float) -> None:
     """Each aspect by itself, up to the first call that may have completed its task."""
     for task in tasks:
         end = min(op["called"] for op in ops if op["kind"] == "complete" and op["task"] == task)
@@ -139,7 +153,7 @@ def check_histories(ops: list[dict[str, Any]], tasks: list[str]) -> None:
             mine = [op for op in ops if op["task"] == task and op["aspect"] == aspect and op["called"] < end]
             history = [as_op(op, end) for op in mine]
             assert sum(op.granted for op in history) > 5, "too little happened to prove anything"
-            assert possible(history, LEASE_S), (task, aspect, history)
+            assert possible(history, lease), (task, aspect, history)
 
 
 def as_op(entry: dict[str, Any], end: float) -> Op:
