@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 STATE = ".lithos"
 FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
 PRUNE_SECONDS = 3600.0
+SERVER_PATIENCE_S = 10.0  # PostgreSQL may be started together with us
 SWEEP_SECONDS = 2.0  # how often the files that a write replaced are looked at again
 
 
@@ -176,7 +177,7 @@ def _open_database(config: LithosConfig, state: Path, clock: Clock, faults: Faul
         path, synchronous = state / "coordination.db", config.storage.synchronous
         return open_database(path, migrations, synchronous=synchronous, clock=clock, faults=faults)
     judge = None if isinstance(clock, SystemClock) else clock  # a test's clock judges leases there too
-    return open_postgres(url.get_secret_value(), migrations, clock=judge, faults=faults)
+    return open_postgres(url.get_secret_value(), migrations, clock=judge, faults=faults, patience_s=SERVER_PATIENCE_S)
 
 
 def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -44,11 +45,26 @@ def open_database(
 
 
 def open_postgres(
-    url: str, migrations: Sequence[Migration], *, clock: Clock | None = None, faults: Faults | None = None
+    url: str,
+    migrations: Sequence[Migration],
+    *,
+    clock: Clock | None = None,
+    faults: Faults | None = None,
+    patience_s: float = 0.0,
 ) -> Database:
-    """The shared database at `url`. A clock that is handed in judges leases instead of the server's."""
+    """The shared database at `url`; a server that is just starting is waited for.
+
+    A clock that is handed in judges leases instead of the server's.
+    """
     dialect = postgres_dialect(url, clock)
-    return Database(dialect, migrations, where=dialect.where, clock=clock or SystemClock(), faults=faults)
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return Database(dialect, migrations, where=dialect.where, clock=clock or SystemClock(), faults=faults)
+        except Unavailable:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.2)
 
 
 def postgres_dialect(url: str, clock: Clock | None = None) -> PostgresDialect:
