@@ -22,6 +22,10 @@ class Shell:
         printed = self._capsys.readouterr()
         return (printed.out if code == 0 else printed.err).strip()
 
+    def call(self, tool: str, *pairs: str) -> Any:
+        assert run(["call", tool, *pairs, "--data-dir", str(self._data_dir)]) == 0, self._capsys.readouterr()
+        return json.loads(self._capsys.readouterr().out)
+
     def json(self, *words: str, code: int = 0) -> Any:
         assert run([*words, "--json", "--data-dir", str(self._data_dir)]) == code
         return json.loads(self._capsys.readouterr().out)

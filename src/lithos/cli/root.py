@@ -13,6 +13,7 @@ from lithos.cli import (
     garden,
     host,
     keys,
+    knowledge,
     ledger,
     note,
     search,
@@ -23,7 +24,25 @@ from lithos.cli import (
     vault,
 )
 
-NOUNS = (serve, host, note, vault, search, call, config, token, stats, task, board, events, keys, db, garden, ledger)
+NOUNS = (
+    serve,
+    host,
+    note,
+    vault,
+    search,
+    knowledge,
+    call,
+    config,
+    token,
+    stats,
+    task,
+    board,
+    events,
+    keys,
+    db,
+    garden,
+    ledger,
+)
 
 
 def app() -> typer.Typer:

@@ -70,6 +70,7 @@ def _followed(call: Callable[..., dict[str, Any]], scans: int, *, quiet: bool) -
 @verb
 def validate(
     everything: Annotated[bool, typer.Option("--all", help="Show every problem, not the first of each kind.")] = False,
+    duplicates: Annotated[bool, typer.Option("--duplicates", help="Also list notes that say nearly the same.")] = False,
     data_dir: DataDir = None,
     config: ConfigFile = None,
     as_json: AsJson = False,
@@ -77,7 +78,7 @@ def validate(
     """Look for broken links, bad frontmatter, duplicate ids, files that are not served. Exit code 1: there are some."""
     from lithos.cli.reach import call_tool
 
-    answer = call_tool(load(data_dir, config).config, "lithos_validate")
+    answer = call_tool(load(data_dir, config).config, "lithos_validate", {"duplicates": duplicates})
     if as_json:
         show(answer)
     else:
