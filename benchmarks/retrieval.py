@@ -32,7 +32,7 @@ class Judged:
     queries: list[tuple[str, dict[str, int]]]
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(arguments: Sequence[str] = ()) -> int:
     folders = [found for argument in arguments for found in collections_in(Path(argument))]
     if not folders:
         print(__doc__)

@@ -102,6 +102,10 @@ class Embedding:
                 self._remembered.popitem(last=False)
         return vector
 
+    def forget_questions(self) -> None:
+        with self._changed:
+            self._remembered.clear()
+
     @contextlib.contextmanager
     def _giving_way(self) -> Iterator[None]:
         with self._changed:
