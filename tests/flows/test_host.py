@@ -274,11 +274,15 @@ def test_a_call_that_waits_holds_no_stop_up_and_goes_on_with_the_next_host(home:
     waiting, other = home.guest("--toolsets", "all"), home.guest()
     waiting.initialize()
     key = waiting.ask("tools/call", {"name": "lithos_board_wait", "arguments": {"timeout": 50}})
-    until(lambda: _shown(home)["guests"][0]["open"], "a waiting call")
+    until(lambda: _open_calls(home), "a waiting call")
     pid = home.host_pid()
     home.lithos("stop")
     other.initialize()
-    until(lambda: sum(guest["open"] for guest in _shown(home)["guests"]), "a waiting call")
+    until(lambda: _open_calls(home), "the same call at the next host")
     assert home.host_pid() != pid
     other.call("lithos_task_create", title="news", agent="ann")
     assert structured(waiting.answer(key))["changes"]
+
+
+def _open_calls(home: Household) -> int:
+    return sum(guest["open"] for guest in _shown(home)["guests"])
