@@ -19,6 +19,7 @@ from lithos.ledger.format import SALT_BYTES, RawEntry
 SEGMENT_BYTES = 32 << 20  # forgetting rewrites one segment: a fifth of a second at this size
 BLOCK_BYTES = 4 << 20
 HASH_TEXT = 64
+FRAME_HEAD = struct.Struct(">II32s16s")
 SALT_TEXT = 2 * SALT_BYTES
 
 
@@ -80,7 +81,7 @@ class Frames:
     name = "binary"
     suffix = ".bin"
     magic = b"LITHOS1\n"
-    _head = struct.Struct(">II32s16s")
+    _head = FRAME_HEAD
 
     def encode(self, raw: RawEntry) -> bytes:
         record, body, salt, digest = raw
