@@ -149,6 +149,8 @@ def open_lithos(
         _open_ledger(config, lithos, opened)
         _open_knowledge(config, lithos, opened)
         ground.effects.recover()
+        # Ended first: what they do in the background needs the parts below.
+        opened.callback(lithos.embedding.close)
         opened.callback(ground.chores.stop)
         lithos.opened = opened.pop_all()
     return lithos

@@ -7,7 +7,8 @@ defer_the_rest()
 
 from lithos.mcp.adapter import LithosServer, build_server, tool_result
 from lithos.mcp.callers import Connection
-from lithos.mcp.http import http_app, is_loopback
+from lithos.mcp.guard import is_loopback
+from lithos.mcp.http import http_app
 from lithos.mcp.listener import Listener, bind
 from lithos.mcp.start import default_caller, require_token, set_up_log
 

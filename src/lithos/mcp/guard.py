@@ -22,10 +22,15 @@ from lithos.tools.answers import failure, http_status
 from lithos.tools.caller import Caller, parse_toolsets
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK_BINDS = ("localhost", "::1")
 OPEN_PATHS = frozenset({"/health"})  # a container's probe has no token; the page tells nothing of worth
 TOOLSETS_HEADER = "x-lithos-toolsets"
 AGENT_HEADER = "x-lithos-agent"
 READ_ONLY_HEADER = "x-lithos-read-only"
+
+
+def is_loopback(bind: str) -> bool:
+    return bind in LOOPBACK_BINDS or bind.startswith("127.")
 
 
 class KnownTokens(Protocol):
@@ -38,15 +43,20 @@ class KnownTokens(Protocol):
 
 @dataclass(frozen=True)
 class Rules:
-    bound_to_loopback: bool = True
+    bind: str = "127.0.0.1"
     hosts: tuple[str, ...] = ()  # besides loopback
     origins: tuple[str, ...] = ()
+
+    @property
+    def bound_to_loopback(self) -> bool:
+        return is_loopback(self.bind)
 
     def accepts_host(self, host: str | None) -> bool:
         """Anything goes on an open address without a list: there the token guards, and names vary."""
         if not host:
             return False
-        if _without_port(host) in LOOPBACK or host in self.hosts or _without_port(host) in self.hosts:
+        name = _without_port(host)
+        if name in LOOPBACK or name.strip("[]") == self.bind or host in self.hosts or name in self.hosts:
             return True
         return not self.bound_to_loopback and not self.hosts
 

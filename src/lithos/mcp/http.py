@@ -26,11 +26,6 @@ from lithos.tools.caller import Caller
 from lithos.tools.registry import Registry
 
 MESSAGES = "/messages/"
-LOOPBACK_BINDS = ("127.0.0.1", "localhost", "::1")
-
-
-def is_loopback(host: str) -> bool:
-    return host in LOOPBACK_BINDS or host.startswith("127.")
 
 
 def http_app(
@@ -48,7 +43,7 @@ def http_app(
     )
     guard = Middleware(
         Guard,
-        rules=Rules(is_loopback(settings.host), settings.allowed_hosts, settings.allowed_origins),
+        rules=Rules(settings.host, settings.allowed_hosts, settings.allowed_origins),
         default=default,
         tokens=tokens,
         check_toolsets=registry.check_toolsets,

@@ -8,7 +8,7 @@ from logging.handlers import RotatingFileHandler
 
 from lithos.app import Lithos
 from lithos.errors import ConfigInvalid
-from lithos.mcp.http import is_loopback
+from lithos.mcp.guard import is_loopback
 from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue

@@ -120,7 +120,10 @@ class Watcher:
                 stop_event=self._stopping,
                 raise_interrupt=False,
                 ignore_permission_denied=True,
-                debounce=max(self._debounce_ms, 50),
+                step=max(
+                    self._debounce_ms, 50
+                ),  # what watchfiles calls the quiet time; its debounce is the longest wait
+                debounce=max(self._debounce_ms, 50) * 4,
                 rust_timeout=5_000,
             ):
                 self._hint({path for _, name in changes if (path := _relative(name, str(folder)))})
