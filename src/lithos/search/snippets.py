@@ -51,11 +51,13 @@ def _window(text: str, spans: list[Span]) -> Span:
     """The stretch with the most matches, widened to whole words."""
     if len(text) <= LONGEST:
         return 0, len(text)
-    best, most = 0, -1
-    for start, _ in spans:
-        inside = sum(start <= other and end <= start + LONGEST for other, end in spans)
-        if inside > most:
-            best, most = start, inside
+    best, most, behind = 0, -1, 0
+    for index, (start, _) in enumerate(spans):
+        # Sorted and apart: the end of the stretch only moves forward, so that a text full of matches takes no longer.
+        while behind < len(spans) and spans[behind][1] <= start + LONGEST:
+            behind += 1
+        if behind - index > most:
+            best, most = start, behind - index
     start = max(0, min(best - LONGEST // 6, len(text) - LONGEST))
     if start:
         space = text.find(" ", start, start + 20)
