@@ -425,3 +425,52 @@ def test_a_signature_that_stands_twice_is_found_although_the_server_would_refuse
     ledger.append(CALL, **twice)
     ledger.close()
     assert verify(tmp_path, full=True) == ["signature_wrong"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'"importance":0.5', b'"importance":0.50'),
+        (b'"importance":0.5', b'"importance":5e-1'),
+        (b'"index":0', b'"index":0.0'),
+        (b'"role":"Memory"', b'"role":"\\u004demory"'),
+        (b'"role":"Memory"', b'"role": "Memory"'),
+        (b'{"agent_id"', b'{"role":"Memory","agent_id"'),
+    ],
+)
+def test_another_spelling_of_the_same_record_is_found_even_with_a_hash_that_fits(
+    tmp_path: Path, adapter: Any, before: bytes, after: bytes
+) -> None:
+    import hashlib
+
+    from lithos.ledger.segments import list_segments, read_blocks
+
+    ledger = open_ledger(tmp_path, default_adapter=adapter)
+    append(ledger, "one")
+    folder = ledger.chain(None).folder
+    del ledger
+    [segment] = list_segments(folder)
+    [block] = read_blocks(segment)
+    record, body, salt, _ = segment.adapter.decode(block.entries[0])  # type: ignore[union-attr]
+    changed = record.replace(before, after)
+    assert changed != record
+    digest = hashlib.sha256(b"lithos.thought.v1\n" + changed).hexdigest().encode()
+    segment.path.write_bytes(segment.adapter.magic + segment.adapter.encode((changed, body, salt, digest)))
+    assert verify(tmp_path)[0] in ("not_canonical", "malformed")
+
+
+def test_an_append_is_flushed_before_it_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = open_ledger(tmp_path)
+    append(ledger, "zero")
+    path = last_segment(tmp_path)
+    flushed: list[int] = []
+    real = os.fdatasync
+
+    def watched(descriptor: int) -> None:
+        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            flushed.append(os.fstat(descriptor).st_size)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fdatasync", watched)
+    append(ledger, "one")
+    assert flushed == [path.stat().st_size]
