@@ -202,7 +202,7 @@ def fight(folder: Path, edits: int) -> tuple[set[str], int, int]:
     done = refused = 0
     try:
         while done < edits and refused < 50 * edits:
-            wish = {"path": NOTES, "section_anchor": "Log", "change": {"append": f"- agent {done}"}, "rationale": "r"}
+            wish = {"path": NOTES, "section_anchor": "Log", "change": {"replace": f"agent {done}"}, "rationale": "r"}
             try:
                 call(lithos, "lithos_md_patch_section", **wish)
                 done += 1
