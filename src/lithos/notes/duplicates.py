@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from lithos.notes.naming import name_key
 
 NEAR = 0.6  # least share of common words
-MOST_WORDS = 5_000  # of one text: what comes later changes little
-ASKED_WORDS = 24  # of a note that look for its like
+COMPARED = 30_000  # characters of one text: what comes later changes little
+ASKED_WORDS = 12  # of a note that look for its like
 _WORD = re.compile(r"\w{2,64}")
 
 
@@ -25,12 +25,7 @@ class Text:
 
 
 def words_of(text: str) -> frozenset[str]:
-    found: set[str] = set()
-    for match in _WORD.finditer(text.lower()):
-        found.add(match.group())
-        if len(found) >= MOST_WORDS:
-            break
-    return frozenset(found)
+    return frozenset(_WORD.findall(text[:COMPARED].lower()))
 
 
 def likeness(one: Text, other: Text) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lithos.core.clock import Clock, parse_time
+from lithos.core.clock import Clock, micros, parse_time
 from lithos.errors import InvalidInput
 from lithos.notes import queries
 from lithos.notes.catalogue import Catalogue
@@ -40,13 +40,15 @@ class Knowledge:
         if looking.as_of is not None and looking.status is not None:
             raise InvalidInput("as_of and status exclude each other", hint="as_of shows what was current then.")
         as_of = None if looking.as_of is None else parse_time(looking.as_of, "as_of")
+        now = self.clock.now()
         unfiltered = looking == Looking(rank=looking.rank) and self.catalogue.read(queries.all_stand)
         return Lens(
-            self.clock.now(),
+            now,
             "all" if unfiltered else looking.status,
             as_of,
             None if looking.window_days is None else min(looking.window_days, LONGEST_WINDOW),
             looking.rank,
             self.feedback.boosts(query),
             quiet=unfiltered,
+            some_ended=not unfiltered and self.catalogue.read(lambda tx: queries.some_have_ended(tx, micros(now))),
         )

@@ -28,6 +28,7 @@ class Lens:
     rank: Rank = "relevance"
     boosts: Mapping[str, float] = field(default_factory=dict)  # note id → what feedback adds to 1
     quiet: bool = False  # says nothing of statuses: nobody asked for them
+    some_ended: bool = True  # False: no note that is active has passed its end
 
     def where(self, where: Where) -> Where:
         """The filter with what counts; it acts inside the engines, so that a page is always full."""
@@ -38,7 +39,7 @@ class Lens:
             between["created"] = (None, _seconds(moment))
         if self.window_days is not None:
             between["created"] = (_window_start(moment, self.window_days), between.get("created", (None, None))[1])
-        if self.status is None or self.as_of is not None:
+        if (self.status is None and self.some_ended) or self.as_of is not None:
             between["ends"] = (_seconds(moment) + 1e-6, None)
         if self.as_of is None and self.status != "all":
             keywords["status"] = (self.status or "active",)

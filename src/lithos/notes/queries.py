@@ -86,6 +86,12 @@ def all_stand(tx: Tx) -> bool:
     return tx.one("SELECT 1 AS found FROM notes WHERE standing <> 'active' OR ends < 9007199254740991 LIMIT 1") is None
 
 
+def some_have_ended(tx: Tx, at: int) -> bool:
+    """Whether a note that still calls itself active has passed its end: else the status alone is filter enough."""
+    sql = "SELECT 1 AS found FROM notes WHERE standing = 'active' AND ends < 9007199254740991 AND ends <= ? LIMIT 1"
+    return tx.one(sql, at) is not None
+
+
 def active_holders(tx: Tx, merge_key: str) -> list[Row]:
     """The active notes with this key, the oldest first: one, unless somebody made a second by hand."""
     return tx.all(

@@ -59,6 +59,7 @@ CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;
 CREATE INDEX notes_by_merge_key ON notes (merge_key) WHERE merge_key IS NOT NULL;
 CREATE INDEX notes_by_claim ON notes (claim_id) WHERE claim_id IS NOT NULL;
 CREATE INDEX notes_that_do_not_stand ON notes (number) WHERE standing <> 'active' OR ends < 9007199254740991;
+CREATE INDEX notes_that_end ON notes (ends) WHERE standing = 'active' AND ends < 9007199254740991;
 CREATE INDEX notes_that_expire ON notes (expires) WHERE expires IS NOT NULL;
 CREATE INDEX notes_that_were_superseded ON notes (superseded_by) WHERE superseded_by IS NOT NULL;
 

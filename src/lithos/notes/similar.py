@@ -12,7 +12,7 @@ from lithos.notes.duplicates import NEAR, Text, clusters, likeness, near_pairs, 
 from lithos.search import Collection, Query, Where
 from lithos.storage import Row, Tx
 
-CANDIDATES = 5
+CANDIDATES = 3
 SHOWN = 3
 NEIGHBOUR = 0.85  # least cosine of notes that are shown as neighbours; an answer to a question has 0.5
 MOST_COMPARED = 20_000  # notes of one search for clusters: some seconds, and 100 MB of words
