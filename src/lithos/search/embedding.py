@@ -42,6 +42,8 @@ class Embedding:
     """One for all collections of a host: it holds the one copy of the model."""
 
     def __init__(self, embedder: Embedder, threads: int | None = None) -> None:
+        # Before numpy is loaded: a product of one vector is over before a second BLAS thread has woken up.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         self.embedder = embedder
         self.failure = ""
         self.rate = float("inf")  # passages a second, as measured; before that, hope

@@ -14,6 +14,7 @@ from lithos.search.catalogue import Catalogue, Entry
 from lithos.search.chunking import model_text
 from lithos.search.columns import Columns
 from lithos.search.embedding import Embedding, Job
+from lithos.search.memory import give_back
 from lithos.search.values import Where
 from lithos.search.vectors import Near, Vectors, Wanted, key_of
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _log = logging.getLogger(__name__)
+BULK = 100  # passages after which freed memory is worth giving back
 PAGE = 32  # documents whose texts are fetched at a time
 
 
@@ -38,6 +40,7 @@ class Meaning:
         self._taking = threading.Lock()
         self._ready: list[Job] = []
         self._closed = False
+        self._stored = 0  # since memory was last given back
         self._columns: Columns | None = None
         self._next = catalogue.next_ordinal()
         self._missing: dict[int, set[int]] = defaultdict(set)  # ordinal: positions without a vector
@@ -120,11 +123,15 @@ class Meaning:
                     positions.discard(each.position)
                     if not positions:
                         del self._missing[each.ordinal]
+            self._stored += len(group)
             drained = not self._missing and not self._closed
             self._changed.notify_all()
         if drained and group:
             self._catalogue.all_embedded(self._next)
             self._vectors.compact()
+            if self._stored >= BULK:
+                self._stored = 0
+                give_back()
 
     def missing(self) -> int:
         with self._changed:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Clause = tuple[Any, "tantivy.Query"]
-HEAP = 32_000_000  # tantivy refuses less than 15 MB; more only helps bulk loads of hundreds of MB
+HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
 MANIFEST = "manifest.json"
 _REGEX_META = frozenset("\\.+*?()|[]{}^$#&-~")
 _FOOTER = struct.Struct("<II")  # length of tantivy's JSON footer, magic number
