@@ -380,6 +380,24 @@ def test_every_version_that_was_replaced_can_be_compared_and_brought_back(call: 
         call("lithos_note_revert", id=note_id, version="sha256:0", agent="b")
 
 
+@pytest.mark.parametrize("seen", [True, False])
+def test_what_an_agent_wrote_and_an_old_editor_saved_over_can_be_brought_back(
+    call: CallTool, person: Person, seen: bool
+) -> None:
+    note = call("lithos_write", agent="a", title="T", content="one")
+    old_text = person.text("t.md")
+    written = call("lithos_write", agent="a", id=note["id"], content="of the agent")
+    person.save("t.md", old_text.replace("one", "one and a half"))
+    if seen:
+        person.rests()
+    call("lithos_write", agent="a", id=note["id"], content="more", append=True)
+    assert written["version"] in [
+        each["replaced_version"] for each in call("lithos_note_history", id=note["id"])["versions"]
+    ]
+    call("lithos_note_revert", id=note["id"], version=written["version"], agent="a")
+    assert call("lithos_read", id=note["id"])["content"] == "of the agent"
+
+
 def test_a_version_from_before_the_id_does_not_make_it_another_note(call: CallTool, person: Person) -> None:
     person.save("hand.md", "by hand\n")
     first = call("lithos_read", path="hand")
