@@ -164,6 +164,7 @@ def spoil_rows(path: Path) -> None:
     import apsw
 
     connection = apsw.Connection(str(path))
+    connection.set_busy_timeout(10_000)  # the collection may be noting that everything is embedded
     connection.execute("UPDATE documents SET hash = 'other'").fetchall()
     connection.close()
 
