@@ -11,6 +11,8 @@ from lithos.host.spawn import LISTENER_FD, LOCK_FD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import NoReturn
+
     from lithos.host.options import ServeOptions
 
 NO_OPTIONS, NO_FORK = 64, 71  # exit codes; either makes the guest serve its client by itself
@@ -38,8 +40,9 @@ def _detach() -> bool:
     return True
 
 
-def _serve(options: ServeOptions) -> int:
+def _serve(options: ServeOptions) -> NoReturn:
     gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
+    import logging
     import socket
 
     import lithos.mcp  # noqa: F401 - first: it imports less of the SDK than the SDK would
@@ -52,4 +55,6 @@ def _serve(options: ServeOptions) -> int:
     gc.enable()
     place = Place(options.get(DATA_DIR) or "")
     door = Door(place, LOCK_FD, socket.socket(fileno=LISTENER_FD))
-    return run_loop(host_memory(place, door, options))
+    code = run_loop(host_memory(place, door, options))
+    logging.shutdown()
+    os._exit(code)  # the memory is closed; no thread that lags behind may keep the lock from the next host

@@ -147,11 +147,10 @@ class Host:
         await asyncio.gather(*late, return_exceptions=True)
 
     def _let_go(self) -> None:
-        """The memory is closed: now the next host may open it."""
+        """The memory is closed. The lock is not let go but ends with this process, and with any thread still in it."""
         if self._taker is not None and not self._door.give_to(self._taker):
             self._taker = None
         self._door.close()
-        self._door.unlock()
 
     # ------------------------------------------------------------------ guests
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
@@ -253,7 +252,6 @@ async def refuse_everybody(door: Door, error: LithosError) -> None:
     await asyncio.sleep(REFUSE_SECONDS)
     door.close()
     await asyncio.gather(*told, return_exceptions=True)
-    door.unlock()
 
 
 async def refuse(connection: socket.socket, error: LithosError) -> None:
