@@ -120,7 +120,7 @@ class Vectors:
         with self._lock:
             self._alive = set(passages)
             rows = self._rows()
-            self._living = self._rows_of(self._alive)
+            self._living[:] = self._rows_of(self._alive)
             have = self._pairs(rows)
         return [(o, at) for o, count in passages.items() for at in range(count) if (o, at) not in have]
 
@@ -185,8 +185,8 @@ class Vectors:
             grown[:, : self._count] = self._bits[:, : self._count]
             self._bits = grown
         self._bits[:, self._count : end] = _signs(records["vector"], self._words).T
-        self._ordinals = np.append(self._ordinals, records["ordinal"])
-        self._living = np.append(self._living, [ordinal in self._alive for ordinal in records["ordinal"].tolist()])
+        self._ordinals = _longer(self._ordinals, records["ordinal"].tolist())
+        self._living = _longer(self._living, [ordinal in self._alive for ordinal in records["ordinal"].tolist()])
         if self._row_of is not None:
             self._row_of.update(zip(records["key"].tolist(), range(self._count, end), strict=True))
         self._held = _room(self._held, end)
@@ -256,6 +256,15 @@ class Vectors:
 
     def size(self) -> int:
         return self._path.stat().st_size if self._path.exists() else 0
+
+
+def _longer(values: NDArray[Any], more: Sequence[Any]) -> NDArray[Any]:
+    """A view of the same room while there is some, so that appending one to 200,000 does not copy 200,000."""
+    end = len(values) + len(more)
+    room = values if values.base is None else values.base
+    room = _room(room, end)
+    room[len(values) : end] = more
+    return room[:end]
 
 
 def _room(rows: NDArray[Any], size: int) -> NDArray[Any]:
