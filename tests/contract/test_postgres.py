@@ -13,7 +13,7 @@ import pytest
 
 from lithos.core.clock import SystemClock
 from lithos.core.ids import RandomIds
-from lithos.errors import ConfigInvalid, Forbidden, LithosError, Unavailable, Unsupported
+from lithos.errors import ConfigInvalid, Forbidden, LithosError, NotFound, Unavailable, Unsupported
 from lithos.settings import load_config
 from lithos.storage import (
     Database,
@@ -32,6 +32,7 @@ from tests.cut import Wire
 from tests.postgres_server import Server
 from tests.states import PostgresStates, execute, with_database
 from tests.storage_bench import keyed
+from tests.unit.test_database import in_one_batch
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
 DEADLINE_S = 30
@@ -164,12 +165,14 @@ def test_a_lock_holds_the_other_hosts_off_until_commit(url: str) -> None:
 
     def first(tx: Tx) -> None:
         tx.lock("board")
+        tx.one("SELECT 1 AS one")  # a lock travels with the next statement
         inside.set()
         assert go_on.wait(DEADLINE_S)
         order.append("first")
 
     def second(tx: Tx) -> None:
         tx.lock("board")
+        tx.one("SELECT 1 AS one")
         order.append("second")
 
     writers = [threading.Thread(target=here.write, args=(first,)), threading.Thread(target=there.write, args=(second,))]
@@ -183,6 +186,31 @@ def test_a_lock_holds_the_other_hosts_off_until_commit(url: str) -> None:
     assert order == ["first", "second"]
     here.close()
     there.close()
+
+
+def test_a_work_that_fails_before_or_after_its_first_statement_undoes_only_itself(url: str) -> None:
+    database = open_postgres(url, THINGS)
+
+    def fail_early(tx: Tx) -> None:
+        tx.lock("board")
+        raise NotFound("early")
+
+    def fail_late(tx: Tx) -> None:
+        add("half")(tx)
+        tx.many("INSERT INTO things (name, size) VALUES (?, ?)", [("unsent", 1)])
+        raise NotFound("late")
+
+    results = in_one_batch(database, [fail_early, add("a"), fail_late, add("b"), add("a"), fail_early])
+    assert [type(result).__name__ for result in results] == [
+        "NotFound",
+        "int",
+        "NotFound",
+        "int",
+        "Internal",
+        "NotFound",
+    ]
+    assert names(database) == ["a", "b"]
+    database.close()
 
 
 def _waiting_for_locks(database: Database) -> int:

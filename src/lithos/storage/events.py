@@ -125,9 +125,9 @@ class Events:
         link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
         mac = link.mac(key, head.mac)
         values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, mac)
-        tx.run(_ADD_LINK, *values)
+        tx.many(_ADD_LINK, [values])  # of no result: on PostgreSQL both travel with the commit
         new = Head(self.store, link.position, mac, version)
-        tx.run(_SET_HEAD, self.store, new.length, new.mac, version, new.seal(key))
+        tx.many(_SET_HEAD, [(self.store, new.length, new.mac, version, new.seal(key))])
 
     def _key(self, tx: Tx, head: Head) -> tuple[int, bytes]:
         """The newest key; made here when there is none, or none any more (verify then tells that one is lost)."""

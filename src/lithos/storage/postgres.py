@@ -55,6 +55,7 @@ LIMITS = {
 }
 NETWORK = {"connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "tcp_user_timeout": "15000"}
 FIND_OUT_S = 10.0  # how long an answer that never came is looked for; after that the idempotency key will tell
+LONGEST_WAIT = 500  # statements that may wait for the next trip
 LISTEN_PAUSE_S = 0.5
 _MARK = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\?|%")
 _log = logging.getLogger(__name__)
@@ -68,6 +69,9 @@ def spelled(sql: str) -> str:
         return "%s" if match[0] == "?" else match[0].replace("%", "%%")
 
     return _MARK.sub(mark, sql)
+
+
+Statement = tuple[str, Sequence[Any]]
 
 
 class _Truth(IntDumper):
@@ -84,7 +88,8 @@ class PostgresSession:
         self._connection = connection
         self._write = write
         self._clock = clock
-        self._waiting: list[str] = []
+        self._waiting: list[Statement] = []
+        self._unsent: int | None = None  # where the savepoint stands among what waits; None: it was sent
         self.notices: list[str] = []
         self.ticket: str | None = None
 
@@ -104,18 +109,39 @@ class PostgresSession:
         return cursor.fetchall() if cursor.description else []
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self._flush()
-        with self._connection.cursor() as cursor:
-            cursor.executemany(spelled(sql), [tuple(row) for row in rows])
+        self._waiting += [(spelled(sql), tuple(row)) for row in rows]
+        if len(self._waiting) > LONGEST_WAIT:
+            self._flush()
 
     def _execute(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[Row]:
-        self._flush()
-        return self._connection.execute(cast("Any", spelled(sql)), values)
+        return self._sent((spelled(sql), tuple(values)))[-1]
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._sent()
+
+    def _sent(self, *last: Statement) -> list[psycopg.Cursor[Row]]:
+        """What waits, and the last, in one trip; the answers are there when it returns."""
+        statements, self._waiting, self._unsent = [*self._waiting, *last], [], None
+        if len(statements) == 1:
+            return [self._put(*statements[0])]
+        with self._connection.pipeline():
+            cursors = [self._put(*statement) for statement in statements]
+        for cursor in cursors:
+            if cursor.description and cursor.description[0].name == "ticket":
+                self.ticket = (cursor.fetchone() or {})["ticket"]
+        return cursors
+
+    def _put(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[Row]:
+        return self._connection.execute(cast("Any", sql), values, prepare=None if values else False)
+
+    def _later(self, sql: str, *values: Any) -> None:
+        self._waiting.append((spelled(sql), values))
 
     def lock(self, name: str) -> None:
-        """Held until the transaction ends; a reader changes nothing and needs none."""
+        """Held from the next statement on until the transaction ends; a reader needs none."""
         if self._write:
-            self.one("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name)
+            self._later("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name)
 
     def now(self) -> Moment:
         """The server's clock: the one that all hosts share. Its jumps are not guarded."""
@@ -126,33 +152,33 @@ class PostgresSession:
         return Moment(row["wall"], row["wall"].timestamp(), "database")
 
     def notify(self, channel: str) -> None:
-        self.one("SELECT pg_notify(?, ?)", CHANNEL, channel)
+        self._later("SELECT pg_notify(?, ?)", CHANNEL, channel)
 
     def begin(self, *, write: bool) -> None:
         self.ticket = None
-        self._waiting = ["BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"]
+        self._waiting = []
+        self._later("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if write:
-            self._waiting.append("SELECT pg_current_xact_id()::text AS ticket")
+            self._later("SELECT pg_current_xact_id()::text AS ticket")
 
     def savepoint(self) -> None:
-        self._waiting.append("SAVEPOINT work")
+        self._unsent = len(self._waiting)
+        self._later("SAVEPOINT work")
 
     def keep(self) -> None:
-        self._waiting.append("RELEASE SAVEPOINT work")
+        self._later("RELEASE SAVEPOINT work")
 
     def undo(self) -> None:
-        self._waiting += ["ROLLBACK TO SAVEPOINT work", "RELEASE SAVEPOINT work"]
-
-    def _flush(self) -> None:
-        if self._waiting:
-            statements, self._waiting = self._waiting, []
-            cursor = self._connection.execute(cast("Any", ";".join(statements)))
-            for result in cursor.results():
-                if result.description and result.description[0].name == "ticket":
-                    self.ticket = (result.fetchone() or {})["ticket"]
+        """What the work had not sent yet is undone by never being sent; often that is all of it."""
+        if self._unsent is not None:
+            del self._waiting[self._unsent :]
+            return
+        self._waiting = []
+        self._later("ROLLBACK TO SAVEPOINT work")
+        self._later("RELEASE SAVEPOINT work")
 
     def commit(self) -> None:
-        self._waiting.append("COMMIT")
+        self._later("COMMIT")
         self._flush()
 
     def rollback(self) -> None:
