@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,12 @@ def test_a_body_that_is_no_request_answers_400_and_the_server_goes_on(url: str, 
         assert client.call("lithos_stats")["structuredContent"]["documents"] == 0
 
 
+def _read_to_the_end(lines: Iterator[str]) -> None:
+    with suppress(httpx.HTTPError):
+        for _ in lines:
+            pass
+
+
 def test_a_stop_answers_what_is_in_flight_and_drops_idle_streams(lithos: Lithos, era: str) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
@@ -204,13 +211,19 @@ def test_a_stop_answers_what_is_in_flight_and_drops_idle_streams(lithos: Lithos,
         Raw(url, era) as client,
         httpx.stream("GET", f"{url}/sse", timeout=20) as stream,
     ):
-        assert next(stream.iter_lines()) == "event: endpoint"
+        lines, dropped = stream.iter_lines(), threading.Event()
+        assert next(lines) == "event: endpoint"
+        reader = threading.Thread(target=lambda: (_read_to_the_end(lines), dropped.set()))
         caller = threading.Thread(target=lambda: answers.append(client.call("lithos_slow")))
+        reader.start()
         caller.start()
         assert begun.wait(10)
         stop()
+        assert not dropped.wait(0.5)  # the server is there for as long as the call runs
         go_on.set()
         caller.join(10)
+        assert dropped.wait(10)
+        reader.join(10)
     assert answers[0]["structuredContent"] == {"went_on": True}
 
 

@@ -21,7 +21,7 @@ LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
 # A ratchet: functions of more than 25 lines may become fewer, never more. Lower the number when you shorten one.
 LONG = 25
-MOST_LONG_FUNCTIONS = 40
+MOST_LONG_FUNCTIONS = 32
 
 ENGINES = ("numpy", "tantivy", "onnxruntime", "tokenizers", "cryptography", "psycopg", "rich", "httpx2")
 HEAVY = ("pydantic", "mcp", "mcp_types", "yaml", "rich", "numpy", "tantivy", "onnxruntime", "apsw", "cryptography")

@@ -80,10 +80,14 @@ class Listener:
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
-        self._server.should_exit = True
+        for accepting in getattr(self._server, "servers", ()):
+            accepting.close()
         await self._in_flight.none(self._stop_seconds)
         await asyncio.sleep(FLUSH_SECONDS)
-        self._server.force_exit = True  # what is still open are streams that only their clients would end
+        for protocol in list(self._server.server_state.connections):  # streams that only their clients would end
+            transport: asyncio.Transport = getattr(protocol, "transport")  # noqa: B009 - the base class does not name it
+            transport.close()
+        self._server.should_exit = self._server.force_exit = True
         await serving
 
     def stop(self) -> None:
