@@ -14,6 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from lithos.app import open_lithos
 from lithos.core.clock import FakeClock, micros, parse_time, rfc3339
+from lithos.core.ids import SeededIds
 from lithos.errors import Conflict, InvalidInput
 from lithos.notes.lifecycle import was_current
 from lithos.notes.note import Note, read_note
@@ -33,11 +34,12 @@ class LifeMachine(RuleBasedStateMachine):
         self.folder = Path(tempfile.mkdtemp(prefix="life-"))
         self.clock = FakeClock()
         self.count = 0
+        self.ids = SeededIds()
         self.reopen()
 
     def reopen(self) -> None:
         config = LithosConfig(storage=StorageSettings(data_dir=self.folder, synchronous="NORMAL"))
-        self.lithos = open_lithos(config, clock=self.clock)
+        self.lithos = open_lithos(config, clock=self.clock, ids=self.ids)
         self.lithos.embedding.pause()
 
     def teardown(self) -> None:
@@ -48,9 +50,13 @@ class LifeMachine(RuleBasedStateMachine):
     def ask(self, tool: str, **arguments: Any) -> dict[str, Any]:
         return catalogue().call(self.lithos, tool, arguments)
 
+    def files(self) -> list[Path]:
+        """Without what a replaced file leaves under a hidden name for some seconds."""
+        return [path for path in (self.folder / "knowledge").rglob("*.md") if not path.name.startswith(".")]
+
     def on_disk(self) -> dict[str, Note]:
         found: dict[str, Note] = {}
-        for path in (self.folder / "knowledge").rglob("*.md"):
+        for path in self.files():
             note = read_note(path.name, path.read_bytes())
             assert isinstance(note, Note) and note.own_id
             found[note.own_id] = note
@@ -111,7 +117,7 @@ class LifeMachine(RuleBasedStateMachine):
     @rule(note=notes)
     def edit_by_hand(self, note: str) -> None:
         """A person touches the text, never the fields: what a hand does to those has tests of its own."""
-        path = next(p for p in (self.folder / "knowledge").rglob("*.md") if note in p.read_text()[:60])
+        path = next(path for path in self.files() if note in path.read_text()[:60])
         path.write_text(path.read_text() + "\nby hand\n")
         self.lithos.notes.reindex()
 
