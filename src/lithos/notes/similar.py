@@ -33,7 +33,7 @@ class Likes:
         if not question:
             return []
         own = Text("", title, words_of(f"{title}\n{content}"))
-        hits = self._collection.query(Query(question, "words", CANDIDATES + 1, _ACTIVE)).hits
+        hits = self._collection.query(Query(question, "words", CANDIDATES + 1, _ACTIVE, hasty=True)).hits
         found: list[Similar] = []
         for hit in hits:
             share = likeness(own, self._text(hit.id, hit.title))
