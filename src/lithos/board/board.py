@@ -205,10 +205,10 @@ class Board:
             steps.need_finding_allowed(tx, task_id, agent, token, now)
             finding_id = self._ids.sortable()
             seq = changes.record(tx, "finding", task_id, agent, now)
-            tx.run(
+            tx.many(
                 "INSERT INTO findings (id, seq, task_id, agent, summary, knowledge_id, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                *(finding_id, seq, task_id, agent, summary, knowledge_id, micros(now.wall)),
+                [(finding_id, seq, task_id, agent, summary, knowledge_id, micros(now.wall))],
             )
             return Outcome({"finding_id": finding_id}, (steps.event("finding", task_id, finding=finding_id),))
 

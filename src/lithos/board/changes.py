@@ -21,9 +21,9 @@ _SWEEP_EVERY = 256
 def record(tx: Tx, kind: Kind, task_id: str, agent: str, now: Moment, *, aspect: str | None = None) -> int:
     """Number and keep one change. The number of a `claimed` is the claim's fencing token."""
     seq = _next(tx, now)
-    tx.run(
+    tx.many(  # of no result, so that on PostgreSQL it travels with the next statement
         "INSERT INTO board_changes (seq, kind, task_id, aspect, agent, at) VALUES (?, ?, ?, ?, ?, ?)",
-        *(seq, kind, task_id, aspect, agent, micros(now.wall)),
+        [(seq, kind, task_id, aspect, agent, micros(now.wall))],
     )
     if seq % _SWEEP_EVERY == 0:
         tx.run("DELETE FROM board_changes WHERE seq <= ?", seq - KEPT_CHANGES)

@@ -31,11 +31,11 @@ def claim_of_token(tx: Tx, token: int) -> Claim | None:
 def take(tx: Tx, claim: Claim, now: Moment) -> None:
     """The aspect is this claim's from now on; an ended one gives way."""
     drop(tx, claim.task_id, claim.aspect)
-    tx.run(
+    lease = (micros(claim.lease.expires_at), claim.lease.era, claim.lease.until)
+    tx.many(
         "INSERT INTO claims (id, task_id, agent, aspect, claimed_at, expires_at, era, until, grace)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-        *(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall)),
-        *(micros(claim.lease.expires_at), claim.lease.era, claim.lease.until),
+        [(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall), *lease)],
     )
 
 
@@ -47,7 +47,7 @@ def prolong(tx: Tx, token: int, lease: Lease) -> None:
 
 
 def drop(tx: Tx, task_id: str, aspect: str) -> None:
-    tx.run("DELETE FROM claims WHERE task_id = ? AND aspect = ?", task_id, aspect)
+    tx.many("DELETE FROM claims WHERE task_id = ? AND aspect = ?", [(task_id, aspect)])
 
 
 def drop_all(tx: Tx, task_id: str) -> None:

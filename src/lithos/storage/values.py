@@ -32,7 +32,9 @@ class Tx(Protocol):
 
     def all(self, sql: str, *values: Any) -> list[Row]: ...
 
-    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None: ...
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Once per row, of no result: PostgreSQL gets it together with the next statement, in one trip."""
+        ...
 
     def lock(self, name: str) -> None:
         """Hold the others of this name off until commit: nothing on SQLite (one writer), advisory on PostgreSQL."""
