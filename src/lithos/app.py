@@ -45,6 +45,7 @@ from lithos.storage import (
     Once,
     Root,
     coordination_migrations,
+    hold_folder,
     open_database,
     open_postgres,
     scrub,
@@ -235,6 +236,8 @@ def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
 def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
     ground, files = lithos.ground, config.storage
     folder = (files.knowledge_dir or ground.data_dir / files.knowledge_subdir).expanduser()
+    if files.knowledge_dir is not None:  # inside the data directory its own lock is enough
+        opened.enter_context(hold_folder(folder))
     root = open_root(lithos, config, opened, ROOT, folder)
     under = NotesGround(
         root,

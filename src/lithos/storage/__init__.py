@@ -9,6 +9,7 @@ from lithos.storage.event_query import Event, EventFilter, EventPage
 from lithos.storage.events import Events
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
+from lithos.storage.folder_lock import hold_folder
 from lithos.storage.keys import Keyring, create_private, store_id
 from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.once import Once
@@ -52,6 +53,7 @@ __all__ = [
     "coordination_migrations",
     "create_private",
     "dialect_at",
+    "hold_folder",
     "is_conflict_copy",
     "open_database",
     "open_postgres",
