@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection
+from functools import lru_cache
 
 from lithos.search.analysis import UNSPACED, analyzer
 
 LONGEST = 240
+_WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 Span = tuple[int, int]
@@ -23,8 +25,14 @@ def snippet(passage: str, terms: Collection[str]) -> str:
 
 
 def _words(text: str, wanted: frozenset[str]) -> list[Span]:
-    tokens = analyzer().pre_tokenize(text).tokens
-    return [(token.char_offset_from, token.char_offset_to) for token in tokens if token.text in wanted]
+    return [word.span() for word in _WORD.finditer(text) if _term(word.group()) in wanted]
+
+
+@lru_cache(maxsize=20_000)
+def _term(word: str) -> str:
+    """As the index has it. Remembered: tokens with offsets cost tantivy's binding twenty times a look-up."""
+    terms = analyzer().analyze(word)
+    return terms[0] if len(terms) == 1 else ""
 
 
 def _pairs(text: str, wanted: frozenset[str]) -> list[Span]:
