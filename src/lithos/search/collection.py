@@ -328,7 +328,9 @@ class _Answering:
             position=passage.position,
             score=round(ranked.words if by_words else ranked.score, 4),
             similarity=ranked.similarity,
-            snippet=snippet(passage.text or document.title, self.reading.terms) if by_words else "",
+            snippet=snippet(passage.text or document.title, self.reading.terms)
+            if by_words and not self.query.hasty
+            else "",
             keywords=document.keywords,
             numbers=document.numbers,
         )
