@@ -344,8 +344,11 @@ class _Hearing:
         with self._connect() as connection:
             connection.execute(f"LISTEN {CHANNEL}")
             self._wake_all()
+            either = select.poll()  # select.select ends at descriptor 1024, which a busy host has
+            either.register(connection.fileno(), select.POLLIN)
+            either.register(self._ended.fileno(), select.POLLIN)
             while not self._stopped.is_set():
-                select.select([connection.fileno(), self._ended.fileno()], [], [])
+                either.poll()
                 for notice in connection.notifies(timeout=0):
                     self._wake(notice.payload)
 
