@@ -18,7 +18,7 @@ import psutil
 
 from lithos.host.place import Place
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
 INITIALIZE = {
     "protocolVersion": "2025-06-18",

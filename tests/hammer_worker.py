@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
 ASPECTS = ("code", "docs")
 
 
@@ -80,7 +80,7 @@ class Http:
     """`cut` hangs up."""
 
     def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self._ids = count(1)
 
     def send(self, tool: str, arguments: dict[str, Any]) -> None:

@@ -47,12 +47,12 @@ def serving(
 
     thread = threading.Thread(target=lambda: asyncio.Runner(loop_factory=lambda: loop).run(run()), daemon=True)
     thread.start()
-    assert ready.wait(20)
+    assert ready.wait(60)
     try:
         yield f"http://127.0.0.1:{started[0].port}", lambda: _soon(loop, started[0].stop)
     finally:
         _soon(loop, started[0].stop)
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
 
 
@@ -66,7 +66,7 @@ class Raw:
 
     def __init__(self, url: str, era: str, *, path: str = "/mcp", headers: dict[str, str] | None = None) -> None:
         self.modern = era == "auto"
-        self.http = httpx.Client(base_url=url, timeout=20, headers={**ACCEPT, **(headers or {})})
+        self.http = httpx.Client(base_url=url, timeout=60, headers={**ACCEPT, **(headers or {})})
         self.path = path
         self._ids = count(1)
 

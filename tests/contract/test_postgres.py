@@ -35,7 +35,7 @@ from tests.storage_bench import keyed
 from tests.unit.test_database import in_one_batch
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
-DEADLINE_S = 30
+DEADLINE_S = 60
 
 
 def add(name: str):

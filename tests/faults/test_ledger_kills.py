@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -37,8 +38,10 @@ class Heard:
         self.unanswered: set[str] = set()
 
 
-def append_all(guest: GuestProcess, who: int, count: int, heard: Heard) -> None:
-    for number in range(count):
+def append_all(guest: GuestProcess, who: int, count: int, heard: Heard, killer: Killer) -> None:
+    """As often as asked, and on until the host was killed once: a fast machine must not be done before."""
+    numbers = itertools.takewhile(lambda number: number < count or not killer.kills, itertools.count())
+    for number in numbers:
         content = f"writer {who} thought {number}"
         arguments = {"chain_key": CHAIN, "thought_type": "FactLearned", "content": content, "agent_id": f"w{who}"}
         answer = guest.request("tools/call", {"name": "mentisdb_append", "arguments": arguments})
@@ -57,14 +60,13 @@ def hear(home: Household, count: int, kills: int) -> list[Heard]:
     heard = [Heard() for _ in guests]
     with Killer(home, 0.15, kills) as killer:
         threads = [
-            threading.Thread(target=append_all, args=(guest, who, count, heard[who]))
+            threading.Thread(target=append_all, args=(guest, who, count, heard[who], killer))
             for who, guest in enumerate(guests)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    assert killer.kills >= 1
     return heard
 
 

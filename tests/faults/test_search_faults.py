@@ -155,7 +155,7 @@ def test_a_lost_catalogue_is_told_to_the_owner_who_applies_all_again(tmp_path: P
         assert made.settle()
         spoil_rows(tmp_path / ".tantivy" / "notes" / "catalogue.db")
         made.verify()
-        assert told.wait(10)
+        assert told.wait(60)
         assert made.settle()
         assert sorted(hit.id for hit in made.query(Query("lava", limit=50, by="words")).hits) == ["n0", "n4", "n5"]
 
@@ -175,7 +175,7 @@ def test_what_is_being_rebuilt_says_that_it_is_degraded(tmp_path: Path) -> None:
     flip(victim, 0.5)
     with collection(tmp_path) as made:
         hold = threading.Event()
-        made._indexer._later(lambda: hold.wait(10) and None)
+        made._indexer._later(lambda: hold.wait(60) and None)
         assert "rebuilt" in made.query(Query("lava", by="words")).degraded
         hold.set()
         assert eventually_whole(made)

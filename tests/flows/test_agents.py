@@ -103,7 +103,7 @@ def test_a_chore_writes_who_was_seen_while_the_server_runs(lithos: Lithos, monke
     monkeypatch.setattr(Database, "write", write)
     lithos.agents.seen("a")
     lithos.start()
-    assert written.wait(20)
+    assert written.wait(60)
     rows = lithos.ground.database.read(lambda tx: tx.all("SELECT id FROM agents"))
     assert rows == [{"id": "a"}]
 

@@ -25,7 +25,7 @@ from lithos.storage import Root
 from lithos.storage.files import best_kernel
 from tests.notes_bench import Person, assert_index_is_true
 
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 @pytest.fixture

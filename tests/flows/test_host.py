@@ -95,7 +95,7 @@ def test_a_guest_notices_that_nobody_reads_it_any_more(house: Household) -> None
     guest.initialize()
     assert guest.process.stdout is not None
     guest.process.stdout.close()
-    assert guest.process.wait(10) == 0
+    assert guest.process.wait(60) == 0
 
 
 def test_answers_are_given_after_stdin_has_ended_and_an_idle_host_ends_without_a_trace(home: Household) -> None:
@@ -106,7 +106,7 @@ def test_answers_are_given_after_stdin_has_ended_and_an_idle_host_ends_without_a
     )
     command = [*LITHOS, "serve", "--data-dir", str(home.data_dir)]
     soon = {**os.environ, "LITHOS_IDLE_EXIT_MINUTES": "0.001"}
-    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=30, check=True, env=soon)
+    done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True, env=soon)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
     until(lambda: not home.hosts(), "the end of the idle host")
     assert not Path(home.place.socket_path).exists()
@@ -141,7 +141,7 @@ def _stop_twice(home: Household) -> str:
 
 def test_standalone_refuses_a_memory_that_is_served_and_names_the_host(house: Household) -> None:
     second = house.guest("--standalone")
-    assert second.process.wait(30) == 1
+    assert second.process.wait(60) == 1
     note = house.place.read_note()
     assert f"pid {note['pid']} since {note['since']}" in second.stderr()
 
@@ -189,7 +189,7 @@ def test_an_unknown_toolset_is_refused_in_one_sentence(house: Household) -> None
     answer = guest.request("initialize", {})
     assert "bored" in answer["error"]["message"]
     assert "Did you mean board?" in answer["error"]["data"]["hint"]
-    assert guest.process.wait(10) == 1
+    assert guest.process.wait(60) == 1
     assert "bored" in guest.stderr()
 
 
@@ -201,7 +201,7 @@ def test_a_settings_file_that_cannot_be_read_is_told_to_every_guest_that_waits(h
         answer = guest.request("initialize", {})
         assert "server.wrokers" in answer["error"]["message"]
         assert answer["error"]["data"]["code"] == "config_invalid"
-        assert guest.process.wait(10) == 1
+        assert guest.process.wait(60) == 1
     until(lambda: not home.hosts(), "the end of a host that cannot start")
 
 
@@ -215,7 +215,7 @@ def test_a_settings_file_alone_tells_where_the_memory_is(house: Household, tmp_p
     assert json.loads(guest.stdout.readline())["id"] == 1
     assert psutil.Process(guest.pid).memory_info().rss < 25_000_000
     guest.stdin.close()
-    assert guest.wait(10) == 0
+    assert guest.wait(60) == 0
     guest.stdout.close()
 
 

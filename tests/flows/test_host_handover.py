@@ -40,7 +40,7 @@ class Foreground:
         raise AssertionError(f"no address; exit code {self.process.wait()}")
 
     def refusal(self) -> str:
-        _, told = self.process.communicate(timeout=30)
+        _, told = self.process.communicate(timeout=60)
         assert self.process.returncode not in (0, None)
         return told
 
@@ -54,7 +54,7 @@ def foreground(home: Household, port: int = 0) -> Iterator[Foreground]:
         if started.process.poll() is None:
             started.process.send_signal(signal.SIGTERM)
         assert started.process.stderr is not None
-        started.process.communicate(timeout=30)
+        started.process.communicate(timeout=60)
 
 
 def test_a_foreground_host_takes_over_without_a_lost_call(home: Household) -> None:
@@ -78,7 +78,7 @@ def test_a_foreground_host_takes_over_without_a_lost_call(home: Household) -> No
             shown = client.call("lithos_stats")["structuredContent"]
             assert (shown["active_tasks"], shown["documents"]) == (180, 180)
         served.process.send_signal(signal.SIGTERM)
-        assert served.process.wait(20) == 0
+        assert served.process.wait(60) == 0
     guests[0].call("lithos_stats")
     check(home, tally)
 
@@ -91,7 +91,7 @@ def test_a_foreground_host_gives_way_to_nobody(home: Household) -> None:
         guest = home.guest()
         guest.initialize()
         home.lithos("stop")
-        assert served.process.wait(20) == 0
+        assert served.process.wait(60) == 0
 
 
 def test_a_taken_port_costs_the_background_host_nothing(home: Household) -> None:

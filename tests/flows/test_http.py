@@ -202,14 +202,14 @@ def test_a_stop_answers_what_is_in_flight_and_drops_idle_streams(lithos: Lithos,
     def lithos_slow(lithos: Lithos, call: Call) -> dict[str, bool]:
         """Waits."""
         begun.set()
-        return {"went_on": go_on.wait(10)}
+        return {"went_on": go_on.wait(60)}
 
     registry = Registry([*catalogue(), lithos_slow])
     answers: list[dict[str, Any]] = []
     with (
         serving(lithos, registry=registry) as (url, stop),
         Raw(url, era) as client,
-        httpx.stream("GET", f"{url}/sse", timeout=20) as stream,
+        httpx.stream("GET", f"{url}/sse", timeout=60) as stream,
     ):
         lines, dropped = stream.iter_lines(), threading.Event()
         assert next(lines) == "event: endpoint"
@@ -217,13 +217,13 @@ def test_a_stop_answers_what_is_in_flight_and_drops_idle_streams(lithos: Lithos,
         caller = threading.Thread(target=lambda: answers.append(client.call("lithos_slow")))
         reader.start()
         caller.start()
-        assert begun.wait(10)
+        assert begun.wait(60)
         stop()
         assert not dropped.wait(0.5)  # the server is there for as long as the call runs
         go_on.set()
-        caller.join(10)
-        assert dropped.wait(10)
-        reader.join(10)
+        caller.join(60)
+        assert dropped.wait(60)
+        reader.join(60)
     assert answers[0]["structuredContent"] == {"went_on": True}
 
 

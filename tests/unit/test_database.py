@@ -36,10 +36,10 @@ def hold_writer(database: Database) -> threading.Event:
 
     def wait(tx: Tx) -> None:
         inside.set()
-        assert release.wait(30)
+        assert release.wait(60)
 
     threading.Thread(target=database.write, args=(wait,), daemon=True).start()
-    assert inside.wait(30)
+    assert inside.wait(60)
     return release
 
 
@@ -61,7 +61,7 @@ def in_one_batch(database: Database, works) -> list[object]:
             thread.join(0.001)
     release.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     return results
 
 
@@ -149,7 +149,7 @@ def test_more_readers_than_connections_take_turns(database: Database) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert seen == [1] * 40
 
 
@@ -188,7 +188,7 @@ def test_a_closed_database_has_finished_what_it_accepted_and_refuses_more(tmp_pa
     closer = threading.Thread(target=database.close)
     closer.start()
     release.set()
-    closer.join(30)
+    closer.join(60)
     with pytest.raises(Unavailable):
         database.write(add("late"))
     again = open_database(tmp_path / "state.db", THINGS)

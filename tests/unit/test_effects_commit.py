@@ -72,7 +72,7 @@ def test_a_second_call_waits_for_the_first_that_runs(bench: StorageBench) -> Non
 
     def slow(tx: Tx) -> Outcome:
         inside.set()
-        assert release.wait(30)
+        assert release.wait(60)
         return bench.count(tx)
 
     answers: list[object] = []
@@ -81,11 +81,11 @@ def test_a_second_call_waits_for_the_first_that_runs(bench: StorageBench) -> Non
         for work in (slow, bench.count)
     ]
     threads[0].start()
-    assert inside.wait(30)
+    assert inside.wait(60)
     threads[1].start()
     release.set()
     for thread in threads:
-        thread.join(30)
+        thread.join(60)
     assert answers == [{"count": 1}, {"count": 1}]
     assert bench.counted() == 1
 
@@ -95,7 +95,7 @@ def test_a_waiting_call_takes_effect_itself_when_the_first_fails(bench: StorageB
 
     def fail(tx: Tx) -> Outcome:
         inside.set()
-        assert release.wait(30)
+        assert release.wait(60)
         raise NotFound("no")
 
     def call_failing() -> None:
@@ -106,11 +106,11 @@ def test_a_waiting_call_takes_effect_itself_when_the_first_fails(bench: StorageB
     first = threading.Thread(target=call_failing)
     second = threading.Thread(target=lambda: answers.append(bench.effects.commit(keyed(), bench.count)))
     first.start()
-    assert inside.wait(30)
+    assert inside.wait(60)
     second.start()
     release.set()
-    first.join(30)
-    second.join(30)
+    first.join(60)
+    second.join(60)
     assert answers == [{"count": 1}]
 
 
