@@ -171,6 +171,17 @@ def test_an_unknown_verb_or_option_is_usage(capsys: pytest.CaptureFixture[str]) 
     assert "No such" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("arguments", [["--help"], ["task", "--help"], ["serve", "--help"]])
+def test_help_that_reads_only_what_is_asked_for_says_the_same(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 0
+    quick = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        app()(arguments, prog_name="lithos", obj=arguments)
+    assert quick == capsys.readouterr().out
+
+
 def test_the_command_itself_answers_help(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "lithos.cli.entry", "--help"], capture_output=True, text=True, timeout=60, cwd=tmp_path

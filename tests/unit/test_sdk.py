@@ -20,6 +20,12 @@ def test_a_server_imports_neither_the_client_nor_the_framework(first: str) -> No
     assert _run(f"import sys, {first}; print([m for m in {UNUSED!r} if m in sys.modules])") == "[]"
 
 
+def test_models_of_the_protocol_are_built_on_need() -> None:
+    built = "[m.__pydantic_complete__ for m in WireModel.__subclasses__()]"
+    script = f"import lithos.mcp; from mcp_types._wire_base import WireModel; print(len({built}) > 50, any({built}))"
+    assert _run(script) == "True False"
+
+
 @pytest.mark.parametrize(
     "use", ["import mcp; mcp.Client", "from mcp import Client", "from mcp.server import MCPServer", "import mcp.client"]
 )

@@ -22,6 +22,7 @@ HARD_RULES = ("delete", "anchor", "identity", "outside")
 _ANCHOR_NAME = r"(\S[^>\r\n]{0,200}?)"
 _NAME = re.compile(r"^[\w][\w.@+-]{0,127}$")
 _SLOT = re.compile(r"\{(\w+)\}")
+_SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where libyaml is: every start reads the policy
 
 
 class _Part(BaseModel):
@@ -145,7 +146,7 @@ def load_policy(path: Path | None = None) -> Policy:
             source, text = path.name, path.read_text(encoding="utf-8")
         else:
             source, text = "garden.yaml", files("lithos.garden").joinpath("garden.yaml").read_text(encoding="utf-8")
-        return Policy.model_validate(yaml.safe_load(text))
+        return Policy.model_validate(yaml.load(text, _SAFE_LOADER))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
         raise ConfigInvalid(f"{source}: {problem}", hint="Mend the file, or remove it for the default.") from None
     except ValidationError as problem:

@@ -1,9 +1,10 @@
 """The registry of tools, served over MCP. Importing this imports the protocol's SDK (half a second): do it in verbs."""
 
-# ruff: noqa: E402 - the first call must come before anything imports the SDK
-from lithos.mcp.sdk import defer_the_rest
+# ruff: noqa: E402 - the first calls must come before anything imports the SDK
+from lithos.mcp.sdk import build_models_late, defer_the_rest
 
 defer_the_rest()
+build_models_late()
 
 from lithos.mcp.adapter import LithosServer, build_server, tool_result
 from lithos.mcp.callers import Connection

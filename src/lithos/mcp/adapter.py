@@ -8,7 +8,6 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.metadata import version
 from typing import Any
 
 import mcp_types as types
@@ -17,6 +16,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 
+from lithos import __version__
 from lithos.app import Lithos
 from lithos.errors import UnknownTool
 from lithos.mcp.callers import caller_of
@@ -49,7 +49,7 @@ def build_server(
     adapter = Adapter(lithos, registry or catalogue(), way)
     server = LithosServer(
         "lithos",
-        version=version("lithos-memory"),
+        version=__version__,
         title="Lithos",
         instructions=INSTRUCTIONS,
         on_list_tools=adapter.list_tools,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from importlib.metadata import version
 from typing import Any
 
 from mcp.server.lowlevel import Server
@@ -18,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 
+from lithos import __version__
 from lithos.mcp.adapter import LithosServer
 from lithos.mcp.callers import SCOPE_KEY
 from lithos.mcp.guard import Guard, KnownTokens, Rules
@@ -82,5 +82,5 @@ def _sse_routes(server: Server[Any], largest: int) -> list[Route | Mount]:
 
 async def _health(reason: Callable[[], str | None], request: Request) -> JSONResponse:
     why = reason()
-    body = {"status": "ready" if why is None else "not ready", "version": version("lithos-memory")}
+    body = {"status": "ready" if why is None else "not ready", "version": __version__}
     return JSONResponse(body if why is None else {**body, "reason": why}, status_code=200 if why is None else 503)

@@ -67,10 +67,10 @@ def open_catalogue(folder: Path, clock: Clock) -> Catalogue:
         if not other.name.startswith(path.name):
             other.unlink()
     try:
-        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock))
+        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
     except (Damaged, Unsupported):
         move_aside(path)
-        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock))
+        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
 
 
 def move_aside(path: Path) -> None:

@@ -70,7 +70,7 @@ class Catalogue:
         """`layout` names the form of everything derived from here; a catalogue of another layout starts empty."""
         self._path = path
         self._layout = layout
-        self._database = open_database(path, [_TABLES])
+        self._database = open_database(path, [_TABLES], reserve_bytes=0)
         self.epoch = self._prepared(layout)
 
     def _prepared(self, layout: str) -> str:

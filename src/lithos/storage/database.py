@@ -16,7 +16,7 @@ from lithos.errors import ConfigInvalid, Internal, LithosError, StorageFull, Una
 from lithos.storage.dialect import Dialect, Session
 from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.migrate import Migration, migrate
-from lithos.storage.sqlite import SqliteDialect
+from lithos.storage.sqlite import RESERVE_BYTES, SqliteDialect
 from lithos.storage.values import Tx
 
 if TYPE_CHECKING:
@@ -36,11 +36,12 @@ def open_database(
     synchronous: str = "FULL",
     clock: Clock | None = None,
     faults: Faults | None = None,
+    reserve_bytes: int = RESERVE_BYTES,
 ) -> Database:
-    """The SQLite file at `path`, made or brought up to date."""
+    """The SQLite file at `path`, made or brought up to date; what is derived needs no reserve for a full disk."""
     clock = clock or SystemClock()
     path.parent.mkdir(parents=True, exist_ok=True)
-    dialect = SqliteDialect(path, clock=clock, synchronous=synchronous)
+    dialect = SqliteDialect(path, clock=clock, synchronous=synchronous, reserve_bytes=reserve_bytes)
     return Database(dialect, migrations, where=path.name, clock=clock, faults=faults)
 
 
