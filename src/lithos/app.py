@@ -286,7 +286,7 @@ def _open_knowledge(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> 
     promotions = Promotions(
         lithos.ledger, ground.clock, ground.ids.event, lambda data: seal.sign(data).hex(), settings.approvers
     )
-    likes = Likes(lithos.note_search.collection, notes.catalogue)
+    likes = Likes(lithos.note_search.collection, notes.catalogue, notes.index)
     decay = Decay(notes.unhurried, ground.effects, ground.events, ground.clock)
     lithos.knowledge = Knowledge(feedback, promotions, decay, likes, notes.catalogue, ground.clock)
     similar = likes.of_text if settings.near_duplicates else lambda title, content, own_id: []

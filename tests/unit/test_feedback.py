@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from lithos.notes.duplicates import NEAR, Text, clusters, common_share, likeness, near_pairs, question_of, words_of
+from lithos.notes.duplicates import NEAR, Text, clusters, common_share, likeness, near_pairs, words_of
 from lithos.notes.feedback import LARGEST_BOOST, Opinions, Told, bounded
 
 
@@ -73,12 +73,3 @@ def test_near_pairs_are_all_pairs_above_the_share_and_no_other() -> None:
 def test_clusters_join_what_any_chain_of_pairs_joins() -> None:
     texts = [Text(name, "", frozenset()) for name in "abcdef"]
     assert clusters(texts, [("a", "b"), ("b", "c"), ("e", "f")]) == [["a", "b", "c"], ["e", "f"]]
-
-
-def test_a_note_is_looked_for_by_its_title_and_its_longest_words() -> None:
-    assert question_of("Retry policy", "We use exponential backoff.").split()[:4] == [
-        "retry",
-        "policy",
-        "exponential",
-        "backoff",
-    ]

@@ -25,7 +25,7 @@ _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index 
 _UNSETTLED = "unsettled"
 
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (20 + len(LIFE_TEXTS)))})"
+_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (21 + len(LIFE_TEXTS)))})"
 
 
 class Seen(NamedTuple):
@@ -49,6 +49,7 @@ class Found:
     note: Note | None = None
     id: str = ""
     standing: str = "active"
+    sketch: bytes | None = None
 
 
 @dataclass(slots=True)
@@ -245,7 +246,7 @@ def _note_row(number: int, found: Found) -> tuple[Any, ...]:
         *(note.text(name) for name in LIFE_TEXTS),
         *(None if derived is None else orjson.dumps(derived).decode(), note.moment("expires_at")),
         note.number("confidence"),
-        *(found.standing, ends(note, note.updated(seen.mtime_ns))),
+        *(found.standing, ends(note, note.updated(seen.mtime_ns)), found.sketch),
     )
 
 

@@ -11,7 +11,6 @@ from lithos.notes.naming import name_key
 
 NEAR = 0.6  # least share of common words
 COMPARED = 30_000  # characters of one text: what comes later changes little
-ASKED_WORDS = 12  # of a note that look for its like
 _WORD = re.compile(r"\w{2,64}")
 
 
@@ -38,13 +37,6 @@ def likeness(one: Text, other: Text) -> float:
 def common_share(one: frozenset[str], other: frozenset[str]) -> float:
     either = len(one | other)
     return len(one & other) / either if either else 0.0
-
-
-def question_of(title: str, content: str) -> str:
-    """A few words that a note of the same matter would share: those of the title, and the longest of the text."""
-    own = list(dict.fromkeys(match.group() for match in _WORD.finditer(title.lower())))
-    rest = sorted(words_of(content[:4_000]) - set(own), key=lambda word: (-len(word), word))
-    return " ".join((own + rest)[:ASKED_WORDS])
 
 
 def clusters(texts: Sequence[Text], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:

@@ -17,11 +17,13 @@ from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLar
 from lithos.notes import queries
 from lithos.notes.catalogue import Applied, Catalogue, Found, Seen, portions
 from lithos.notes.document import Unreadable
+from lithos.notes.duplicates import words_of
 from lithos.notes.identities import Claim, Identities, Record, Renamed, assign
 from lithos.notes.naming import is_note_path, path_id
 from lithos.notes.note import Note, read_note
 from lithos.notes.projection import search_document, search_hash
 from lithos.notes.recent import Recent
+from lithos.notes.sketches import Sketches, sketch_of
 from lithos.notes.standing import IsPromoted, standing
 from lithos.notes.survey import Ignored, Survey, survey
 from lithos.search import Change, Document, Remove
@@ -74,6 +76,7 @@ class Index:
         self._ignored = Ignored(self.rules.ignored)
         self.project: Project = project or (lambda changes: None)
         self.is_promoted: IsPromoted = lambda event_id: False
+        self.sketches = Sketches(lambda: catalogue.read(queries.sketches))
         self._recent = Recent()
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
@@ -212,12 +215,15 @@ class Index:
         found = [each if each.note is None else self._standing(each, each.note) for each in found]
         applied = self._catalogue.apply(found, gone, settle=settle)
         self._identities.remember(applied.moved)
+        self.sketches.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
         documents = [self._document(each) for each in found if each.note is not None]
         self.project([*map(Remove, applied.gone), *documents])
         return applied
 
     def _standing(self, found: Found, note: Note) -> Found:
-        return replace(found, standing=standing(note, self.is_promoted))
+        stands = standing(note, self.is_promoted)
+        words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else ()
+        return replace(found, standing=stands, sketch=sketch_of(words))
 
     def _document(self, found: Found) -> Change:
         assert found.note is not None
@@ -317,12 +323,12 @@ class Index:
         """Every note as search sees it, read from the files."""
         paths = sorted(path for path, *_ in self._catalogue.read(queries.versions).values())
         for portion in portions(paths, _PORTION):
-            yield from self._documents(portion)
+            yield from self.documents_at(portion)
 
     def _project_again(self, paths: Sequence[str]) -> None:
-        self.project(self._documents(paths))
+        self.project(self.documents_at(paths))
 
-    def _documents(self, paths: Sequence[str]) -> list[Document]:
+    def documents_at(self, paths: Sequence[str]) -> list[Document]:
         rows = self._catalogue.read(lambda tx: [queries.note_by_path(tx, path) for path in paths])
         found: list[Document] = []
         for row in filter(None, rows):

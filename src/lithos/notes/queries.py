@@ -247,6 +247,11 @@ def versions(tx: Tx) -> dict[str, tuple[str, str, int]]:
     return {note_id: (path, version, updated) for note_id, path, version, updated in rows}
 
 
+def sketches(tx: Tx) -> dict[str, bytes]:
+    rows = as_json(tx, "id, hex(sketch)", "notes WHERE sketch IS NOT NULL")
+    return {note_id: bytes.fromhex(sketch) for note_id, sketch in rows}
+
+
 def unresolved(tx: Tx) -> list[Row]:
     return tx.all(
         "SELECT notes.path, position, links.target, links.status, links.markdown, links.name FROM links"
@@ -272,7 +277,7 @@ def dump(tx: Tx) -> dict[str, Any]:
 _COMPARED = (
     "id, own_id, path, path_key, title, author, created, updated, version, problem, bare, tags, aliases,"
     " status, ttl_policy, merge_key, claim_id, provenance, supersedes, superseded_by, source,"
-    " derived_from, expires, confidence, standing, ends"
+    " derived_from, expires, confidence, standing, ends, hex(sketch) AS sketch"
 )
 
 

@@ -49,7 +49,8 @@ CREATE TABLE notes (
     expires INTEGER,
     confidence REAL,
     standing TEXT NOT NULL,  -- the status as filters see it
-    ends INTEGER NOT NULL  -- until when it is current
+    ends INTEGER NOT NULL,  -- until when it is current
+    sketch BLOB  -- of an active note: finds its like
 ) STRICT;
 CREATE INDEX notes_by_path_key ON notes (path_key);
 CREATE INDEX notes_by_update ON notes (updated DESC, path);

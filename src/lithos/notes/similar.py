@@ -8,11 +8,15 @@ from typing import Any
 from lithos.core.clock import from_micros, rfc3339
 from lithos.notes.answers import Conflicting, ConflictList, Neighbouring, Similar
 from lithos.notes.catalogue import Catalogue
-from lithos.notes.duplicates import NEAR, Text, clusters, likeness, near_pairs, question_of, words_of
-from lithos.search import Collection, Query, Where
+from lithos.notes.duplicates import NEAR, Text, clusters, likeness, near_pairs, words_of
+from lithos.notes.index import Index
+from lithos.notes.naming import last_name, name_key
+from lithos.notes.sketches import sketch_of
+from lithos.search import Collection, Where
 from lithos.storage import Row, Tx
 
-CANDIDATES = 3
+CANDIDATES = 5
+MOST_NAMESAKES = 20
 SHOWN = 3
 NEIGHBOUR = 0.85  # least cosine of notes that are shown as neighbours; an answer to a question has 0.5
 MOST_COMPARED = 20_000  # notes of one search for clusters: some seconds, and 100 MB of words
@@ -23,23 +27,28 @@ _ROWS = (
 
 
 class Likes:
-    def __init__(self, collection: Collection, catalogue: Catalogue) -> None:
+    def __init__(self, collection: Collection, catalogue: Catalogue, index: Index) -> None:
         self._collection = collection
         self._catalogue = catalogue
+        self._index = index
 
     def of_text(self, title: str, content: str, own_id: str | None) -> list[Similar]:
-        """By title and words, while a note is being written: one question and a few comparisons."""
-        question = question_of(title, content)
-        if not question:
-            return []
+        """By title and words, while a note is being written: a look at the sketches, and a few comparisons."""
         own = Text("", title, words_of(f"{title}\n{content}"))
-        hits = self._collection.query(Query(question, "words", CANDIDATES + 1, _ACTIVE, hasty=True)).hits
-        found: list[Similar] = []
-        for hit in hits:
-            share = likeness(own, self._text(hit.id, hit.title))
-            if hit.id != own_id and share >= NEAR:
-                found.append({"id": hit.id, "path": hit.path, "title": hit.title, "likeness": round(share, 2)})
-        return sorted(found, key=lambda each: -each["likeness"])[:SHOWN]
+        sketch = sketch_of(own.words)
+        near = self._index.sketches.near(sketch, NEAR, CANDIDATES) if sketch else []
+        rows = self._catalogue.read(lambda tx: [*_titled(tx, title), *_by_ids(tx, near)])
+        others = {row["id"]: row for row in rows if row["id"] != own_id}
+        found = [_shown(row, own, self._of_row(row, own)) for row in others.values()]
+        alike = sorted((each for each in found if each["likeness"] >= NEAR), key=lambda each: -each["likeness"])
+        return alike[:SHOWN]
+
+    def _of_row(self, row: Row, own: Text) -> Text:
+        """Of the same title it is alike already; its words need not be read."""
+        if own.title and name_key(own.title) == name_key(row["title"]):
+            return Text(row["id"], row["title"], frozenset())
+        documents = self._index.documents_at([row["path"]])
+        return Text(row["id"], row["title"], words_of(f"{row['title']}\n{documents[0].text}" if documents else ""))
 
     def of_note(self, note_id: str) -> list[Neighbouring]:
         """By meaning, once the note is embedded."""
@@ -85,7 +94,7 @@ class Likes:
         return found
 
     def _rows(self, ids: Sequence[str]) -> list[Row]:
-        return self._catalogue.read(lambda tx: [row for each in ids for row in _active(tx, "id = ?", each)])
+        return self._catalogue.read(lambda tx: _by_ids(tx, ids))
 
     def _conflict(self, why: str, about: str, rows: Sequence[Row]) -> Conflicting:
         ordered = sorted(rows, key=lambda row: (-_confidence(row), -row["updated"]))
@@ -111,6 +120,18 @@ class Likes:
 
 def _active(tx: Tx, where: str, *values: Any) -> list[Row]:
     return tx.all(f"{_ROWS.format(where=where)} ORDER BY updated DESC, path", *values)
+
+
+def _by_ids(tx: Tx, ids: Sequence[str]) -> list[Row]:
+    return [row for each in ids for row in _active(tx, "id = ?", each)]
+
+
+def _titled(tx: Tx, title: str) -> list[Row]:
+    """Some that go by the same name; a title that hundreds of notes have tells nothing."""
+    key = name_key(title)
+    named = "number IN (SELECT number FROM names WHERE name = ? LIMIT ?)"
+    rows = _active(tx, named, last_name(key), MOST_NAMESAKES) if key else []
+    return [row for row in rows if name_key(row["title"]) == key]
 
 
 def _confidence(row: Row) -> float:
