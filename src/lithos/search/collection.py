@@ -16,7 +16,7 @@ from lithos.search.chunking import PassageLimits, model_text
 from lithos.search.embedding import Embedding
 from lithos.search.fusion import NO_WORDS, Fused, Ranked, Words, fuse
 from lithos.search.indexer import Indexer, Shape
-from lithos.search.pending import MOST, MOST_HASTY, Met, Waiting, meet
+from lithos.search.pending import MOST, Met, Waiting, meet
 from lithos.search.snippets import snippet
 from lithos.search.syntax import Reading, read
 from lithos.search.values import OPEN, Change, Document, Found, Hit, Neighbour, Passage, Query, Remove, Status, Where
@@ -205,9 +205,6 @@ class _Answering:
 
     def _waited(self) -> dict[str, Waiting]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
-        if self.query.hasty:
-            waiting = self.indexer.waiting()
-            return waiting if len(waiting) <= MOST_HASTY else {}
         if self.query.by == "words":
             if not self.indexer.indexed(self.deadline, most=MOST):
                 self.degraded.append(f"{len(self.indexer.waiting())} changes are not indexed yet")
@@ -328,9 +325,7 @@ class _Answering:
             position=passage.position,
             score=round(ranked.words if by_words else ranked.score, 4),
             similarity=ranked.similarity,
-            snippet=snippet(passage.text or document.title, self.reading.terms)
-            if by_words and not self.query.hasty
-            else "",
+            snippet=snippet(passage.text or document.title, self.reading.terms) if by_words else "",
             keywords=document.keywords,
             numbers=document.numbers,
         )

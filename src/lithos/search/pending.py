@@ -17,7 +17,6 @@ from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Ranked
 from lithos.search.values import Change, Document, Passage, Where
 
 MOST = 256  # more are not worth comparing one by one: the question waits for the index
-MOST_HASTY = 4  # of a hasty question: cutting a text costs a millisecond, on the way of a write
 Cut = Callable[[Document], tuple[Passage, ...]]
 
 

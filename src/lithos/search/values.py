@@ -71,7 +71,6 @@ class Query:
     threshold: float = 0.0  # least similarity of a hit by meaning
     per_document: int = 1  # most passages that one document may contribute
     explain: bool = False
-    hasty: bool = False  # by words, on the way of a write: never waits, and meets what waits only while it is little
 
 
 @dataclass(frozen=True, slots=True)
