@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, verb
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
-
-    from lithos.settings import LithosConfig
 
 SHOWN = 50
 REFRESH_S = 2.0  # the time left moves even when nothing on the board does
@@ -26,43 +24,38 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def board(
+    terminal: Terminal,
     once: Annotated[bool, typer.Option("--once", help="Print the table and end.")] = False,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Show the open tasks with their claims and the time left, and follow what changes (Ctrl-C ends)."""
     from rich.console import Console
 
-    from lithos.cli.reach import call_tool
-
-    settings, console = load(data_dir, config).config, Console()
-    if once or as_json or not sys.stdout.isatty():
-        page = call_tool(settings, "lithos_task_status", {"limit": SHOWN})
-        show(page) if as_json else console.print(_table(page))
+    console = Console()
+    if once or terminal.as_json or not sys.stdout.isatty():
+        page = terminal.ask("lithos_task_status", {"limit": SHOWN})
+        terminal.tell(page, lambda found: console.print(_table(found)))
         return
     try:
-        _follow(settings, console)
+        _follow(terminal, console)
     except KeyboardInterrupt:
         return
 
 
-def _follow(settings: LithosConfig, console: Console) -> None:
+def _follow(terminal: Terminal, console: Console) -> None:
     """Only as long as there is a host: without one nothing changes, and waiting here would keep one from starting."""
     from rich.live import Live
 
-    from lithos.cli.reach import call_tool
     from lithos.host.client import describe_host
     from lithos.host.place import Place
 
-    place = Place(str(settings.storage.data_dir.expanduser()))
-    cursor = call_tool(settings, "lithos_board_wait", {"timeout": 0})["cursor"]
+    place = Place(str(terminal.folder))
+    cursor = terminal.ask("lithos_board_wait", {"timeout": 0})["cursor"]
     with Live(console=console, auto_refresh=False) as live:
         while True:
-            live.update(_table(call_tool(settings, "lithos_task_status", {"limit": SHOWN})), refresh=True)
+            live.update(_table(terminal.ask("lithos_task_status", {"limit": SHOWN})), refresh=True)
             if describe_host(place) is None:
                 break
-            cursor = call_tool(settings, "lithos_board_wait", {"since": cursor, "timeout": REFRESH_S})["cursor"]
+            cursor = terminal.ask("lithos_board_wait", {"since": cursor, "timeout": REFRESH_S})["cursor"]
     console.print("No host serves this memory: nothing changes until a client starts one.")
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
-from lithos.errors import InvalidInput
+from lithos.cli.terminal import ConfigFile, DataDir, Terminal, show, verb
+from lithos.errors import InvalidInput, LithosError
 
 
 def join(root: typer.Typer) -> None:
@@ -19,10 +19,8 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def tools(
+    terminal: Terminal,
     toolsets: Annotated[str, typer.Option("--toolsets", help="Only these, with commas between.")] = "",
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """List the tools, their toolsets and what they cost a client's context."""
     from lithos.tools.caller import parse_toolsets
@@ -31,7 +29,7 @@ def tools(
     registry = catalogue()
     chosen = registry.shown(registry.check_toolsets(parse_toolsets(toolsets))) if toolsets else list(registry)
     rows = [(each.name, each.toolset, "reads" if each.reads else "writes", each.token_cost) for each in chosen]
-    if as_json:
+    if terminal.as_json:
         show([dict(zip(("name", "toolset", "access", "tokens"), row, strict=True)) for row in rows])
         return
     width = max((len(row[0]) for row in rows), default=4)
@@ -41,7 +39,6 @@ def tools(
     print(f"{'all of these':{width}}  {'':10} {'':7} {sum(row[3] for row in rows):6}")
 
 
-@verb
 def call(
     tool: Annotated[str, typer.Argument(help="Name of the tool.")],
     pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
@@ -52,16 +49,11 @@ def call(
     config: ConfigFile = None,
 ) -> None:
     """Call a tool; its answer is printed as JSON. A refusal has an exit code of its own."""
-    from lithos.cli.reach import call_tool
-    from lithos.errors import LithosError
-    from lithos.tools.answers import exit_code, failure
-
+    terminal = Terminal(data_dir, config, as_json=True)
     try:
-        arguments = {**_object(json_text), **dict(map(_pair, pairs or []))}
-        show(call_tool(load(data_dir, config).config, tool, arguments))
+        show(terminal.ask(tool, {**_object(json_text), **dict(map(_pair, pairs or []))}))
     except LithosError as error:
-        show(failure(error))
-        raise typer.Exit(exit_code(error)) from None
+        raise terminal.refuse(error) from None
 
 
 def _object(text: str) -> dict[str, Any]:

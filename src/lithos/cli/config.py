@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -14,12 +14,12 @@ def join(root: typer.Typer) -> None:
 
 
 @verb
-def show_settings(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def show_settings(terminal: Terminal) -> None:
     """Print each setting and where its value came from."""
-    loaded = load(data_dir, config)
+    loaded = terminal.load()
     values = loaded.config.model_dump(mode="json")
     rows = [(key, values[key.split(".")[0]][key.split(".")[1]], origin) for key, origin in loaded.origins.items()]
-    if as_json:
+    if terminal.as_json:
         show([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
         return
     for key, value, origin in rows:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, verb
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
@@ -26,56 +26,54 @@ def join(root: typer.Typer) -> None:
 
 
 @verb
-def show_status(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def show_status(terminal: Terminal) -> None:
     """Show where the state lies, and which changes of its schema were made. Changes nothing."""
     from lithos.storage import coordination_migrations, dialect_at, status
 
-    settings = load(data_dir, config).config
-    _show_status(dict(status(dialect_at(_address(settings)), coordination_migrations())), as_json)
+    settings = terminal.settings
+    terminal.tell(dict(status(dialect_at(_address(settings)), coordination_migrations())), _print_status)
 
 
 @verb
-def migrate(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def migrate(terminal: Terminal) -> None:
     """Bring the schema up to this version of Lithos; a start of the server does the same."""
     from lithos.storage import coordination_migrations, dialect_at, open_database, open_postgres, status
 
-    settings = load(data_dir, config).config
+    settings = terminal.settings
     address = _address(settings)
     with _nobody_else(settings, address):
         if address.startswith("sqlite:"):
             open_database(Path(address.removeprefix("sqlite:")), coordination_migrations()).close()
         else:
             open_postgres(address, coordination_migrations()).close()
-        _show_status(dict(status(dialect_at(address), coordination_migrations())), as_json)
+        terminal.tell(dict(status(dialect_at(address), coordination_migrations())), _print_status)
 
 
 @verb
 def copy(
+    terminal: Terminal,
     source: Annotated[
         str | None, typer.Option("--from", help="sqlite:PATH or postgresql://…  [default: the data directory's]")
     ] = None,
     target: Annotated[
         str | None, typer.Option("--to", help="sqlite:PATH or postgresql://…  [default: storage.database_url]")
     ] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Copy the whole state into an empty database and compare every row. Broken off, it goes on where it was."""
     from lithos.errors import InvalidInput
     from lithos.storage import Transfer, coordination_migrations, dialect_at
 
-    settings = load(data_dir, config).config
+    settings = terminal.settings
     come_from, go_to = source or _sqlite(settings), target or _address(settings)
     if come_from == go_to:
         raise InvalidInput("--from and --to are the same database", hint="Give --to, or set storage.database_url.")
-    tell = None if as_json else lambda table, rows: print(f"  {table}: {rows:,} rows", file=sys.stderr)
+    tell = None if terminal.as_json else lambda table, rows: print(f"  {table}: {rows:,} rows", file=sys.stderr)
     transfer = Transfer(
         dialect_at(come_from), dialect_at(go_to), coordination_migrations(), told=tell, verify=_audit(settings)
     )
     with _nobody_else(settings, come_from, go_to):
         counts = transfer.run()
-    show({"rows": counts}) if as_json else print(f"{sum(counts.values()):,} rows are there, each as it was.")
+    terminal.tell({"rows": counts}, f"{sum(counts.values()):,} rows are there, each as it was.")
 
 
 def _sqlite(settings: LithosConfig) -> str:
@@ -120,10 +118,7 @@ def _nobody_else(settings: LithosConfig, *addresses: str) -> Iterator[None]:
         os.close(lock)
 
 
-def _show_status(found: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        show(found)
-        return
+def _print_status(found: dict[str, Any]) -> None:
     print(f"{found['dialect']}  {found['where']}")
     for state in ("applied", "pending", "unknown"):
         for name in found[state]:

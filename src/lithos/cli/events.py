@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 DAMAGED = 7  # the exit code of `damaged`, so that a script can tell a broken audit from a broken call
 
@@ -20,6 +20,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def list_events(
+    terminal: Terminal,
     agent: Annotated[str | None, typer.Option("--agent", help="Only of this agent.")] = None,
     user_id: Annotated[str | None, typer.Option("--user", help="Only of this user.")] = None,
     path: Annotated[str | None, typer.Option("--path", help="Only of this file.")] = None,
@@ -29,18 +30,13 @@ def list_events(
     until: Annotated[str | None, typer.Option("--until", help="ISO 8601, exclusive.")] = None,
     limit: Annotated[int, typer.Option("--limit", help="Most events shown.")] = 20,
     cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """List events, newest first."""
-    from lithos.cli.reach import call_tool
-
     wanted = {"agent": agent, "user_id": user_id, "path": path, "type": type, "status": status}
     bounds = {"since": since, "until": until, "limit": limit, "cursor": cursor}
     given = {name: value for name, value in {**wanted, **bounds}.items() if value is not None}
-    answer = call_tool(load(data_dir, config).config, "lithos_events_query", given)
-    if as_json:
+    answer = terminal.ask("lithos_events_query", given)
+    if terminal.as_json:
         show(answer)
         return
     for row in answer["rows"]:
@@ -52,16 +48,12 @@ def list_events(
 
 @verb
 def verify(
+    terminal: Terminal,
     head: Annotated[str | None, typer.Option("--head", help="A head that you kept elsewhere must be there.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check that no row of the audit was altered, removed or inserted."""
-    from lithos.cli.reach import call_tool
-
-    verdict = call_tool(load(data_dir, config).config, "lithos_events_verify", {"head": head} if head else {})
-    if as_json:
+    verdict = terminal.ask("lithos_events_verify", {"head": head} if head else {})
+    if terminal.as_json:
         show(verdict)
     else:
         print(f"{verdict['events']} events in {verdict['links']} links; head {verdict['head'] or '-'}")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 FilePath = Annotated[str, typer.Argument(help="Relative to the garden, or to the vault.")]
 
@@ -25,19 +25,15 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def check(
+    terminal: Terminal,
     path: FilePath,
     op: Annotated[str, typer.Option("--op", help="read, write, append, patch, patch_section, delete, move.")] = "write",
     user: Annotated[str | None, typer.Option("--user", help="Whose files.  [default: from the path]")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Explain what would happen to a path under an operation, and why. Exit code 1: it is not allowed."""
-    from lithos.cli.reach import call_tool
-
     given = {"path": path, "op": op, "user_id": user or _user_in(path)}
-    answer = call_tool(load(data_dir, config).config, "lithos_garden_check", given)
-    if as_json:
+    answer = terminal.ask("lithos_garden_check", given)
+    if terminal.as_json:
         show(answer)
     else:
         print(f"{op} {path}: {'allowed' if answer['allowed'] else 'not allowed'} ({answer['kind'] or 'outside'})")
@@ -49,52 +45,40 @@ def check(
 
 @verb
 def undo(
+    terminal: Terminal,
     event: Annotated[str, typer.Argument(help="Its id, as `lithos history PATH` shows it.")],
     why: Annotated[str, typer.Option("--why", help="Kept with the event.")] = "undone by the operator",
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take one change back: all of its files, or none where somebody has changed one since."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_garden_undo", {"event_id": event, "rationale": why})
-    show(answer) if as_json else print(f"Undone: {', '.join(answer['files'])}")
+    answer = terminal.ask("lithos_garden_undo", {"event_id": event, "rationale": why})
+    terminal.tell(answer, f"Undone: {', '.join(answer['files'])}")
 
 
 @verb
 def move(
+    terminal: Terminal,
     path: FilePath,
     new_path: Annotated[str, typer.Argument(help="Where it goes; nothing may be there.")],
     why: Annotated[str, typer.Option("--why", help="Kept with the event.")] = "moved by a maintainer",
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give a file of the garden another path."""
-    from lithos.cli.reach import call_tool
-
     given = {"path": path, "new_path": new_path, "rationale": why}
-    answer = call_tool(load(data_dir, config).config, "lithos_fs_move", given)
-    show(answer) if as_json else print(f"{path} is now {answer['path']}")
+    answer = terminal.ask("lithos_fs_move", given)
+    terminal.tell(answer, f"{path} is now {answer['path']}")
 
 
 @verb
 def history(
+    terminal: Terminal,
     path: FilePath,
     vault: Annotated[bool, typer.Option("--vault", help="A note's file; left out: wherever such a file is.")] = False,
     limit: Annotated[int, typer.Option("--limit", help="Most changes shown.")] = 20,
     diffs: Annotated[bool, typer.Option("--diff/--no-diff", help="Show what changed.")] = True,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Tell a file's story: who changed it, when and why, with diffs."""
-    from lithos.cli.reach import call_tool
-
     given = {"path": path, "limit": limit, **({"root": "vault"} if vault else {})}
-    answer = call_tool(load(data_dir, config).config, "lithos_file_history", given)
-    if as_json:
+    answer = terminal.ask("lithos_file_history", given)
+    if terminal.as_json:
         show(answer)
         return
     for change in answer["changes"]:

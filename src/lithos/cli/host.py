@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
-
-if TYPE_CHECKING:
-    from lithos.host.place import Place
+from lithos.cli.terminal import Terminal, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -19,24 +15,19 @@ def join(root: typer.Typer) -> None:
 
 
 @verb
-def ps(
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
-) -> None:
+def ps(terminal: Terminal) -> None:
     """Show your hosts on this machine and their guests; with --data-dir or --config only that memory's."""
     from lithos.host.census import all_hosts
     from lithos.host.client import describe_host
+    from lithos.host.place import Place
 
-    place = _place(data_dir, config)
-    hosts = list(filter(None, [describe_host(place)])) if data_dir or config else all_hosts(place.data_dir)
-    if as_json:
-        show(hosts)
-        return
-    if not hosts:
-        print(
-            f"No host serves {place.data_dir}; the next client starts one." if data_dir or config else "No host runs."
-        )
+    place = Place(str(terminal.folder))
+    hosts = list(filter(None, [describe_host(place)])) if terminal.named else all_hosts(place.data_dir)
+    none = f"No host serves {place.data_dir}; the next client starts one." if terminal.named else "No host runs."
+    terminal.tell(hosts, _print_hosts if hosts else none)
+
+
+def _print_hosts(hosts: list[dict[str, Any]]) -> None:
     for host in hosts:
         _print_host(host)
 
@@ -57,19 +48,12 @@ def _print_host(host: dict[str, Any]) -> None:
 
 
 @verb
-def stop(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def stop(terminal: Terminal) -> None:
     """End the host of this memory: what is in flight is finished first. The next call of a client starts a new one."""
     from lithos.host.client import stop_host
-
-    place = _place(data_dir, config)
-    pid = stop_host(place)
-    if as_json:
-        show({"stopped": pid is not None, "pid": pid})
-    else:
-        print(f"Stopped pid {pid}." if pid is not None else f"No host serves {place.data_dir}.")
-
-
-def _place(data_dir: Path | None, config: Path | None) -> Place:
     from lithos.host.place import Place
 
-    return Place(str(load(data_dir, config).config.storage.data_dir.expanduser()))
+    place = Place(str(terminal.folder))
+    pid = stop_host(place)
+    told = f"Stopped pid {pid}." if pid is not None else f"No host serves {place.data_dir}."
+    terminal.tell({"stopped": pid is not None, "pid": pid}, told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -14,9 +14,7 @@ def join(root: typer.Typer) -> None:
 
 
 @verb
-def rotate(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def rotate(terminal: Terminal) -> None:
     """Seal events with a new key from now on. Older keys stay where they are: they verify what they sealed."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_keys_rotate")
-    show(answer) if as_json else print(f"Events are sealed with key {answer['salt_version']} from now on.")
+    answer = terminal.ask("lithos_keys_rotate")
+    terminal.tell(answer, f"Events are sealed with key {answer['salt_version']} from now on.")

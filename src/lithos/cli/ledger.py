@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 if TYPE_CHECKING:
     from lithos.ledger import Checkpoint, Report
-    from lithos.settings import LithosConfig
 
 Chain = Annotated[str | None, typer.Argument(help="Which chain.  [default: the default chain]")]
 ChainOption = Annotated[str | None, typer.Option("--chain", help="Which chain.  [default: the default chain]")]
@@ -35,28 +34,19 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def verify(
+    terminal: Terminal,
     chain: Chain = None,
     all_chains: Annotated[bool, typer.Option("--all", help="Every chain.")] = False,
     full: Annotated[bool, typer.Option("--full", help="Signatures of agents and index files too.")] = False,
     against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check chains from their bytes. Reads only. Exit code 0: all holds; 10 and up: the first finding."""
-    settings = load(data_dir, config).config
-    reports = _verify(settings, chain, all_chains, full, against)
-    if as_json:
-        show([_as_dict(report) for report in reports])
-    else:
-        for report in reports:
-            _tell(report)
+    reports = _verify(terminal, chain, all_chains, full, against)
+    terminal.tell([_as_dict(report) for report in reports], "\n".join(map(_told, reports)) or "There are no chains.")
     raise typer.Exit(next((report.exit_code for report in reports if not report.ok), 0))
 
 
-def _verify(
-    settings: LithosConfig, chain: str | None, all_chains: bool, full: bool, against: Path | None
-) -> list[Report]:
+def _verify(terminal: Terminal, chain: str | None, all_chains: bool, full: bool, against: Path | None) -> list[Report]:
     import os
 
     from lithos.errors import NotFound
@@ -64,7 +54,7 @@ def _verify(
     from lithos.host.place import Place
     from lithos.ledger import Verification, chain_folder, chain_folders
 
-    state = settings.storage.data_dir.expanduser().absolute() / ".lithos"
+    settings, state = terminal.settings, terminal.folder / ".lithos"
     key = chain or settings.ledger.default_chain
     folders = chain_folders(state / "ledger")
     if not all_chains:
@@ -87,12 +77,13 @@ def _as_dict(report: Report) -> dict[str, Any]:
     return {**asdict(report), "ok": report.ok}
 
 
-def _tell(report: Report) -> None:
+def _told(report: Report) -> str:
     state = "OK" if report.ok else "DAMAGED"
-    print(f"{state}  {report.chain_key}: {report.thoughts} thoughts, root {report.root}")
+    lines = [f"{state}  {report.chain_key}: {report.thoughts} thoughts, root {report.root}"]
     for finding in report.findings:
         where = f"thought {finding.index}" if finding.index is not None else f"{finding.file} at {finding.place}"
-        print(f"  {finding.code} ({where}): {finding.message}")
+        lines.append(f"  {finding.code} ({where}): {finding.message}")
+    return "\n".join(lines)
 
 
 def _read_checkpoint(path: Path) -> Checkpoint:
@@ -110,65 +101,49 @@ def _read_checkpoint(path: Path) -> Checkpoint:
 
 @verb
 def prove(
+    terminal: Terminal,
     index: Annotated[int, typer.Argument(help="Index of the thought.")],
     chain: ChainOption = None,
     out: Out = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Prove that a thought is in the chain: entry, path and signed checkpoint, for `verify-bundle`."""
-    from lithos.cli.reach import call_tool
-
     arguments = {"chain_key": chain, "thought_index": index}
-    _put(call_tool(load(data_dir, config).config, "lithos_ledger_prove", arguments), out)
+    _put(terminal.ask("lithos_ledger_prove", arguments), out)
 
 
 @verb
 def checkpoint(
+    terminal: Terminal,
     chain: Chain = None,
     out: Out = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Sign a checkpoint now. Keep it somewhere else: it shows later whether anything was rewritten or cut off."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_ledger_checkpoint", {"chain_key": chain})
+    answer = terminal.ask("lithos_ledger_checkpoint", {"chain_key": chain})
     _put(answer["checkpoint"], out)
 
 
 @verb
 def export(
+    terminal: Terminal,
     out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
     chain: Chain = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write a chain as one self-contained bundle that `verify-bundle` checks anywhere."""
-    from lithos.cli.reach import call_tool
     from lithos.ledger import bundle_lines
 
-    settings = load(data_dir, config).config
-    made = call_tool(settings, "lithos_ledger_checkpoint", {"chain_key": chain})
-    folder = settings.storage.data_dir.expanduser().absolute() / ".lithos" / "ledger" / made["folder"]
+    made = terminal.ask("lithos_ledger_checkpoint", {"chain_key": chain})
+    folder = terminal.folder / ".lithos" / "ledger" / made["folder"]
     with out.open("wb") as file:
         file.writelines(bundle_lines(folder, made["checkpoint"]))
-    if as_json:
-        show({"size": made["checkpoint"]["size"], "chain_key": made["checkpoint"]["chain_key"], "file": str(out)})
-        return
-    print(f"{made['checkpoint']['size']} thoughts of {made['checkpoint']['chain_key']} in {out}")
+    size, key = made["checkpoint"]["size"], made["checkpoint"]["chain_key"]
+    terminal.tell({"size": size, "chain_key": key, "file": str(out)}, f"{size} thoughts of {key} in {out}")
 
 
 @verb
 def verify_bundle(
+    terminal: Terminal,
     bundle: Annotated[Path, typer.Argument(help="A bundle or a proof.")],
     against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Check a bundle with the single file that imports nothing of Lithos."""
     from lithos.ledger import verify_bundle as checker
@@ -178,50 +153,38 @@ def verify_bundle(
 
 @verb
 def forget(
+    terminal: Terminal,
     thought: Annotated[str, typer.Argument(help="Index or id of the thought.")],
     reason: Annotated[str, typer.Option("--reason", help="Why; kept for good.")],
     chain: ChainOption = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Remove a thought's content for good. Its place, its hash and every proof stay."""
-    from lithos.cli.reach import call_tool
-
     locator = {"thought_index": int(thought)} if thought.isdigit() else {"thought_id": thought}
     arguments = {"chain_key": chain, "reason": reason, **locator}
-    answer = call_tool(load(data_dir, config).config, "lithos_ledger_forget", arguments)
-    if as_json:
-        show(answer)
-        return
-    print(f"Thought {answer['index']} is forgotten; thought {answer['recorded_as']} says so.")
-    print("Copies that others made (exports, backups, file system snapshots) are theirs to remove.")
+    answer = terminal.ask("lithos_ledger_forget", arguments)
+    terminal.tell(
+        answer,
+        f"Thought {answer['index']} is forgotten; thought {answer['recorded_as']} says so.\n"
+        "Copies that others made (exports, backups, file system snapshots) are theirs to remove.",
+    )
 
 
 @verb
 def convert(
+    terminal: Terminal,
     to: Annotated[str, typer.Option("--to", help="binary or jsonl.")],
     chain: Chain = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Store a chain in the other way; hashes, proofs and signatures stay the same."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_ledger_convert", {"chain_key": chain, "to": to})
-    if as_json:
-        show(answer)
-        return
-    print(f"{answer['chain_key']}: {answer['thought_count']} thoughts, stored as {answer['storage_adapter']}")
+    answer = terminal.ask("lithos_ledger_convert", {"chain_key": chain, "to": to})
+    told = f"{answer['chain_key']}: {answer['thought_count']} thoughts, stored as {answer['storage_adapter']}"
+    terminal.tell(answer, told)
 
 
 @verb
 def keygen(
+    terminal: Terminal,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the private key goes; only you may read it.")],
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a key for an agent. Prints the public key as mentisdb_add_agent_key takes it."""
     import os
@@ -241,12 +204,10 @@ def keygen(
 
 @verb
 def sign(
+    terminal: Terminal,
     key: Annotated[Path, typer.Option("--key", help="The private key that keygen made.")],
     key_id: Annotated[str, typer.Option("--key-id", help="Its key_id on the chain.")],
     arguments: Annotated[Path, typer.Argument(help="Arguments of mentisdb_append as JSON; - reads stdin.")],
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Print the arguments with signing_key_id and thought_signature put in, ready for mentisdb_append."""
     import json
@@ -263,21 +224,18 @@ def sign(
         raise InvalidInput(f"cannot read what to sign: {error}") from None
     if not isinstance(given, dict):
         raise InvalidInput("the arguments are not a JSON object")
-    chain_key = given.get("chain_key") or load(data_dir, config).config.ledger.default_chain
+    chain_key = given.get("chain_key") or terminal.settings.ledger.default_chain
     show(sign_arguments(signing_key(seed), key_id, given, chain_key))
 
 
 @verb
 def import_memory(
+    terminal: Terminal,
     file: Annotated[Path, typer.Argument(help="A MEMORY.md.")],
     chain: ChainOption = None,
     agent: Annotated[str | None, typer.Option("--agent", help="Whose thoughts they become.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Bring in a Markdown memory: each bullet and paragraph becomes a thought; what is there already is left out."""
-    from lithos.cli.reach import call_tool
     from lithos.errors import InvalidInput
 
     try:
@@ -285,11 +243,8 @@ def import_memory(
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{file} cannot be read: {error}") from None
     arguments = {"text": text, "chain_key": chain, "agent_id": agent}
-    answer = call_tool(load(data_dir, config).config, "lithos_ledger_import", arguments)
-    if as_json:
-        show(answer)
-        return
-    print(f"{answer['appended']} of {answer['read']} appended to {answer['chain_key']}")
+    answer = terminal.ask("lithos_ledger_import", arguments)
+    terminal.tell(answer, f"{answer['appended']} of {answer['read']} appended to {answer['chain_key']}")
 
 
 def _put(answer: Any, out: Path | None) -> None:

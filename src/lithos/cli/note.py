@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, verb
 
 Note = Annotated[str, typer.Argument(help="Id or path of the note.")]
 Agent = Annotated[str, typer.Option("--agent", help="Who acts.")]
@@ -35,17 +34,16 @@ def join(root: typer.Typer) -> None:
 
 
 @verb
-def show_note(note: Note, data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def show_note(terminal: Terminal, note: Note) -> None:
     """Print a note."""
-    answer = read(data_dir, config, note)
-    if as_json:
-        return show(answer)
-    print(f"{answer['title']}  ({answer['path']})\n{answer['id']}  {answer['version']}\n\n{answer['content']}")
-    return None
+    answer = read(terminal, note)
+    head = f"{answer['title']}  ({answer['path']})\n{answer['id']}  {answer['version']}"
+    terminal.tell(answer, f"{head}\n\n{answer['content']}")
 
 
 @verb
 def write(
+    terminal: Terminal,
     title: Annotated[str | None, typer.Option("--title", help="Title; needed for a new note.")] = None,
     content: Annotated[str | None, typer.Option("--content", help="Text; `-` reads it from stdin.")] = None,
     note: Annotated[str | None, typer.Option("--note", help="Id or path of the note to update.")] = None,
@@ -54,144 +52,121 @@ def write(
     append: Annotated[bool, typer.Option("--append", help="Add the text at the end.")] = False,
     if_match: IfMatch = None,
     agent: Agent = ME,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Create a note, or change one."""
     text = sys.stdin.read() if content == "-" else content
     arguments = {"title": title, "content": text, "path": folder, "tags": tag, "append": append, "if_match": if_match}
-    target = read(data_dir, config, note)["id"] if note else None
-    answer = ask(data_dir, config, "lithos_write", {**arguments, "id": target, "agent": agent})
-    if as_json:
-        return show(answer)
+    target = read(terminal, note)["id"] if note else None
+    answer = terminal.ask("lithos_write", {**arguments, "id": target, "agent": agent})
+    terminal.tell(answer, _print_written)
+
+
+def _print_written(answer: dict[str, Any]) -> None:
     print(f"{answer['action']} {answer['path']}\n{answer['id']}  {answer['version']}")
     if "existing" in answer:
         print(f"There is another note of this title: {answer['existing']['path']}")
-    return None
 
 
 @verb
 def move(
+    terminal: Terminal,
     note: Note,
     to: Annotated[str, typer.Argument(help="New folder, or the whole new path ending in .md.")],
     rewrite_links: Annotated[bool, typer.Option("--rewrite-links", help="Mend the links of other notes.")] = False,
     agent: Agent = ME,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Move or rename a note."""
-    arguments = {"id": read(data_dir, config, note)["id"], "to": to, "rewrite_links": rewrite_links, "agent": agent}
-    answer = ask(data_dir, config, "lithos_move", arguments)
-    if as_json:
-        return show(answer)
-    print(f"{answer['old_path']} → {answer['path']}")
-    for each in answer["rewritten"]:
-        print(f"  links mended in {each['path']}")
-    return None
+    arguments = {"id": read(terminal, note)["id"], "to": to, "rewrite_links": rewrite_links, "agent": agent}
+    answer = terminal.ask("lithos_move", arguments)
+    mended = [f"  links mended in {each['path']}" for each in answer["rewritten"]]
+    terminal.tell(answer, "\n".join([f"{answer['old_path']} → {answer['path']}", *mended]))
 
 
 @verb
 def delete(
+    terminal: Terminal,
     note: Note,
     if_match: IfMatch = None,
     agent: Agent = ME,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Delete a note; `lithos note restore` brings it back."""
-    arguments = {"id": read(data_dir, config, note)["id"], "agent": agent, "if_match": if_match}
-    answer = ask(data_dir, config, "lithos_delete", arguments)
-    show(answer) if as_json else print(f"deleted {answer.get('path')}")
+    arguments = {"id": read(terminal, note)["id"], "agent": agent, "if_match": if_match}
+    answer = terminal.ask("lithos_delete", arguments)
+    terminal.tell(answer, f"deleted {answer.get('path')}")
 
 
 @verb
 def restore(
+    terminal: Terminal,
     note: Annotated[str, typer.Argument(help="Id or path of a deleted note.")],
     agent: Agent = ME,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Bring a deleted note back."""
-    answer = ask(data_dir, config, "lithos_note_restore", {"note": note, "agent": agent})
-    show(answer) if as_json else print(f"restored {answer['path']}")
+    answer = terminal.ask("lithos_note_restore", {"note": note, "agent": agent})
+    terminal.tell(answer, f"restored {answer['path']}")
 
 
 @verb
 def history(
+    terminal: Terminal,
     note: Note,
     limit: Annotated[int, typer.Option("--limit", min=1, max=200, help="At most so many.")] = 50,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """List who changed a note, newest first; `*` marks a replaced version that is still kept."""
-    answer = ask(data_dir, config, "lithos_note_history", {"id": id_of(data_dir, config, note), "limit": limit})
-    if as_json:
-        return show(answer)
+    answer = terminal.ask("lithos_note_history", {"id": id_of(terminal, note), "limit": limit})
+    terminal.tell(answer, _print_history)
+
+
+def _print_history(answer: dict[str, Any]) -> None:
     for each in answer["versions"]:
         mark = "*" if each["kept"] else " "
         replaced = each["replaced_version"] or ""
         print(f"{each['at'][:19]}  {each['op']:8} {each['agent'] or '':20} {mark} {replaced}")
-    return None
 
 
 @verb
 def diff(
+    terminal: Terminal,
     note: Note,
     old: Annotated[str | None, typer.Option("--old", help="A version; left out: the one before.")] = None,
     new: Annotated[str | None, typer.Option("--new", help="A version; left out: the note as it is.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Print what changed between two versions."""
-    arguments = {"id": id_of(data_dir, config, note), "old": old, "new": new}
-    answer = ask(data_dir, config, "lithos_note_diff", arguments)
-    show(answer) if as_json else print(answer["diff"], end="")
+    arguments = {"id": id_of(terminal, note), "old": old, "new": new}
+    answer = terminal.ask("lithos_note_diff", arguments)
+    terminal.tell(answer, answer["diff"].removesuffix("\n"))
 
 
 @verb
 def revert(
+    terminal: Terminal,
     note: Note,
     version: Annotated[str, typer.Argument(help="The version to bring back, as `history` shows it.")],
     agent: Agent = ME,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Bring an older version back; what it replaces is kept."""
-    arguments = {"id": id_of(data_dir, config, note), "version": version, "agent": agent}
-    answer = ask(data_dir, config, "lithos_note_revert", arguments)
-    show(answer) if as_json else print(f"reverted {answer['path']}\n{answer['version']}")
+    arguments = {"id": id_of(terminal, note), "version": version, "agent": agent}
+    answer = terminal.ask("lithos_note_revert", arguments)
+    terminal.tell(answer, f"reverted {answer['path']}\n{answer['version']}")
 
 
-def ask(data_dir: Path | None, config: Path | None, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    from lithos.cli.reach import call_tool
-
-    return call_tool(load(data_dir, config).config, tool, arguments)
-
-
-def read(data_dir: Path | None, config: Path | None, note: str) -> dict[str, Any]:
+def read(terminal: Terminal, note: str) -> dict[str, Any]:
     """By path where it looks like one, else by id, else by path."""
     from lithos.errors import NotFound
 
     if "/" not in note and not note.lower().endswith(".md"):
         try:
-            return ask(data_dir, config, "lithos_read", {"id": note})
+            return terminal.ask("lithos_read", {"id": note})
         except NotFound:
             pass  # a name without a folder is a path too
-    return ask(data_dir, config, "lithos_read", {"path": note})
+    return terminal.ask("lithos_read", {"path": note})
 
 
-def id_of(data_dir: Path | None, config: Path | None, note: str) -> str:
+def id_of(terminal: Terminal, note: str) -> str:
     """Of a note that may be deleted: then only its id names it."""
     from lithos.errors import NotFound
 
     try:
-        return str(read(data_dir, config, note)["id"])
+        return str(read(terminal, note)["id"])
     except NotFound:
         return note

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only notes with this tag; several: with all of them.")]
 Author = Annotated[str | None, typer.Option("--author", help="Only notes of this author.")]
@@ -27,6 +27,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def search(
+    terminal: Terminal,
     query: Annotated[str, typer.Argument(help="Words, Tantivy syntax, or a question.")],
     semantic: Annotated[bool, typer.Option("--semantic", help="By meaning.")] = False,
     hybrid: Annotated[bool, typer.Option("--hybrid", help="By words and meaning together.")] = False,
@@ -35,20 +36,15 @@ def search(
     author: Author = None,
     path: Prefix = None,
     limit: Limit = 10,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Find notes: by words, unless another way is asked for."""
-    from lithos.cli.reach import call_tool
-
     tool = "lithos_recall" if hybrid or explain else "lithos_semantic" if semantic else "lithos_search"
     arguments: dict[str, Any] = {"query": query, "limit": limit, "tags": tag, "author": author, "path_prefix": path}
     if explain:
         arguments["explain"] = True
     given = {name: value for name, value in arguments.items() if value is not None}
-    answer = call_tool(load(data_dir, config).config, tool, given)
-    if as_json:
+    answer = terminal.ask(tool, given)
+    if terminal.as_json:
         return show(answer)
     _remarks(answer)
     for hit in answer["results"]:
@@ -78,16 +74,17 @@ def _print(hit: dict[str, Any]) -> None:
 
 
 @verb
-def chunks(note: Note, data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def chunks(terminal: Terminal, note: Note) -> None:
     """Print the passages into which a note was cut, as search sees them."""
-    from lithos.cli.note import ask, read
+    from lithos.cli.note import read
 
-    answer = ask(data_dir, config, "lithos_note_passages", {"id": read(data_dir, config, note)["id"]})
-    if as_json:
-        return show(answer)
+    answer = terminal.ask("lithos_note_passages", {"id": read(terminal, note)["id"]})
+    terminal.tell(answer, _print_passages)
+
+
+def _print_passages(answer: dict[str, Any]) -> None:
     print(f"{answer['title']}  ({answer['path']})  {len(answer['passages'])} passages")
     for passage in answer["passages"]:
         heading = f"  {passage['heading']}" if passage["heading"] else ""
         print(f"\n[{passage['position']}]{heading}  {passage['characters']} characters, {passage['tokens']} tokens")
         print(passage["text"])
-    return None

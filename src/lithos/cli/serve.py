@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, verb
+from lithos.cli.terminal import Terminal, verb
 from lithos.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def serve(
+    terminal: Terminal,
     context: typer.Context,
     transport: Annotated[str | None, typer.Option("--transport", help="stdio, http or sse.  [default: stdio]")] = None,
     host: Annotated[str | None, typer.Option("--host", help="Address to bind.  [default: 127.0.0.1]")] = None,
@@ -31,14 +32,9 @@ def serve(
     agent: Annotated[str | None, typer.Option("--agent", help="Stands in where a call names no agent.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
     standalone: Annotated[bool, typer.Option("--standalone", help="Be the host, or stop if there is one.")] = False,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Serve the memory to MCP clients: over stdin and stdout, or over HTTP."""
-    loaded = load(
-        data_dir,
-        config,
+    loaded = terminal.load(
         server__transport=transport,
         server__host=host,
         server__port=port,

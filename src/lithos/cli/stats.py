@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -14,12 +14,10 @@ def join(root: typer.Typer) -> None:
 
 
 @verb
-def stats(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def stats(terminal: Terminal) -> None:
     """Print how many notes, chunks, agents, tasks, claims and tags there are, and their size on disk."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_stats")
-    if as_json:
+    answer = terminal.ask("lithos_stats")
+    if terminal.as_json:
         show(answer)
         return
     sizes, index = answer.pop("bytes", {}), answer.pop("index", {})

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
-
-if TYPE_CHECKING:
-    from lithos.settings import LithosConfig
+from lithos.cli.terminal import Terminal, show, verb
 
 TaskId = Annotated[str, typer.Argument(help="The task's id.")]
 Aspect = Annotated[str, typer.Argument(help="The part of the task.")]
@@ -52,6 +48,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def list_tasks(
+    terminal: Terminal,
     status: Annotated[str, typer.Option("--status", help="open, completed, cancelled or all.")] = "open",
     tag: Tags = None,
     created_by: Annotated[str | None, typer.Option("--created-by", help="Only of this agent.")] = None,
@@ -59,61 +56,55 @@ def list_tasks(
     since: Annotated[str | None, typer.Option("--since", help="Only changed after this time.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """List tasks with their claims, oldest first."""
     wanted = {"status": status, "tags": tag, "created_by": created_by, "claimed_by": claimed_by, "since": since}
-    answer = ask(data_dir, config, "lithos_task_list", {**wanted, "limit": limit, "cursor": cursor})
-    show(answer) if as_json else print_page(answer)
+    answer = ask(terminal, "lithos_task_list", {**wanted, "limit": limit, "cursor": cursor})
+    terminal.tell(answer, print_page)
 
 
 @verb
 def ready(
+    terminal: Terminal,
     tag: Tags = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """List what can be taken now, the most urgent first."""
-    answer = ask(data_dir, config, "lithos_task_ready", {"tags": tag, "limit": limit, "cursor": cursor})
-    show(answer) if as_json else print_page(answer)
+    answer = ask(terminal, "lithos_task_ready", {"tags": tag, "limit": limit, "cursor": cursor})
+    terminal.tell(answer, print_page)
 
 
 @verb
-def show_task(task_id: TaskId, data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def show_task(terminal: Terminal, task_id: TaskId) -> None:
     """Show one task: what it is, what it waits for, who holds what."""
     from lithos.errors import NotFound
 
-    found = ask(data_dir, config, "lithos_task_status", {"task_id": task_id})["tasks"]
+    found = ask(terminal, "lithos_task_status", {"task_id": task_id})["tasks"]
     if not found:
         raise NotFound(f"there is no task {task_id!r}", hint="`lithos task list --status all` shows all of them.")
-    show(found[0]) if as_json else print_task(found[0])
+    terminal.tell(found[0], print_task)
 
 
 @verb
 def create(
+    terminal: Terminal,
     title: Annotated[str, typer.Argument(help="What it is called.")],
     description: Text = None,
     tag: Tags = None,
     needs: Needs = None,
     priority: Priority = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Put a task on the board; prints its id."""
     wanted = {"title": title, "description": description, "tags": tag, "priority": priority, "depends_on": needs}
-    answer = ask(data_dir, config, "lithos_task_create", wanted, agent)
-    show(answer) if as_json else print(answer["task_id"])
+    answer = ask(terminal, "lithos_task_create", wanted, agent)
+    terminal.tell(answer, answer["task_id"])
 
 
 @verb
 def update(
+    terminal: Terminal,
     task_id: TaskId,
     title: Annotated[str | None, typer.Option("--title", help="A new title.")] = None,
     description: Text = None,
@@ -122,106 +113,92 @@ def update(
     priority: Priority = None,
     status: Annotated[str | None, typer.Option("--status", help="open, completed or cancelled.")] = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Change a task; what is not named stays."""
     wanted = {"title": title, "description": description, "tags": tag, "priority": priority, "depends_on": needs}
     changed = {"task_id": task_id, **wanted, "status": status}
-    conclude(ask(data_dir, config, "lithos_task_update", changed, agent), "Changed.", as_json)
+    conclude(terminal, ask(terminal, "lithos_task_update", changed, agent), "Changed.")
 
 
 @verb
 def claim(
+    terminal: Terminal,
     task_id: TaskId,
     aspect: Aspect,
     minutes: Minutes = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Take an aspect of a task; prints the token and when it ends."""
     wanted = {"task_id": task_id, "aspect": aspect, "ttl_minutes": minutes}
-    answer = ask(data_dir, config, "lithos_task_claim", wanted, agent)
-    conclude(answer, f"Yours until {answer.get('expires_at')}, token {answer.get('token')}.", as_json)
+    answer = ask(terminal, "lithos_task_claim", wanted, agent)
+    conclude(terminal, answer, f"Yours until {answer.get('expires_at')}, token {answer.get('token')}.")
 
 
 @verb
 def renew(
+    terminal: Terminal,
     task_id: TaskId,
     aspect: Aspect,
     minutes: Minutes = None,
     token: Token = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Keep a claim longer."""
     wanted = {"task_id": task_id, "aspect": aspect, "ttl_minutes": minutes, "claim_token": token}
-    answer = ask(data_dir, config, "lithos_task_renew", wanted, agent)
-    conclude(answer, f"Yours until {answer.get('new_expires_at')}.", as_json)
+    answer = ask(terminal, "lithos_task_renew", wanted, agent)
+    conclude(terminal, answer, f"Yours until {answer.get('new_expires_at')}.")
 
 
 @verb
 def release(
+    terminal: Terminal,
     task_id: TaskId,
     aspect: Aspect,
     token: Token = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give a claim back."""
     wanted = {"task_id": task_id, "aspect": aspect, "claim_token": token}
-    conclude(ask(data_dir, config, "lithos_task_release", wanted, agent), "Released.", as_json)
+    conclude(terminal, ask(terminal, "lithos_task_release", wanted, agent), "Released.")
 
 
 @verb
 def complete(
+    terminal: Terminal,
     task_id: TaskId,
     token: Token = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Mark a task done; its claims end."""
     wanted = {"task_id": task_id, "claim_token": token}
-    conclude(ask(data_dir, config, "lithos_task_complete", wanted, agent), "Completed.", as_json)
+    conclude(terminal, ask(terminal, "lithos_task_complete", wanted, agent), "Completed.")
 
 
 @verb
 def cancel(
+    terminal: Terminal,
     task_id: TaskId,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Give a task up; its claims end."""
-    conclude(ask(data_dir, config, "lithos_task_cancel", {"task_id": task_id}, agent), "Cancelled.", as_json)
+    conclude(terminal, ask(terminal, "lithos_task_cancel", {"task_id": task_id}, agent), "Cancelled.")
 
 
 @verb
 def findings(
+    terminal: Terminal,
     task_id: TaskId,
     since: Annotated[str | None, typer.Option("--since", help="Only after this time.")] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """List what agents found on a task."""
     wanted = {"task_id": task_id, "since": since, "limit": limit, "cursor": cursor}
-    answer = ask(data_dir, config, "lithos_finding_list", wanted)
-    if as_json:
-        show(answer)
-        return
+    answer = ask(terminal, "lithos_finding_list", wanted)
+    terminal.tell(answer, _print_findings)
+
+
+def _print_findings(answer: dict[str, Any]) -> None:
     for each in answer["findings"]:
         note = f"  [note {each['knowledge_id']}]" if each["knowledge_id"] else ""
         print(f"{each['created_at']}  {each['agent']}: {each['summary']}{note}")
@@ -229,34 +206,27 @@ def findings(
 
 @verb
 def post(
+    terminal: Terminal,
     task_id: TaskId,
     summary: Annotated[str, typer.Argument(help="What was found.")],
     note: Annotated[str | None, typer.Option("--note", help="Id of the note with the details.")] = None,
     token: Token = None,
     agent: Agent = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Post a finding; prints its id."""
     wanted = {"task_id": task_id, "summary": summary, "knowledge_id": note, "claim_token": token}
-    answer = ask(data_dir, config, "lithos_finding_post", wanted, agent)
-    show(answer) if as_json else print(answer["finding_id"])
+    answer = ask(terminal, "lithos_finding_post", wanted, agent)
+    terminal.tell(answer, answer["finding_id"])
 
 
-def ask(
-    data_dir: Path | None, config: Path | None, tool: str, arguments: dict[str, Any], agent: str | None = None
-) -> dict[str, Any]:
-    from lithos.cli.reach import call_tool
-
-    settings: LithosConfig = load(data_dir, config).config
-    acting = agent or settings.server.agent or "cli"
-    return call_tool(settings, tool, {**arguments, "agent": acting})
+def ask(terminal: Terminal, tool: str, arguments: dict[str, Any], agent: str | None = None) -> dict[str, Any]:
+    acting = agent or terminal.settings.server.agent or "cli"
+    return terminal.ask(tool, {**arguments, "agent": acting})
 
 
-def conclude(answer: dict[str, Any], done: str, as_json: bool) -> None:
+def conclude(terminal: Terminal, answer: dict[str, Any], done: str) -> None:
     """A refusal of the board is an answer to programs and a failed command to people."""
-    if as_json:
+    if terminal.as_json:
         show(answer)
     elif answer["success"]:
         print(done)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -19,19 +19,15 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def new(
+    terminal: Terminal,
     name: Annotated[str, typer.Option("--name", help="Who it is for.")],
     scope: Annotated[str, typer.Option("--scope", help="read or full.")] = "full",
     agent: Annotated[str | None, typer.Option("--agent", help="The only agent that may use it.")] = None,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Make a token. It is shown once, here; only its hash is kept."""
-    from lithos.cli.reach import call_tool
-
     arguments = {"name": name, "scope": scope, "for_agent": agent}
-    made = call_tool(load(data_dir, config).config, "lithos_token_new", arguments)
-    if as_json:
+    made = terminal.ask("lithos_token_new", arguments)
+    if terminal.as_json:
         show(made)
         return
     print(made["token"])
@@ -39,12 +35,10 @@ def new(
 
 
 @verb
-def list_tokens(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None:
+def list_tokens(terminal: Terminal) -> None:
     """List the tokens that are valid."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_token_list")
-    if as_json:
+    answer = terminal.ask("lithos_token_list")
+    if terminal.as_json:
         show(answer)
         return
     for each in answer["tokens"]:
@@ -54,13 +48,9 @@ def list_tokens(data_dir: DataDir = None, config: ConfigFile = None, as_json: As
 
 @verb
 def revoke(
+    terminal: Terminal,
     id: Annotated[str, typer.Argument(help="Its id, as `lithos token list` shows it.")],
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Revoke a token: from now on it opens nothing."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_token_revoke", {"id": id})
-    show(answer) if as_json else print(f"Token {id} is revoked.")
+    answer = terminal.ask("lithos_token_revoke", {"id": id})
+    terminal.tell(answer, f"Token {id} is revoked.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.options import AsJson, ConfigFile, DataDir, load, show, verb
+from lithos.cli.terminal import Terminal, show, verb
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,18 +26,16 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def reindex(
+    terminal: Terminal,
     clear: Annotated[bool, typer.Option("--clear", help="Build every index anew.")] = False,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Compare all files with the index, and take in what changed."""
     from lithos.host.client import memory
 
-    with memory(load(data_dir, config).config) as call:
+    with memory(terminal.settings) as call:
         before = call("lithos_reindex", {"clear": clear})
-        answer = _followed(call, before["index"]["scans"], quiet=as_json)
-    if as_json:
+        answer = _followed(call, before["index"]["scans"], quiet=terminal.as_json)
+    if terminal.as_json:
         return show(answer)
     index = answer["index"]
     print(f"{answer['documents']:,} notes, {index['unreadable']:,} files not served")
@@ -69,17 +67,13 @@ def _followed(call: Callable[..., dict[str, Any]], scans: int, *, quiet: bool) -
 
 @verb
 def validate(
+    terminal: Terminal,
     everything: Annotated[bool, typer.Option("--all", help="Show every problem, not the first of each kind.")] = False,
     duplicates: Annotated[bool, typer.Option("--duplicates", help="Also list notes that say nearly the same.")] = False,
-    data_dir: DataDir = None,
-    config: ConfigFile = None,
-    as_json: AsJson = False,
 ) -> None:
     """Look for broken links, bad frontmatter, duplicate ids, files that are not served. Exit code 1: there are some."""
-    from lithos.cli.reach import call_tool
-
-    answer = call_tool(load(data_dir, config).config, "lithos_validate", {"duplicates": duplicates})
-    if as_json:
+    answer = terminal.ask("lithos_validate", {"duplicates": duplicates})
+    if terminal.as_json:
         show(answer)
     else:
         _print(answer, None if everything else SHOWN)

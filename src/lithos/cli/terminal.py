@@ -1,0 +1,108 @@
+"""What every verb has at hand: which memory is meant, how to ask it, and how to answer."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
+
+import typer
+
+from lithos.errors import LithosError
+
+if TYPE_CHECKING:
+    from lithos.settings import LithosConfig, Loaded
+
+P = ParamSpec("P")
+
+DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the memory.  [default: ./data]")]
+ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings file.  [default: DATA_DIR/config.yaml]")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+class Terminal:
+    """Where a verb was typed."""
+
+    def __init__(self, data_dir: Path | None = None, config: Path | None = None, as_json: bool = False) -> None:
+        self.as_json = as_json
+        self.named = data_dir is not None or config is not None  # which memory was said, not left to the default
+        self._data_dir = data_dir
+        self._config = config
+
+    def load(self, **command_line: Any) -> Loaded:
+        """The settings of this command; `server__port=1` names an option. Warnings go to stderr."""
+        from lithos.settings import load_config
+
+        given = {key.replace("__", "."): value for key, value in command_line.items()}
+        loaded = load_config(config_file=self._config, command_line={"storage.data_dir": self._data_dir, **given})
+        for warning in loaded.warnings:
+            print(f"lithos: {warning}", file=sys.stderr)
+        return loaded
+
+    @functools.cached_property
+    def settings(self) -> LithosConfig:
+        return self.load().config
+
+    @property
+    def folder(self) -> Path:
+        return self.settings.storage.data_dir.expanduser().absolute()
+
+    def ask(self, tool: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The tool's answer, from the host when there is one; refusals are raised. Here every tool may be called."""
+        from lithos.host.client import memory
+
+        with memory(self.settings) as call:
+            return call(tool, arguments)
+
+    def tell(self, answer: Any, text: str | Callable[[Any], None]) -> None:
+        """JSON when JSON was asked for; else a line, or what `text` prints of the answer."""
+        if self.as_json:
+            show(answer)
+        elif isinstance(text, str):
+            print(text)
+        else:
+            text(answer)
+
+    def refuse(self, error: LithosError) -> typer.Exit:
+        from lithos.tools.answers import exit_code, failure
+
+        if self.as_json:
+            show(failure(error))
+        else:
+            print("\n  ".join(filter(None, [f"lithos: {error.message}", error.hint])), file=sys.stderr)
+        return typer.Exit(exit_code(error))
+
+
+def verb(function: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:
+    """The function as a command: `--data-dir`, `--config` and `--json` make its terminal; a refusal ends it with one
+    line, a hint and an exit code."""
+
+    @functools.wraps(function)
+    def run(
+        data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False, *args: P.args, **given: P.kwargs
+    ) -> None:
+        terminal = Terminal(data_dir, config, as_json)
+        try:
+            function(terminal, *args, **given)
+        except LithosError as error:
+            raise terminal.refuse(error) from None
+
+    own = inspect.signature(function, eval_str=True)
+    own_parameters = list(own.parameters.values())[1:]
+    run.__signature__ = own.replace(parameters=[*own_parameters, *_EVERYWHERE])  # type: ignore[attr-defined]
+    run.__annotations__ = {}  # the signature has them, resolved; typer would resolve them once more
+    return run
+
+
+def _takes(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson = False) -> None: ...
+
+
+_EVERYWHERE = tuple(inspect.signature(_takes, eval_str=True).parameters.values())
+
+
+def show(answer: Any) -> None:
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
