@@ -14,6 +14,7 @@ from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
+from tests.guests import Household, household
 
 ERAS = ("legacy", "auto")  # mcp.Client's names: `initialize` first, or the stateless 2026-07-28
 
@@ -32,6 +33,21 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def data_dir(tmp_path: Path) -> Path:
     return tmp_path / "data"
+
+
+@pytest.fixture
+def home(data_dir: Path) -> Iterator[Household]:
+    """Guests and a host of its own; whatever it started is gone afterwards."""
+    with household(data_dir) as everybody:
+        yield everybody
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
+    """One host for all tests of a file that leave it alone: each start costs a second."""
+    with household(tmp_path_factory.mktemp("house") / "data") as everybody:
+        everybody.guest().initialize()
+        yield everybody
 
 
 @pytest.fixture

@@ -25,20 +25,6 @@ from tests.guests import LITHOS, Household, household, until
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user or mount a small disk")
 
 
-@pytest.fixture
-def home(data_dir: Path) -> Iterator[Household]:
-    with household(data_dir) as everybody:
-        yield everybody
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
-    """One host for the tests that leave it alone."""
-    with household(tmp_path_factory.mktemp("house") / "data") as everybody:
-        everybody.guest().initialize()
-        yield everybody
-
-
 def patched(code: str) -> list[str]:
     """The lithos command with something of the operating system broken first."""
     return [

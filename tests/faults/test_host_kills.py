@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,13 +13,7 @@ from lithos.app import Lithos, open_lithos
 from lithos.host.client import describe_host
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
-from tests.guests import GuestProcess, Household, household
-
-
-@pytest.fixture
-def home(data_dir: Path) -> Iterator[Household]:
-    with household(data_dir) as everybody:
-        yield everybody
+from tests.guests import GuestProcess, Household
 
 
 @dataclass

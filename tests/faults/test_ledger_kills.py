@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,17 +14,11 @@ from lithos.ledger import Verification
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.faults.test_host_kills import Killer
-from tests.guests import GuestProcess, Household, household
+from tests.guests import GuestProcess, Household
 from tests.ledgers import independent_check
 
 CHAIN = "kills"
 WRITERS = 8
-
-
-@pytest.fixture
-def home(data_dir: Path) -> Iterator[Household]:
-    with household(data_dir) as everybody:
-        yield everybody
 
 
 class Heard:

@@ -6,28 +6,13 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.guests import LITHOS, GuestProcess, Household, household, structured, until
-
-
-@pytest.fixture
-def home(data_dir: Path) -> Iterator[Household]:
-    with household(data_dir) as everybody:
-        yield everybody
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
-    """One host for all tests that leave it alone: each start costs a second."""
-    with household(tmp_path_factory.mktemp("house") / "data") as everybody:
-        everybody.guest().initialize()
-        yield everybody
+from tests.guests import LITHOS, GuestProcess, Household, structured, until
 
 
 def knows(guest: GuestProcess, agent: str) -> bool:

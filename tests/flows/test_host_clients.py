@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.guests import Household, household, structured
+from tests.guests import Household, structured
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
-    with household(tmp_path_factory.mktemp("house") / "data") as everybody:
-        everybody.guest().initialize()
-        yield everybody
 
 
 def guest_command(data_dir: Path) -> StdioServerParameters:

@@ -9,19 +9,10 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-
-import pytest
 
 from tests.faults.test_host_kills import Tally, check, write_all
-from tests.guests import LITHOS, Household, household
+from tests.guests import LITHOS, Household
 from tests.wire import Raw
-
-
-@pytest.fixture
-def home(data_dir: Path) -> Iterator[Household]:
-    with household(data_dir) as everybody:
-        yield everybody
 
 
 class Foreground:

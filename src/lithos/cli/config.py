@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="Settings.", no_args_is_help=True)
-    noun.command("show")(show_settings)
-    root.add_typer(noun, name="config")
+    join_noun(root, "config", "Settings.", show=show_settings)
 
 
 @verb

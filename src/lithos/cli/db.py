@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, verb
+from lithos.cli.terminal import Terminal, join_noun, verb
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="The database of the shared state.", no_args_is_help=True)
-    noun.command("status")(show_status)
-    noun.command("migrate")(migrate)
-    noun.command("copy")(copy)
-    root.add_typer(noun, name="db")
+    join_noun(root, "db", "The database of the shared state.", status=show_status, migrate=migrate, copy=copy)
 
 
 @verb

@@ -6,16 +6,19 @@ from typing import Annotated
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 DAMAGED = 7  # the exit code of `damaged`, so that a script can tell a broken audit from a broken call
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="The audit: what was changed, by whom, and whether it is whole.", no_args_is_help=True)
-    noun.command("list")(list_events)
-    noun.command("verify")(verify)
-    root.add_typer(noun, name="events")
+    join_noun(
+        root,
+        "events",
+        "The audit: what was changed, by whom, and whether it is whole.",
+        list=list_events,
+        verify=verify,
+    )
 
 
 @verb

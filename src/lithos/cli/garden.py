@@ -6,20 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 FilePath = Annotated[str, typer.Argument(help="Relative to the garden, or to the vault.")]
 
 
 def join(root: typer.Typer) -> None:
-    garden = typer.Typer(help="Files that agents tend within bounds.", no_args_is_help=True)
-    garden.command("check")(check)
-    garden.command("undo")(undo)
-    root.add_typer(garden, name="garden")
-    files = typer.Typer(help="For maintainers: what no tool may do to the garden's files.", no_args_is_help=True)
-    files.callback()(lambda: None)  # without it a group of one verb would become the verb itself
-    files.command("move")(move)
-    root.add_typer(files, name="fs")
+    join_noun(root, "garden", "Files that agents tend within bounds.", check=check, undo=undo)
+    join_noun(root, "fs", "For maintainers: what no tool may do to the garden's files.", move=move)
     root.command("history")(history)
 
 

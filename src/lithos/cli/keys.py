@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli.terminal import Terminal, verb
+from lithos.cli.terminal import Terminal, join_noun, verb
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="The keys that seal the audit.", no_args_is_help=True)
-    noun.command("rotate")(rotate)
-    root.add_typer(noun, name="keys")
+    join_noun(root, "keys", "The keys that seal the audit.", rotate=rotate)
 
 
 @verb

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 if TYPE_CHECKING:
     from lithos.ledger import Checkpoint, Report
@@ -18,18 +18,21 @@ Out = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this fil
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="Chains of thoughts: verify, prove, forget, convert.", no_args_is_help=True)
-    noun.command("verify")(verify)
-    noun.command("prove")(prove)
-    noun.command("checkpoint")(checkpoint)
-    noun.command("export")(export)
-    noun.command("verify-bundle")(verify_bundle)
-    noun.command("forget")(forget)
-    noun.command("convert")(convert)
-    noun.command("keygen")(keygen)
-    noun.command("sign")(sign)
-    noun.command("import")(import_memory)
-    root.add_typer(noun, name="ledger")
+    join_noun(
+        root,
+        "ledger",
+        "Chains of thoughts: verify, prove, forget, convert.",
+        verify=verify,
+        prove=prove,
+        checkpoint=checkpoint,
+        export=export,
+        verify_bundle=verify_bundle,
+        forget=forget,
+        convert=convert,
+        keygen=keygen,
+        sign=sign,
+        import_=import_memory,
+    )
 
 
 @verb

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, verb
+from lithos.cli.terminal import Terminal, join_noun, verb
 
 Note = Annotated[str, typer.Argument(help="Id or path of the note.")]
 Agent = Annotated[str, typer.Option("--agent", help="Who acts.")]
@@ -17,20 +16,19 @@ ME = "cli"
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="Read, write, move, delete and restore notes.", no_args_is_help=True)
-    verbs: dict[str, Callable[..., None]] = {
-        "show": show_note,
-        "write": write,
-        "move": move,
-        "delete": delete,
-        "restore": restore,
-        "history": history,
-        "diff": diff,
-        "revert": revert,
-    }
-    for name, function in verbs.items():
-        noun.command(name)(function)
-    root.add_typer(noun, name="note")
+    join_noun(
+        root,
+        "note",
+        "Read, write, move, delete and restore notes.",
+        show=show_note,
+        write=write,
+        move=move,
+        delete=delete,
+        restore=restore,
+        history=history,
+        diff=diff,
+        revert=revert,
+    )
 
 
 @verb

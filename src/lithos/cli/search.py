@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only notes with this tag; several: with all of them.")]
 Author = Annotated[str | None, typer.Option("--author", help="Only notes of this author.")]
@@ -20,9 +20,7 @@ _MARK = re.compile(r"</?b>")
 
 def join(root: typer.Typer) -> None:
     root.command("search")(search)
-    noun = typer.Typer(help="Look inside the index.", no_args_is_help=True)
-    noun.command("chunks")(chunks)
-    root.add_typer(noun, name="inspect")
+    join_noun(root, "inspect", "Look inside the index.", chunks=chunks)
 
 
 @verb

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 TaskId = Annotated[str, typer.Argument(help="The task's id.")]
 Aspect = Annotated[str, typer.Argument(help="The part of the task.")]
@@ -26,24 +25,23 @@ REFUSED = 4  # the exit code of a conflict
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="Tasks, claims and findings of agents that work together.", no_args_is_help=True)
-    verbs: dict[str, Callable[..., None]] = {
-        "list": list_tasks,
-        "ready": ready,
-        "show": show_task,
-        "create": create,
-        "update": update,
-        "claim": claim,
-        "renew": renew,
-        "release": release,
-        "complete": complete,
-        "cancel": cancel,
-        "findings": findings,
-        "post": post,
-    }
-    for name, function in verbs.items():
-        noun.command(name)(function)
-    root.add_typer(noun, name="task")
+    join_noun(
+        root,
+        "task",
+        "Tasks, claims and findings of agents that work together.",
+        list=list_tasks,
+        ready=ready,
+        show=show_task,
+        create=create,
+        update=update,
+        claim=claim,
+        renew=renew,
+        release=release,
+        complete=complete,
+        cancel=cancel,
+        findings=findings,
+        post=post,
+    )
 
 
 @verb

@@ -104,5 +104,14 @@ def _takes(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson 
 _EVERYWHERE = tuple(inspect.signature(_takes, eval_str=True).parameters.values())
 
 
+def join_noun(root: typer.Typer, name: str, about: str, **verbs: Callable[..., None]) -> None:
+    """`lithos NAME VERB`; an underscore stands for a hyphen, and one at the end keeps a word of Python apart."""
+    noun = typer.Typer(help=about, no_args_is_help=True)
+    noun.callback()(lambda: None)  # without it a noun of one verb would become the verb itself
+    for word, function in verbs.items():
+        noun.command(word.rstrip("_").replace("_", "-"))(function)
+    root.add_typer(noun, name=name)
+
+
 def show(answer: Any) -> None:
     print(json.dumps(answer, indent=2, ensure_ascii=False))

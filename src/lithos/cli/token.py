@@ -6,15 +6,11 @@ from typing import Annotated
 
 import typer
 
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 
 def join(root: typer.Typer) -> None:
-    noun = typer.Typer(help="Bearer tokens for clients on other machines.", no_args_is_help=True)
-    noun.command("new")(new)
-    noun.command("list")(list_tokens)
-    noun.command("revoke")(revoke)
-    root.add_typer(noun, name="token")
+    join_noun(root, "token", "Bearer tokens for clients on other machines.", new=new, list=list_tokens, revoke=revoke)
 
 
 @verb
