@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lithos.core.markdown import Kind, scan, split_lines
+from lithos.core.markdown import Kind, rescan, scan, split_lines
 
 PARSER = MarkdownIt("commonmark").enable("table")
 
@@ -62,3 +62,26 @@ def test_front_matter_is_not_content_and_an_open_one_is_none() -> None:
 
 def test_form_feeds_and_line_separators_do_not_split_lines() -> None:
     assert split_lines("a\x0cb\u2028c\nd") == ["a\x0cb\u2028c\n", "d"]
+
+
+FRAMES = st.sampled_from(["", "---\nid: x\n---\n", "---\nid: x\n", "\ufeff---\n...\n"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    FRAMES,
+    FRAMES,
+    st.lists(st.sampled_from(PIECES), max_size=10),
+    st.lists(st.sampled_from(PIECES), max_size=4),
+    st.data(),
+)
+def test_a_scan_from_what_is_known_equals_a_scan_from_scratch(
+    before: str, after: str, pieces: list[str], new: list[str], data: st.DataObject
+) -> None:
+    first = data.draw(st.integers(0, len(pieces)))
+    last = data.draw(st.integers(first, len(pieces)))
+    end = data.draw(st.sampled_from(["\n", "\r\n"]))
+    frame = data.draw(st.sampled_from([before, after]))
+    old = (before + "\n".join(pieces)).replace("\n", end)
+    text = (frame + "\n".join([*pieces[:first], *new, *pieces[last:]])).replace("\n", end)
+    assert rescan(scan(old), text) == scan(text)

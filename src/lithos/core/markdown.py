@@ -9,16 +9,19 @@ there, never a section of the document.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import Enum
+from operator import attrgetter, eq
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
-_OTHER_ENDS = re.compile("[\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
+_OTHER_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 _FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
 _SETEXT = re.compile(r"(=+|-+)[ \t]*\Z")
 _RULE = re.compile(r"(?:\*[ \t]*){3,}\Z|(?:-[ \t]*){3,}\Z|(?:_[ \t]*){3,}\Z")
 _ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|\Z)")
+_BLOCK = re.compile("|".join((_ATX.pattern, _RULE.pattern, _FENCE.pattern, _ITEM.pattern, ">")))
 # Every character that a line can begin with when it is anything but plain text.
 _MARKS = frozenset(" \t\r\n\x0b\x0c#`~>-+*_=<|:0123456789")
 _DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
@@ -68,11 +71,16 @@ class Scan:
     kinds: list[Kind]
     headings: list[Heading]
 
+    @property
+    def front(self) -> int:
+        """How many lines the front matter takes."""
+        return next((index for index, kind in enumerate(self.kinds) if kind is not Kind.FRONT), len(self.kinds))
+
 
 def split_lines(text: str) -> list[str]:
     """Lines with their ends (`\\n`, `\\r\\n`, `\\r`); unlike str.splitlines it leaves form feeds and U+2028 alone."""
     # str.splitlines is 20x as fast, and right wherever none of its other line ends occurs.
-    return _LINES.findall(text) if _OTHER_ENDS.search(text) else text.splitlines(keepends=True)
+    return _LINES.findall(text) if any(map(text.__contains__, _OTHER_ENDS)) else text.splitlines(keepends=True)
 
 
 def scan(text: str, *, front_matter: bool = True) -> Scan:
@@ -83,6 +91,47 @@ def scan(text: str, *, front_matter: bool = True) -> Scan:
         if not scanner.step_over_text(index):
             scanner.step(index)
     return Scan(scanner.lines, scanner.kinds, scanner.headings)
+
+
+def rescan(known: Scan, text: str) -> Scan:
+    """As `scan`, at the cost of what differs from `known`.
+
+    Behind a heading the scanner remembers nothing of what stood before it. So it starts behind the last heading above
+    the first difference, and stops at the first heading below the last one that `known` has in the same place.
+    """
+    lines = split_lines(text)
+    front = front_matter_end(lines)
+    if front != known.front:
+        return scan(text)
+    head, tail = _same_ends(known.lines, lines)
+    above = bisect_right(known.headings, head, key=attrgetter("after"))
+    start = known.headings[above - 1].after if above else front
+    scanner = _Scanner(lines, known.kinds[:start], known.headings[:above])
+    moved = len(lines) - len(known.lines)
+    ends = {heading.after + moved for heading in known.headings[above:]}
+    for index in range(start, len(lines)):
+        count = len(scanner.headings)
+        if not scanner.step_over_text(index):
+            scanner.step(index)
+        if len(scanner.headings) > count and index + 1 >= len(lines) - tail and index + 1 in ends:
+            return _spliced(scanner, known, index + 1 - moved, moved)
+    return Scan(lines, scanner.kinds, scanner.headings)
+
+
+def _same_ends(old: list[str], new: list[str]) -> tuple[int, int]:
+    """How many lines at the beginning, and of the others at the end, are the same."""
+    shorter = min(len(old), len(new))
+    head = next((index for index, same in enumerate(map(eq, old, new)) if not same), shorter)
+    pairs = map(eq, reversed(old), reversed(new))
+    tail = next((index for index, same in enumerate(pairs) if not same), shorter)
+    return head, min(tail, shorter - head)
+
+
+def _spliced(scanner: _Scanner, known: Scan, end: int, moved: int) -> Scan:
+    """What the scanner found, and from line `end` of the known text on what is known."""
+    rest = known.headings[bisect_right(known.headings, end, key=attrgetter("after")) :]
+    shifted = [Heading(each.level, each.text, each.first + moved, each.after + moved) for each in rest]
+    return Scan(scanner.lines, scanner.kinds + known.kinds[end:], scanner.headings + (shifted if moved else rest))
 
 
 def front_matter_end(lines: list[str]) -> int:
@@ -182,9 +231,9 @@ class _Scanner:
 
     def _starts_block(self, body: str) -> bool:
         """Whether a line is something else than text that could continue a paragraph."""
-        if _ATX.match(body) or _RULE.match(body) or _FENCE.match(body) or body.startswith(">"):
-            return True
-        return bool(_ITEM.match(body)) or any(start.match(body) for start, _ in _HTML[:-1])
+        if body[0] == "<":
+            return any(start.match(body) for start, _ in _HTML[:-1])
+        return body[0] in _MARKS and _BLOCK.match(body) is not None
 
     def _ends_in_text(self, body: str) -> bool:
         """Whether a nested line, its markers taken off, is text that the next line may lazily continue."""

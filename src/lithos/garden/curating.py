@@ -39,9 +39,10 @@ def steps_of(ops: Sequence[Op], items: Sequence[str] | Sequence[Sequence[str]]) 
 
 def curated(text: str, target: str, steps: Sequence[Step], policy: Policy) -> str:
     """The whole text with every step applied in order to the section's own list."""
+    outlined: Outline | None = None
     for step in steps:
         for item in step.items:
-            outlined = outline(text, policy.anchor_pattern)
+            outlined = outline(text, policy.anchor_pattern, near=outlined)
             text = _step(outlined, outlined.find(target), step.op, item, policy)
     return text
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from lithos.core.canonical import version_of
@@ -24,7 +25,7 @@ class Current:
     version: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draft:
     target: Target
     before: Current
@@ -39,11 +40,11 @@ class Draft:
     def unchanged(self) -> bool:
         return self.after == self.before.text
 
-    @property
+    @cached_property
     def version(self) -> str:
         return version_of(self.data)
 
-    @property
+    @cached_property
     def data(self) -> bytes:
         return self.after.encode()
 

@@ -173,7 +173,8 @@ def _change_log(outlined: Outline, policy: Policy) -> Section | None:
 def _in_section(before: str, target: str, after: str, policy: Policy, *, own: bool = True) -> str:
     """`after`, if nothing outside the section changed, not even its meaning: no fence or comment may swallow what
     follows, and no heading in the new text may end the section. `own`: the subsections stay as they are too."""
-    old, new = outline(before, policy.anchor_pattern), outline(after, policy.anchor_pattern)
+    old = outline(before, policy.anchor_pattern)
+    new = outline(after, policy.anchor_pattern, near=old)
     section = old.find(target)
     end = section.own_end if own else section.end
     rest = len(old.lines) - end

@@ -77,8 +77,9 @@ def check_change(before: str | None, after: str | None, policy: Policy, user_id:
         report = Report(policy)
         report.add("delete", "files of the garden are never deleted")
         return report
+    old = outline(before or "", policy.anchor_pattern)
+    new = outline(after, policy.anchor_pattern, near=old)
     report = lint(after, policy)
-    old, new = outline(before or "", policy.anchor_pattern), outline(after, policy.anchor_pattern)
     _check_anchors(old, new, report)
     _check_headings(old, new, report)
     if before is not None:
@@ -184,7 +185,10 @@ def _lint_format(outlined: Outline, report: Report) -> None:
     lines = outlined.lines
     if lines and not lines[-1].endswith(("\n", "\r")):
         report.add("whitespace", "the last line has no end")
-    trailing = sum(map(drifts, lines, outlined.scan.kinds))
+    kinds = outlined.scan.kinds
+    # Nearly every line ends in its newline and no space before it: that is seen in a tenth of the time.
+    suspects = [index for index, line in enumerate(lines) if line[-2:-1].isspace() or line[-1] != "\n"]
+    trailing = sum(drifts(lines[index], kinds[index]) for index in suspects)
     if trailing:
         report.add("whitespace", f"{trailing} lines end in white space")
 

@@ -8,10 +8,10 @@ that a line meant for "Concerns" does not land under the last of its children.
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass
-from functools import lru_cache
 
-from lithos.core.markdown import Kind, Scan, scan
+from lithos.core.markdown import Heading, Kind, Scan, rescan, scan
 from lithos.errors import InvalidInput, NotFound
 
 PATH_SEPARATOR = " > "
@@ -24,18 +24,17 @@ class Section:
     heading: str
     level: int
     path: tuple[str, ...]  # the headings above it and its own
+    name: str  # the path as people write it
     first: int  # index of the heading's first line
     body: int  # index of the first line below heading and anchor
     own_end: int  # index of its first subsection, or `end`
     end: int  # index of the line after it
 
-    @property
-    def name(self) -> str:
-        return PATH_SEPARATOR.join(self.path)
-
 
 @dataclass(frozen=True, slots=True)
 class Outline:
+    text: str
+    anchor: re.Pattern[str]
     scan: Scan
     sections: tuple[Section, ...]
     anchors: tuple[str, ...]  # every one of the file in order, wherever it stands, duplicates included
@@ -61,19 +60,30 @@ class Outline:
         raise _missing(wanted, self.sections)
 
 
-@lru_cache(maxsize=8)  # one change looks at the same two texts half a dozen times, at 1 ms per 1,000 lines
-def outline(text: str, anchor: re.Pattern[str] = ANCHOR) -> Outline:
-    """H2 and deeper are sections; an H1 is the document's title."""
-    scanned = scan(text)
+_recent: deque[Outline] = deque(maxlen=8)  # one change looks at the same three texts a dozen times
+
+
+def outline(text: str, anchor: re.Pattern[str] = ANCHOR, near: Outline | None = None) -> Outline:
+    """H2 and deeper are sections; an H1 is the document's title. `near`: of a text that differs little, for speed."""
+    known = next((each for each in tuple(_recent) if each.text == text and each.anchor is anchor), None)
+    if known is None:
+        known = _outlined(text, rescan(near.scan, text) if near is not None else scan(text), anchor)
+        _recent.append(known)
+    return known
+
+
+def _outlined(text: str, scanned: Scan, anchor: re.Pattern[str]) -> Outline:
     anchors = _anchors(scanned, anchor)
+    ends = _ends(scanned)
     found: list[Section] = []
     above: list[tuple[int, str]] = []
     for at, heading in enumerate(scanned.headings):
         above = [(level, name) for level, name in above if level < heading.level]
         if heading.level >= 2:
-            found.append(_section(scanned, at, tuple(name for _, name in above), anchors))
+            path = (*(name for _, name in above), heading.text)
+            found.append(_section(scanned.headings, at, path, ends[at], anchors))
             above.append((heading.level, heading.text))
-    return Outline(scanned, tuple(found), tuple(anchors.values()))
+    return Outline(text, anchor, scanned, tuple(found), tuple(anchors.values()))
 
 
 def _anchors(scanned: Scan, anchor: re.Pattern[str]) -> dict[int, str]:
@@ -86,14 +96,24 @@ def _anchors(scanned: Scan, anchor: re.Pattern[str]) -> dict[int, str]:
     return {index: match[1] for index, match in found if match}
 
 
-def _section(scanned: Scan, at: int, above: tuple[str, ...], anchors: dict[int, str]) -> Section:
-    heading = scanned.headings[at]
-    following = scanned.headings[at + 1 :]
-    end = next((other.first for other in following if other.level <= heading.level), len(scanned.lines))
-    own_end = following[0].first if following and following[0].first < end else end
+def _ends(scanned: Scan) -> list[int]:
+    """For each heading the line at which what it heads is over: the next heading of its level or above."""
+    ends = [len(scanned.lines)] * len(scanned.headings)
+    open_: list[int] = []
+    for at, heading in enumerate(scanned.headings):
+        while open_ and scanned.headings[open_[-1]].level >= heading.level:
+            ends[open_.pop()] = heading.first
+        open_.append(at)
+    return ends
+
+
+def _section(headings: list[Heading], at: int, path: tuple[str, ...], end: int, anchors: dict[int, str]) -> Section:
+    heading = headings[at]
+    own_end = min(end, headings[at + 1].first) if at + 1 < len(headings) else end
     anchor = anchors.get(heading.after)
     body = heading.after + (anchor is not None)
-    return Section(anchor, heading.text, heading.level, (*above, heading.text), heading.first, body, own_end, end)
+    name = PATH_SEPARATOR.join(path)
+    return Section(anchor, heading.text, heading.level, path, name, heading.first, body, own_end, end)
 
 
 def replace(outlined: Outline, section: Section, content: str) -> str:

@@ -99,7 +99,6 @@ class Saga:
         try:
             self._faults.at("saga.opened")
             for hand in hands:
-                hand.remember()
                 self._faults.at("saga.step")
                 hand.forward("before")
                 self._faults.at("saga.stepped")

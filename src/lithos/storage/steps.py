@@ -76,20 +76,19 @@ class Hand:
         except LithosError:
             return UNREADABLE
 
-    def remember(self) -> None:
-        """Have the bytes by which the step could be undone."""
-        if self._step.before is not None:
-            self._original = self._root.read(self._step.path).data
-
     def forward(self, state: State) -> None:
-        """From where it stands to `after`; Conflict, and nothing changed, when somebody came in between."""
+        """From where it stands to `after`; Conflict, and nothing changed, when somebody came in between.
+
+        The bytes by which it could be undone are remembered.
+        """
         step, root = self._step, self._root
         if state == "before" and step.move_to is not None and step.before is not None:
             root.move(step.path, step.move_to, step.before)
             state = "between"
         if state in ("before", "between") and step.data is not None:
-            root.replace(step.target, step.data, step.before, history=step.history)
+            self._original = root.replace(step.target, step.data, step.before, history=step.history).old
         elif state == "before" and step.before is not None:
+            self._original = root.read(step.path).data
             root.trash(step.path, step.before)
 
     def back(self, state: State) -> bool:
@@ -105,8 +104,9 @@ class Hand:
         if state == "after" and step.data is not None and step.after is not None:
             if step.before is None:
                 root.trash(step.path, step.after)
-            elif self._original is not None:
-                root.replace(step.target, self._original, step.after, history=False)
+            else:
+                original = self._original or root.version_kept(step.target, step.before)
+                root.replace(step.target, original, step.after, history=False)
         elif state == "after" and step.move_to is None and self._original is not None:
             root.replace(step.path, self._original, None)
         if state in ("after", "between") and step.move_to is not None and step.before is not None:

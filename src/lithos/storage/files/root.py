@@ -149,12 +149,12 @@ class Root:
         if old.version != before:
             raise changed(path, old.version)
         if old.data == data:
-            return Replaced(before)
+            return Replaced(before, data)
         if history:
             self._history.keep(path, old.data)
         change = self._change(place, name, before, data)
         replacing.replace(change, old)
-        return Replaced(change.after)
+        return Replaced(change.after, old.data)
 
     def move(self, path: str, to: str, before: str) -> None:
         """Give the file another path; Conflict if its bytes are not `before` or the new path is taken."""

@@ -17,7 +17,7 @@ class File:
 @dataclass(frozen=True, slots=True)
 class Replaced:
     version: str
-    conflict_copy: str | None = None
+    old: bytes | None = None  # what was there before
 
 
 Kind = Literal["file", "conflict", "link", "special", "unreadable", "name"]
