@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import heapq
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.analysis import latin_share
 from lithos.search.catalogue import Entry
 from lithos.search.chunking import PassageLimits, model_text
 from lithos.search.embedding import Embedding
-from lithos.search.fusion import NO_WORDS, Fused, Ranked, Words, fuse
+from lithos.search.fusion import NO_WORDS, Fused, Place, Ranked, Words, fuse
 from lithos.search.indexer import Indexer, Shape
 from lithos.search.pending import MOST, Met, Waiting, meet
 from lithos.search.snippets import snippet
 from lithos.search.syntax import Reading, read
 from lithos.search.values import OPEN, Change, Document, Found, Hit, Neighbour, Passage, Query, Remove, Status, Where
 from lithos.storage import Faults
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lithos.search.columns import Mask
+
+    Floats = NDArray[np.float32]
 
 _log = logging.getLogger(__name__)
 CANDIDATES = 100  # documents that each engine proposes, at least
@@ -122,7 +131,7 @@ class Collection:
         ordinal = self._indexer.ordinal(id)
         if ordinal is None:
             return []
-        near = self._indexer.meaning().around(ordinal, where, 4 * limit, PASSAGES_COMPARED)
+        near = self._indexer.meaning().around(ordinal, self._indexer.columns.mask(where), 4 * limit, PASSAGES_COMPARED)
         close = sorted(((share, each) for each, share in near.items() if share >= least), reverse=True)[:limit]
         entries = {entry.ordinal: entry for entry in self._indexer.catalogue().entries([each for _, each in close])}
         return [
@@ -188,10 +197,11 @@ class _Answering:
 
     def found(self) -> Found:
         self.waiting = self._waited()
-        words = self._words() if self.query.by != "meaning" else NO_WORDS
-        similarities = self._similarities(words) if self.query.by != "words" else {}
+        mask = self._mask()
+        words, vector = self._asked(mask)
+        similarities = self._similarities(words, vector, mask) if vector is not None else {}
         meaning = self._weight_of_meaning(similarities)
-        fused = fuse(words, similarities, meaning)
+        fused = fuse(words, similarities, meaning, by_passage=self.query.per_document > 1)
         started = time.perf_counter()
         hits = self._hits(fused)
         self._took("fetch", started)
@@ -202,6 +212,26 @@ class _Answering:
             literal=self.reading.literal,
             trace=self._trace(fused, words, meaning) if self.query.explain else None,
         )
+
+    def _mask(self) -> Mask:
+        """A question by words does not wait until the filter fields are in memory: tantivy has them too."""
+        columns = self.indexer.columns
+        if self.query.by == "words" and not columns.made and not self.query.where.is_open:
+            self.indexer.make_columns_soon()
+            return None
+        return columns.mask(self.query.where)
+
+    def _asked(self, mask: Mask) -> tuple[Words, Floats | None]:
+        """Full text in a thread of its own while the model reads the question: both leave Python's lock alone."""
+        if self.query.by == "words":
+            return self._words(mask), None
+        if self.query.by == "meaning":
+            return NO_WORDS, self._vector()
+        if self.embedding.remembers(self.query.text):
+            return self._words(mask), self._vector()
+        beside = self.embedding.beside.submit(self._words, mask)
+        vector = self._vector()
+        return beside.result(), vector
 
     def _waited(self) -> dict[str, Waiting]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
@@ -214,17 +244,17 @@ class _Answering:
             self.degraded += filter(None, [self.indexer.meaning().embedded(self.deadline)])
         return self.indexer.waiting()
 
-    def _words(self) -> Words:
+    def _words(self, mask: Mask) -> Words:
         started = time.perf_counter()
         fulltext = self.indexer.fulltext()
         reading = self.reading = self._read()
         words = NO_WORDS
         if reading.query is not None:
-            words = self._matching(reading)
+            words = self._matching(reading, mask)
             if not words.documents and reading.sentence:
                 self.reading = replace(reading, query=None, literal="as query syntax it matches nothing")
         if self.reading.query is None:
-            words = fulltext.words(self.reading.terms, self.query.where, self._candidates())
+            words = fulltext.words(self.reading.terms, self.query.where, mask, self._candidates())
             weights = (
                 {term: fulltext.documents.weight(term) for term in set(self.reading.terms)} if self.waiting else {}
             )
@@ -232,12 +262,13 @@ class _Answering:
         self._took("words", started)
         return words
 
-    def _matching(self, reading: Reading) -> Words:
+    def _matching(self, reading: Reading, mask: Mask) -> Words:
         """Operators are tantivy's alone to judge: what is not in its index yet is waited for."""
         if self.waiting and self.indexer.indexed(self.deadline):
             self.waiting = {}
         assert reading.query is not None
-        return self.indexer.fulltext().matching(reading.query, reading.terms, self.query.where, self._candidates())
+        where, most = self.query.where, self._candidates()
+        return self.indexer.fulltext().matching(reading.query, reading.terms, where, mask, most)
 
     def _candidates(self) -> int:
         return max(CANDIDATES, 3 * self.query.limit) + len(self.waiting)
@@ -246,24 +277,25 @@ class _Answering:
         index = self.indexer.fulltext().documents
         return read(self.query.text, index, self.shape.keywords, plain=self.query.by == "both")
 
-    def _similarities(self, words: Words) -> dict[tuple[int, int], float]:
-        """Of the nearest passages, and of every passage of what the words found."""
+    def _vector(self) -> Floats | None:
+        started = time.perf_counter()
         try:
-            started = time.perf_counter()
-            vector = self.embedding.question(self.query.text)
-            self._took("embed", started)
+            return self.embedding.question(self.query.text)
         except LithosError as error:
             self.degraded.append(error.message)
-            return {}
+            return None
+        finally:
+            self._took("embed", started)
+
+    def _similarities(self, words: Words, vector: Floats, mask: Mask) -> dict[Place, float]:
+        """Of the nearest passages, and of every passage of what the words found."""
         started = time.perf_counter()
-        meaning = self.indexer.meaning()
-        near = meaning.nearest(vector, self.query.where, self._candidates())
-        by_words = sorted(words.scores.items(), key=lambda item: -item[1])[: self._candidates() // 2]
-        near += meaning.of([ordinal for ordinal, _ in by_words], vector)
+        count = self._candidates()
+        by_words = heapq.nlargest(count // 2, words.scores, key=words.scores.__getitem__)
+        near = self.indexer.meaning().nearest(vector, mask, count, by_words)
         self._took("vectors", started)
-        return {
-            (each.ordinal, each.position): each.similarity for each in near if each.similarity >= self.query.threshold
-        }
+        least = self.query.threshold
+        return {place: similarity for place, similarity in near.items() if similarity >= least} if least else near
 
     def _weight_of_meaning(self, similarities: dict[tuple[int, int], float]) -> float:
         if self.query.by == "words" or not similarities:
@@ -274,7 +306,7 @@ class _Answering:
 
     def _hits(self, fused: Fused) -> list[Hit]:
         """Walk down the ranking; what is gone or waits to be exchanged is passed over."""
-        ranked = fused.documents if self.query.per_document == 1 else self._several(fused.passages)
+        ranked = fused.ranked if self.query.per_document == 1 else self._several(fused.ranked)
         ready = sorted(self.met, key=lambda met: -met.ranked.score)
         found: list[Hit] = []
         for entry, each in self._entries(ranked):
@@ -341,7 +373,7 @@ class _Answering:
             "terms": weights,
             "meaning_weight": round(meaning, 3),
             "confidence": round(fused.confidence, 4),
-            "candidates": {"words": len(words.documents), "fused": len(fused.documents)},
-            "best": [each.trace(rank=rank + 1) for rank, each in enumerate(fused.documents[: self.query.limit])],
+            "candidates": {"words": len(words.documents), "fused": len(fused.ranked)},
+            "best": [each.trace(rank=rank + 1) for rank, each in enumerate(fused.ranked[: self.query.limit])],
             "milliseconds": self.times,
         }

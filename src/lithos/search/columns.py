@@ -1,10 +1,12 @@
-"""Filter fields in memory, one entry per ordinal: what the vectors are filtered by, in microseconds."""
+"""Filter fields in memory, one entry per ordinal: what both engines are filtered by, in microseconds."""
 
 from __future__ import annotations
 
+import threading
+from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lithos.search.values import Document, Where
@@ -12,6 +14,8 @@ from lithos.search.values import Document, Where
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_] | None  # by ordinal; None lets everything through
 
 _LAST = chr(0x10FFFF)
 
@@ -42,43 +46,68 @@ def _numbers_match(document: Document, where: Where) -> bool:
 
 
 class Columns:
-    """Inverted lists of ordinals for words, a sorted list for paths, an array for each number.
+    """Lists of ordinals for words, a sorted list for paths, an array for each number.
 
-    Versions that are gone stay: their ordinals are never used again, and the vectors know which are alive.
+    Made from `documents` when somebody first filters. Versions that are gone stay: their ordinals are never used
+    again, and the engines know which are alive.
     """
 
-    def __init__(self) -> None:
-        self._lists: dict[tuple[str, str], set[int]] = defaultdict(set)
+    def __init__(self, documents: Callable[[], Iterable[tuple[int, Document]]]) -> None:
+        self._documents = documents
+        self._lock = threading.Lock()
+        self._size: int | None = None  # ordinals it knows of; None before it was made
+        self._lists: dict[tuple[str, str], array[int]] = defaultdict(lambda: array("q"))
         self._paths: list[tuple[str, int]] = []
         self._paths_sorted = True
         self._numbers: dict[str, NDArray[np.float64]] = {}
 
-    def add(self, ordinal: int, document: Document) -> None:
-        for key in _words(document):
-            self._lists[key].add(ordinal)
-        for name, value in document.numbers.items():
-            self._number(name, ordinal + 1)[ordinal] = value
-        self._paths.append((document.path, ordinal))
-        self._paths_sorted = False
+    @property
+    def made(self) -> bool:
+        return self._size is not None
 
-    def mask(self, where: Where, size: int) -> NDArray[np.bool_] | None:
+    def make(self) -> None:
+        with self._lock:
+            if self._size is None:
+                self._add(self._documents())
+
+    def add(self, entries: Iterable[tuple[int, Document]]) -> None:
+        with self._lock:
+            if self._size is not None:
+                self._add(entries)
+
+    def _add(self, entries: Iterable[tuple[int, Document]]) -> None:
+        size = self._size or 0
+        for ordinal, document in entries:
+            for key in _words(document):
+                self._lists[key].append(ordinal)
+            for name, value in document.numbers.items():
+                self._number(name, ordinal + 1)[ordinal] = value
+            self._paths.append((document.path, ordinal))
+            size = max(size, ordinal + 1)
+        self._paths_sorted = False
+        self._size = size
+
+    def mask(self, where: Where) -> Mask:
         """True at each ordinal that the filter lets through; None where it lets all through."""
         if where.is_open:
             return None
         import numpy as np
 
-        found = np.ones(size, np.bool_)
-        for ordinals in self._required(where):
-            found &= _at(ordinals, size)
-        for name, (low, high) in where.between.items():
-            column = self._number(name, size)[:size]
-            found &= (column >= (-np.inf if low is None else low)) & (column <= (np.inf if high is None else high))
-        for name, values in where.none_of.items():
-            for value in values:
-                found &= ~_at(self._lists.get((name, value), ()), size)
-        return found
+        self.make()
+        with self._lock:
+            size = self._size or 0
+            found = np.ones(size, np.bool_)
+            for ordinals in self._required(where):
+                found &= _at(ordinals, size)
+            for name, (low, high) in where.between.items():
+                column = self._number(name, size)[:size]
+                found &= (column >= (-np.inf if low is None else low)) & (column <= (np.inf if high is None else high))
+            for name, values in where.none_of.items():
+                for value in values:
+                    found[_indices(self._lists.get((name, value), ()))] = False
+            return found
 
-    def _required(self, where: Where) -> Iterable[Collection[int]]:
+    def _required(self, where: Where) -> Iterable[Sequence[int]]:
         for tag in where.tags:
             yield self._lists.get(("#", tag), ())
         if where.author is not None:
@@ -86,7 +115,7 @@ class Columns:
         if where.path_prefix:
             yield self._below(where.path_prefix)
         for name, values in where.any_of.items():
-            yield set[int]().union(*(self._lists.get((name, value), set()) for value in values))
+            yield sum((self._lists[name, value] for value in values if (name, value) in self._lists), array("q"))
 
     def _number(self, name: str, size: int) -> NDArray[np.float64]:
         """NaN, which no bound lets through, where a document has no such number."""
@@ -119,9 +148,15 @@ def _words(document: Document) -> Iterable[tuple[str, str]]:
         yield from ((name, value) for value in set(values))
 
 
-def _at(ordinals: Collection[int], size: int) -> NDArray[np.bool_]:
+def _at(ordinals: Sequence[int], size: int) -> NDArray[np.bool_]:
     import numpy as np
 
     found = np.zeros(size, np.bool_)
-    found[np.fromiter(ordinals, np.int64, len(ordinals))] = True
+    found[_indices(ordinals)] = True
     return found
+
+
+def _indices(ordinals: Sequence[int]) -> NDArray[np.int64]:
+    import numpy as np
+
+    return np.array(ordinals, np.int64)  # a copy: an array that is looked at cannot grow

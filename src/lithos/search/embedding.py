@@ -10,6 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ class Embedding:
         self._running: list[threading.Thread] = []
         self._retry_at = 0.0
         self._remembered: OrderedDict[str, Floats] = OrderedDict()
+        self.beside = ThreadPoolExecutor(self._threads, "beside the model")  # for what need not wait for a vector
 
     def add_source(self, take: Take) -> None:
         with self._changed:
@@ -104,6 +106,9 @@ class Embedding:
                 self._remembered.popitem(last=False)
         return vector
 
+    def remembers(self, text: str) -> bool:
+        return text in self._remembered
+
     def forget_questions(self) -> None:
         with self._changed:
             self._remembered.clear()
@@ -135,6 +140,7 @@ class Embedding:
             self._changed.notify_all()
         for thread in self._running:
             thread.join()
+        self.beside.shutdown()
 
     def _work(self) -> None:
         if sys.platform == "linux":  # a thread has a priority of its own there

@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 from lithos.errors import Damaged
 from lithos.search.analysis import indexed_text
 from lithos.search.catalogue import Entry
-from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Words
+from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.textindex import TextIndex
 from lithos.search.values import Document, Where
 from lithos.storage import Faults, NoFaults
 
 if TYPE_CHECKING:
     import tantivy
+
+    from lithos.search.columns import Mask
 
 BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
 
@@ -35,7 +37,7 @@ class FullText:
         self._folder = folder
         self._faults = faults or NoFaults()
         self.documents = TextIndex(folder / "documents", numbers)
-        self.passages = TextIndex(folder / "passages", numbers)
+        self.passages = TextIndex(folder / "passages", numbers, of_passages=True)
         self._other = ThreadPoolExecutor(1, "passages")
 
     def write(self, removed: Sequence[int], entries: Sequence[Entry]) -> None:
@@ -60,21 +62,21 @@ class FullText:
         if held:
             self.write((), held)
 
-    def words(self, terms: Sequence[str], where: Where, limit: int) -> Words:
+    def words(self, terms: Sequence[str], where: Where, mask: Mask, limit: int) -> Words:
         """Documents and passages with any of the terms."""
         if not terms:
-            return Words({}, {}, 0.0)
-        documents = self.documents.search(self.documents.filtered(self.documents.any_of(terms), where), limit)
-        passages = self.passages.search(self.passages.filtered(self.passages.any_of(terms), where), 2 * limit)
+            return NO_WORDS
+        documents = self.documents.best(self.documents.any_of(terms), limit, where, mask)
+        passages = self.passages.best(self.passages.any_of(terms), 2 * limit, where, mask)
         return Words(
             {ordinal: score for ordinal, _, score in documents},
             {(ordinal, position): score for ordinal, position, score in passages},
             self.possible(terms),
         )
 
-    def matching(self, query: tantivy.Query, terms: Sequence[str], where: Where, limit: int) -> Words:
+    def matching(self, query: tantivy.Query, terms: Sequence[str], where: Where, mask: Mask, limit: int) -> Words:
         """Documents that a query in syntax matches; its words choose the passage of each."""
-        found = self.documents.search(self.documents.filtered(query, where), limit)
+        found = self.documents.best(query, limit, where, mask)
         documents = {ordinal: score for ordinal, _, score in found}
         among = self.passages.among(self.passages.any_of(terms), list(documents)) if terms and documents else None
         passages = self.passages.search(among, 8 * limit) if among is not None else []

@@ -21,7 +21,11 @@ WORDS_WEIGHT = 0.5
 PASSAGE_WEIGHT = 0.5  # of the best passage's BM25 beside the whole document's
 LEAST_REACH = 0.25
 RELEVANT = 0.52
+_NONE = (-1.0, 0)
+_FIRST = (0.0, 0)
 SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
+
+Place = tuple[int, int]  # ordinal of a document, position of a passage in it
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Words:
     """What full text found, by ordinal; `possible` is the score of a text made of nothing but the question."""
 
     documents: Mapping[int, float]
-    passages: Mapping[tuple[int, int], float]
+    passages: Mapping[Place, float]
     possible: float
 
     @cached_property
@@ -62,48 +66,61 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    documents: list[Ranked]  # best first, each with its best passage
-    passages: list[Ranked]  # best first, several of one document
+    ranked: list[Ranked]  # best first: documents, each with its best passage, or passages, several of one document
     relevant: bool
     confidence: float
 
 
-def fuse(words: Words, similarities: Mapping[tuple[int, int], float], meaning: float) -> Fused:
+def fuse(words: Words, similarities: Mapping[Place, float], meaning: float, *, by_passage: bool = False) -> Fused:
     """`similarities` of passages; `meaning` 0 leaves them out of the score."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
-    passages = _passages(words, similarities, meaning, WORDS_WEIGHT / reach)
-    documents = sorted(_documents(words.scores, passages, meaning, WORDS_WEIGHT / reach), key=_order)
+    documents = _documents(words, similarities, meaning, WORDS_WEIGHT / reach)
     confidence = _confidence(documents[0], words.possible, meaning) if documents else 0.0
-    return Fused(documents, passages, confidence >= RELEVANT, confidence)
+    ranked = _passages(words, similarities, meaning, WORDS_WEIGHT / reach) if by_passage else documents
+    return Fused(ranked, confidence >= RELEVANT, confidence)
 
 
-def _passages(
-    words: Words, similarities: Mapping[tuple[int, int], float], meaning: float, weight: float
-) -> list[Ranked]:
+def _documents(words: Words, similarities: Mapping[Place, float], meaning: float, weight: float) -> list[Ranked]:
+    """Words and cosine may have their best in different passages of one document: it has the credit of both."""
+    nearest: dict[int, float] = {}
+    for (ordinal, _), similarity in similarities.items():
+        if similarity > nearest.get(ordinal, -1.0):
+            nearest[ordinal] = similarity
+    shown = _best_passages(words, similarities, meaning, weight)
     found = []
-    whole, parts = words.documents.get, words.passages.get
-    for place in similarities.keys() | words.passages.keys():
-        bm25 = whole(place[0], 0.0) + PASSAGE_WEIGHT * parts(place, 0.0)
-        similarity = similarities.get(place)
-        found.append(Ranked(*place, meaning * (similarity or 0.0) + weight * bm25, similarity, bm25))
+    for ordinal in nearest.keys() | words.scores.keys():
+        bm25, cosine = words.scores.get(ordinal, 0.0), nearest.get(ordinal)
+        score = meaning * (cosine or 0.0) + weight * bm25
+        found.append(Ranked(ordinal, -shown.get(ordinal, _FIRST)[1], score, cosine, bm25))
     found.sort(key=_order)
     return found
 
 
-def _documents(scores: Mapping[int, float], passages: list[Ranked], meaning: float, weight: float) -> list[Ranked]:
-    """Words and cosine may have their best in different passages of one document: it has the credit of both."""
-    shown: dict[int, int] = {}
-    nearest: dict[int, float] = {}
-    for ordinal, position, _, similarity, _ in passages:
-        if ordinal not in shown:
-            shown[ordinal] = position
-        if similarity is not None and similarity > nearest.get(ordinal, -1.0):
-            nearest[ordinal] = similarity
+def _best_passages(
+    words: Words, similarities: Mapping[Place, float], meaning: float, weight: float
+) -> dict[int, tuple[float, int]]:
+    """Document: how good its best passage is, and where, counted backwards, so that of equals the first is the most."""
+    best: dict[int, tuple[float, int]] = {}
+    similar, weight = similarities.get, weight * PASSAGE_WEIGHT
+    for place, bm25 in words.passages.items():
+        offer = weight * bm25 + meaning * similar(place, 0.0), -place[1]
+        if offer > best.get(place[0], _NONE):
+            best[place[0]] = offer
+    for place, similarity in similarities.items():
+        if place not in words.passages:
+            offer = meaning * similarity, -place[1]
+            if offer > best.get(place[0], _NONE):
+                best[place[0]] = offer
+    return best
+
+
+def _passages(words: Words, similarities: Mapping[Place, float], meaning: float, weight: float) -> list[Ranked]:
     found = []
-    for ordinal in shown.keys() | scores.keys():
-        bm25, similarity = scores.get(ordinal, 0.0), nearest.get(ordinal)
-        score = meaning * (similarity or 0.0) + weight * bm25
-        found.append(Ranked(ordinal, shown.get(ordinal, 0), score, similarity, bm25))
+    for place in similarities.keys() | words.passages.keys():
+        bm25 = words.documents.get(place[0], 0.0) + PASSAGE_WEIGHT * words.passages.get(place, 0.0)
+        cosine = similarities.get(place)
+        found.append(Ranked(*place, meaning * (cosine or 0.0) + weight * bm25, cosine, bm25))
+    found.sort(key=_order)
     return found
 
 

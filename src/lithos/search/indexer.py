@@ -15,6 +15,7 @@ from pathlib import Path
 from lithos.errors import Damaged, Unavailable
 from lithos.search.catalogue import Catalogue, Entry, Known
 from lithos.search.chunking import PassageLimits, cut_passages
+from lithos.search.columns import Columns
 from lithos.search.embedding import Embedding
 from lithos.search.fulltext import FullText, move_aside
 from lithos.search.meaning import Meaning
@@ -64,6 +65,7 @@ class Indexer:
         self._catalogue: Catalogue | None = None
         self._fulltext: FullText | None = None
         self._meaning: Meaning | None = None
+        self.columns = Columns(self._documents)
         self._thread: threading.Thread | None = None
         self._closed = False
         self._give_up_at = float("inf")
@@ -178,6 +180,9 @@ class Indexer:
     def heal_soon(self) -> None:
         self._later(self.verify)
 
+    def make_columns_soon(self) -> None:
+        self._later(self.columns.make)
+
     def catalogue(self) -> Catalogue:
         with self._opening:
             if self._catalogue is None:
@@ -204,6 +209,9 @@ class Indexer:
                     passages = {known.ordinal: known.passages for known in self._known.values()}
                 self._meaning = Meaning(self._vectors_path, catalogue, self._embedding, passages)
             return self._meaning
+
+    def _documents(self) -> Iterable[tuple[int, Document]]:
+        return self.catalogue().documents()
 
     def cut(self, document: Document) -> tuple[Passage, ...]:
         limits = self._shape.limits
@@ -392,6 +400,7 @@ class Indexer:
     def _publish(self, batch: dict[str, Waiting], entries: Sequence[Entry], going: Sequence[int]) -> None:
         if entries or self._meaning is not None:
             self.meaning().exchange(going, entries)
+        self.columns.add((entry.ordinal, entry.document) for entry in entries)
         worn = self.fulltext().worn()
         with self._changed:
             for id, waiting in batch.items():
@@ -440,6 +449,7 @@ class Indexer:
                 self._meaning.close()
                 self._meaning = None
             self._catalogue = self._started_anew(damage)
+            self.columns = Columns(self._documents)
         for tell in self._lost:
             tell()
 

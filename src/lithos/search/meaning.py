@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 
 from lithos.search.catalogue import Catalogue, Entry
 from lithos.search.chunking import model_text
-from lithos.search.columns import Columns
 from lithos.search.embedding import Embedding, Job
+from lithos.search.fusion import Place
 from lithos.search.memory import give_back
-from lithos.search.values import Where
-from lithos.search.vectors import Near, Vectors, Wanted, key_of
+from lithos.search.vectors import Vectors, Wanted, key_of
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from lithos.search.columns import Mask
 
     Floats = NDArray[np.float32]
 
@@ -41,7 +42,6 @@ class Meaning:
         self._ready: list[Job] = []
         self._closed = False
         self._stored = 0  # since memory was last given back
-        self._columns: Columns | None = None
         self._next = catalogue.next_ordinal()
         self._missing: dict[int, set[int]] = defaultdict(set)  # ordinal: positions without a vector
         for ordinal, position in self._vectors.keep(passages):
@@ -66,8 +66,6 @@ class Meaning:
                 self._missing[entry.ordinal] = {passage.position for passage in entry.passages}
                 self._line.append(entry.ordinal)
                 self._next = max(self._next, entry.ordinal + 1)
-                if self._columns is not None:
-                    self._columns.add(entry.ordinal, entry.document)
             self._changed.notify_all()
         self.wake()
 
@@ -161,30 +159,17 @@ class Meaning:
 
     # -- searching ----------------------------------------------------------------------------------------------
 
-    def nearest(self, vector: Floats, where: Where, count: int) -> list[Near]:
-        return self._vectors.nearest(vector, count, self._mask(where))
+    def nearest(self, vector: Floats, mask: Mask, count: int, also: Sequence[int]) -> dict[Place, float]:
+        return self._vectors.nearest(vector, count, mask, also)
 
-    def of(self, ordinals: Sequence[int], vector: Floats) -> list[Near]:
-        return self._vectors.of(ordinals, vector)
-
-    def around(self, ordinal: int, where: Where, count: int, passages: int) -> dict[int, float]:
+    def around(self, ordinal: int, mask: Mask, count: int, passages: int) -> dict[int, float]:
         """Other documents → their nearest passage to one of the first few of this one."""
-        mask, found = self._mask(where), dict[int, float]()
+        found = dict[int, float]()
         for vector in self._vectors.own(ordinal, self._embedding.embedder.dimension)[:passages]:
-            for near in self._vectors.nearest(vector, count, mask):
-                if near.ordinal != ordinal:
-                    found[near.ordinal] = max(near.similarity, found.get(near.ordinal, 0.0))
+            for (other, _), similarity in self._vectors.nearest(vector, count, mask).items():
+                if other != ordinal:
+                    found[other] = max(similarity, found.get(other, 0.0))
         return found
-
-    def _mask(self, where: Where) -> NDArray[np.bool_] | None:
-        if where.is_open:
-            return None
-        with self._changed:
-            if self._columns is None:
-                self._columns = Columns()
-                for ordinal, document in self._catalogue.documents():
-                    self._columns.add(ordinal, document)
-            return self._columns.mask(where, self._next)
 
     # -- upkeep -------------------------------------------------------------------------------------------------
 

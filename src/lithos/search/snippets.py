@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from lithos.search.analysis import UNSPACED, analyzer
@@ -19,13 +19,24 @@ Span = tuple[int, int]
 def snippet(passage: str, terms: Collection[str]) -> str:
     text = unicodedata.normalize("NFC", passage)
     wanted = frozenset(terms)
-    spans = _merged(_words(text, wanted) + _pairs(text, wanted))
+    spans = _merged(_words(text, wanted) + ([] if text.isascii() else _pairs(text, wanted)))
     start, end = _window(text, spans)
     return _marked(text, [span for span in spans if start <= span[0] and span[1] <= end], start, end)
 
 
 def _words(text: str, wanted: frozenset[str]) -> list[Span]:
-    return [word.span() for word in _WORD.finditer(text) if _term(word.group()) in wanted]
+    there = [word for word in set(_WORD.findall(text)) if _term(word) in wanted]
+    return [span for word in there for span in _occurrences(text, word)]
+
+
+def _occurrences(text: str, word: str) -> Iterator[Span]:
+    """Of a whole word. Faster than a pattern by what it skips: most words of a passage are not the wanted ones."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            yield at, end
+        at = text.find(word, end)
 
 
 @lru_cache(maxsize=20_000)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 LONGEST_SYNTAX = 2000  # characters; what is longer is a text and not a query
 DEEPEST = 32  # tantivy's parser recurses, and has no bound of its own
 MOST_TERMS = 64
+_BRACKET = re.compile(r"[()\[\]{}]")
 _FUZZY = re.compile(r"(\w{3,40})~([12]?)")
 _PREFIX = re.compile(r"(\w{1,40})\*")
 _INSIDE_WORD = re.compile(r"\w['’]\w")
@@ -96,8 +97,8 @@ def _tree(text: str) -> Node:
 
 def _depth(text: str) -> int:
     deepest = depth = 0
-    for character in text:
-        depth += (character in "([{") - (character in ")]}")
+    for bracket in _BRACKET.findall(text):
+        depth += 1 if bracket in "([{" else -1
         deepest = max(deepest, depth)
     return max(deepest, len(re.findall(r"(?:\bNOT\s+|[-+]){8,}", text)) * DEEPEST * 2)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import math
 import struct
@@ -10,7 +11,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lithos.core.canonical import sha256_hex
 from lithos.errors import Damaged, Unavailable
@@ -20,8 +21,12 @@ from lithos.search.values import Where
 if TYPE_CHECKING:
     import tantivy
 
+    from lithos.search.columns import Mask
+
 T = TypeVar("T")
 Clause = tuple[Any, "tantivy.Query"]
+Scored = tuple[int, int, float]  # ordinal, position, score
+MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
 HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
 MANIFEST = "manifest.json"
 _REGEX_META = frozenset("\\.+*?()|[]{}^$#&-~")
@@ -31,10 +36,11 @@ _FOOTER = struct.Struct("<II")  # length of tantivy's JSON footer, magic number
 class TextIndex:
     """Documents of one schema. `ordinal` names the version of a thing: never reused, deleted when the thing changes."""
 
-    def __init__(self, folder: Path, numbers: Sequence[str]) -> None:
+    def __init__(self, folder: Path, numbers: Sequence[str], *, of_passages: bool = False) -> None:
         import tantivy
 
         self._folder = folder
+        self._of_passages = of_passages
         self.numbers = frozenset(numbers)
         self.schema = _schema(numbers)
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,15 +122,32 @@ class TextIndex:
         unfinished.write_text(json.dumps(digests), encoding="utf-8")
         unfinished.replace(self._folder / MANIFEST)
 
-    def search(self, query: tantivy.Query, limit: int) -> list[tuple[int, int, float]]:
-        """(ordinal, position, score), best first."""
+    def search(self, query: tantivy.Query, limit: int) -> list[Scored]:
+        """Best first."""
         with engine("searching"):
             searcher = self.searcher
             hits = searcher.search(query, limit, count=False).hits
             addresses = [address for _, address in hits]
             ordinals = searcher.fast_field_values("ordinal", addresses)
-            positions = searcher.fast_field_values("position", addresses)
-        return [(int(o or 0), int(p or 0), float(hit[0])) for o, p, hit in zip(ordinals, positions, hits, strict=True)]
+            positions = searcher.fast_field_values("position", addresses) if self._of_passages else itertools.repeat(0)
+        found = zip(ordinals, positions, (score for score, _ in hits), strict=False)
+        return cast("list[Scored]", list(found))
+
+    def best(self, query: tantivy.Query, limit: int, where: Where, mask: Mask) -> list[Scored]:
+        """The best that the filter lets through. `mask` says the same as `where`, where somebody has it at hand.
+
+        A filter that most documents pass costs tantivy half of the question, since it can no longer skip what cannot
+        be among the best: then more are asked for, and what does not pass is dropped, unless too few are left.
+        """
+        if where.is_open:
+            return self.search(query, limit)
+        if mask is not None and (passing := float(mask.mean()) if len(mask) else 0.0) >= MOST_PASS:
+            wanted = int(1.1 * limit / passing) + 10
+            found = self.search(query, wanted)
+            kept = [each for each in found if each[0] < len(mask) and mask[each[0]]]
+            if len(kept) >= limit or len(found) < wanted:
+                return kept[:limit]
+        return self.search(self.filtered(query, where), limit)
 
     def any_of(self, terms: Sequence[str]) -> tantivy.Query:
         """Documents with any of the terms, each counted as often as the question says it."""
@@ -185,6 +208,8 @@ class TextIndex:
     def keyword(self, name: str, values: Sequence[str]) -> tantivy.Query:
         import tantivy
 
+        if len(values) == 1:  # a list that is there already, and not a set of all its documents made for this question
+            return self.exactly("keyword", f"{name}={values[0]}")
         return tantivy.Query.term_set_query(self.schema, "keyword", [f"{name}={value}" for value in values])
 
     def between(
