@@ -213,6 +213,48 @@ def test_a_work_that_fails_before_or_after_its_first_statement_undoes_only_itsel
     database.close()
 
 
+def test_what_fails_only_on_its_way_is_told_to_whoever_put_it(url: str) -> None:
+    database = open_postgres(url, THINGS)
+    database.write(add("a"))
+
+    def put(name: str):
+        return lambda tx: tx.put("INSERT INTO things (name, size) VALUES (?, ?)", name, 1)
+
+    results = in_one_batch(database, [put("b"), put("a"), add("c"), put("d")])
+    assert [type(result).__name__ for result in results] == ["NoneType", "Internal", "int", "NoneType"]
+    assert names(database) == ["a", "b", "c", "d"]
+    database.close()
+
+
+def test_a_table_that_another_host_has_migrated_is_read_and_written_on(url: str) -> None:
+    database = open_postgres(url, THINGS)
+
+    def look(tx: Tx) -> object:
+        return tx.one("SELECT * FROM things WHERE name = ?", "a")
+
+    database.write(add("a"))
+    assert database.read(look) == database.write(look) == {"name": "a", "size": 1}
+    execute(url, "ALTER TABLE things ADD COLUMN colour text")
+    assert database.read(look) == database.write(look) == {"name": "a", "size": 1, "colour": None}
+    database.close()
+
+
+def test_more_than_the_network_holds_at_once_travels_both_ways(url: str) -> None:
+    database = open_postgres(url, THINGS)
+    long = "x" * 20_000
+
+    def work(tx: Tx) -> int:
+        tx.many(
+            "INSERT INTO things (name, size) VALUES (?, ?)", [(f"{number} {long}", number) for number in range(450)]
+        )
+        asked = [tx.ask("SELECT name FROM things WHERE size < ?", 20) for _ in range(40)]
+        return sum(len(each.all()) for each in asked)
+
+    assert database.write(work) == 800
+    assert len(names(database)) == 450
+    database.close()
+
+
 def _waiting_for_locks(database: Database) -> int:
     row = database.read(
         lambda tx: tx.one("SELECT count(*) AS n FROM pg_locks WHERE NOT granted AND locktype = 'advisory'")

@@ -33,7 +33,7 @@ from lithos.core.clock import micros
 from lithos.core.ids import Ids
 from lithos.core.names import agent_name
 from lithos.errors import NotFound
-from lithos.storage import Answer, Database, Effects, Moment, Outcome, Tx
+from lithos.storage import Database, Effects, Outcome, Tx
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 
@@ -82,27 +82,29 @@ class Board:
     def create(self, call: Call, new: NewTask) -> Created:
         wanted = new.checked()
 
-        def work(tx: Tx, now: Moment) -> Outcome:
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx)
             steps.need_known(tx, wanted.depends_on)
             task_id = self._ids.sortable()
-            seq = changes.record(tx, "created", task_id, wanted.agent, now)
-            tasks.insert(tx, steps.new_task(task_id, seq, wanted, now), now)
+            seq = changes.record(tx, sight, "created", task_id, wanted.agent)
+            tasks.insert(tx, steps.new_task(task_id, seq, wanted, sight.now), sight.now)
             tasks.set_dependencies(tx, task_id, wanted.depends_on)
             return Outcome({"task_id": task_id}, (steps.event("create", task_id),))
 
-        return cast(Created, self._change(call, work))
+        return cast(Created, self._effects.commit(call, work))
 
     def update(self, call: Call, task_id: str, agent: str, edit: TaskEdit) -> Refusable:
         wanted, agent = edit.checked(), agent_name(agent)
 
-        def work(tx: Tx, now: Moment) -> Outcome:
-            task = decide_status(tasks.load(tx, task_id), wanted.status)
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx, task_id)
+            task = decide_status(sight.task, wanted.status)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            steps.edit(tx, task, wanted, now)
-            return steps.turn(tx, task, agent, now)
+            steps.edit(tx, task, wanted, sight.now)
+            return steps.turn(tx, sight, task, agent)
 
-        return cast(Refusable, self._change(call, work))
+        return cast(Refusable, self._effects.commit(call, work))
 
     def complete(self, call: Call, task_id: str, agent: str, token: int | None = None) -> Refusable:
         """Ends the task and every claim on it. With a token only its holder may: one who slept is refused."""
@@ -112,15 +114,16 @@ class Board:
         return self._end(call, task_id, agent_name(agent), "cancelled", None)
 
     def _end(self, call: Call, task_id: str, agent: str, status: Status, token: int | None) -> Refusable:
-        def work(tx: Tx, now: Moment) -> Outcome:
-            task = need_open(tasks.load(tx, task_id))
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx, task_id)
+            task = need_open(sight.task)
             if not isinstance(task, Refusal) and token is not None:
-                task = steps.holding(tx, task, token, agent, now)
+                task = steps.holding(tx, task, token, agent, sight.now)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            return steps.turn(tx, replace(task, status=status), agent, now)
+            return steps.turn(tx, sight, replace(task, status=status), agent)
 
-        return cast(Refusable, self._change(call, work))
+        return cast(Refusable, self._effects.commit(call, work))
 
     # Claims
 
@@ -128,20 +131,21 @@ class Board:
         """One holder per (task, aspect). The holder's own claim is renewed under the token it has."""
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
-        def work(tx: Tx, now: Moment) -> Outcome:
-            task, held = need_open(tasks.load(tx, task_id)), claims.claim_on(tx, task_id, aspect)
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx, task_id, aspect)
+            task = need_open(sight.task)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            lease = decide_claim(held, agent, duration.seconds, now)
+            lease = decide_claim(sight.held, agent, duration.seconds, sight.now)
             if isinstance(lease, Refusal):
                 return steps.refused(lease)
-            claim, renewed = steps.take(tx, held, Claim(0, task_id, aspect, agent, lease), now)
+            claim, renewed = steps.take(tx, sight, Claim(0, task_id, aspect, agent, lease))
             answer = steps.granted("expires_at", claim, duration) | {"renewed": renewed}
             if task.blocked:
-                answer["blocked_by"] = [each for each, is_open in tasks.needed_by(tx, task_id) if is_open]
+                answer["blocked_by"] = tasks.ids(tasks.needed_by(tx, task_id), "open")
             return Outcome(answer, (steps.claim_event("claim", claim),))
 
-        return cast(Claimed, self._change(call, work))
+        return cast(Claimed, self._effects.commit(call, work))
 
     def renew(
         self,
@@ -155,28 +159,30 @@ class Board:
         """`ttl_minutes` from now on. A lease that has ended is lost, even when nobody has taken it: claim again."""
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
-        def work(tx: Tx, now: Moment) -> Outcome:
-            held = steps.held(tx, task_id, aspect, agent, token, now)
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx, task_id, aspect)
+            held = steps.holder(sight, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
-            renewed = replace(held, lease=lease_from(now, duration.seconds))
+            renewed = replace(held, lease=lease_from(sight.now, duration.seconds))
             claims.prolong(tx, renewed.token, renewed.lease)
             return Outcome(steps.granted("new_expires_at", renewed, duration), (steps.claim_event("renew", renewed),))
 
-        return cast(Renewed, self._change(call, work))
+        return cast(Renewed, self._effects.commit(call, work))
 
     def release(self, call: Call, task_id: str, aspect: str, agent: str, token: int | None = None) -> Refusable:
         aspect, agent = aspect_of(aspect), agent_name(agent)
 
-        def work(tx: Tx, now: Moment) -> Outcome:
-            held = steps.held(tx, task_id, aspect, agent, token, now)
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx, task_id, aspect)
+            held = steps.holder(sight, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
             claims.drop(tx, task_id, aspect)
-            changes.record(tx, "released", task_id, agent, now, aspect=aspect)
+            changes.record(tx, sight, "released", task_id, agent, aspect=aspect)
             return Outcome({"success": True}, (steps.claim_event("release", held),))
 
-        return cast(Refusable, self._change(call, work))
+        return cast(Refusable, self._effects.commit(call, work))
 
     def check_token(self, tx: Tx, token: int, agent: str | None = None) -> None:
         """For whoever commits other work under a claim, inside the transaction that commits it; raises `ClaimLost`."""
@@ -201,18 +207,19 @@ class Board:
         if knowledge_id is not None and not self._notes.exists(knowledge_id):
             raise NotFound(f"there is no note {knowledge_id[:80]!r}", hint="lithos_write answers with the note's id.")
 
-        def work(tx: Tx, now: Moment) -> Outcome:
-            steps.need_finding_allowed(tx, task_id, agent, token, now)
+        def work(tx: Tx) -> Outcome:
+            sight = steps.look(tx, task_id)
+            steps.need_finding_allowed(tx, sight, agent, token)
             finding_id = self._ids.sortable()
-            seq = changes.record(tx, "finding", task_id, agent, now)
-            tx.many(
+            seq = changes.record(tx, sight, "finding", task_id, agent)
+            tx.put(
                 "INSERT INTO findings (id, seq, task_id, agent, summary, knowledge_id, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [(finding_id, seq, task_id, agent, summary, knowledge_id, micros(now.wall))],
+                *(finding_id, seq, task_id, agent, summary, knowledge_id, micros(sight.now.wall)),
             )
             return Outcome({"finding_id": finding_id}, (steps.event("finding", task_id, finding=finding_id),))
 
-        return cast(FindingPosted, self._change(call, work))
+        return cast(FindingPosted, self._effects.commit(call, work))
 
     def findings(self, task_id: str, since: str | None = None, page: Page | None = None) -> FindingPage:
         return self._database.read(lambda tx: list_findings(tx, page or Page(), task_id=task_id, since=since))
@@ -238,7 +245,7 @@ class Board:
 
     def named(self, source: str) -> TaskRef | None:
         """The task that a note's `source` names, if it is one."""
-        task = self._database.read(lambda tx: tasks.load(tx, source))
+        task = self._database.read(lambda tx: tasks.told(tasks.ask(tx, source)))
         return {"id": task.id, "title": task.title, "status": task.status} if task else None
 
     def list(self, wanted: TaskFilter | None = None, page: Page | None = None) -> TaskPage:
@@ -257,12 +264,3 @@ class Board:
 
     def _duration(self, minutes: float | None) -> Duration:
         return clamp(minutes_of(minutes, self._terms.default_minutes), self._terms.max_minutes)
-
-    def _change(self, call: Call, work: Callable[[Tx, Moment], Outcome]) -> Answer:
-        """Every change of the board, one after the other: decided and written in the transaction that commits it."""
-
-        def locked(tx: Tx) -> Outcome:
-            tx.lock(changes.CHANNEL)
-            return work(tx, tx.now())
-
-        return self._effects.commit(call, locked)

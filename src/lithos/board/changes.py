@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 from lithos.board.answers import Changes, ChangeShown
+from lithos.board.values import Sight
 from lithos.core.clock import from_micros, micros, rfc3339
 from lithos.errors import Damaged
-from lithos.storage import Moment, Row, Tx
+from lithos.storage import Asked, Row, Tx
 
 Kind = Literal["created", "updated", "completed", "cancelled", "reopened", "claimed", "released", "finding"]
 
@@ -18,23 +19,26 @@ MOST_CHANGES = 200  # of one answer
 _SWEEP_EVERY = 256
 
 
-def record(tx: Tx, kind: Kind, task_id: str, agent: str, now: Moment, *, aspect: str | None = None) -> int:
-    """Number and keep one change. The number of a `claimed` is the claim's fencing token."""
-    seq = _next(tx, now)
-    tx.many(  # of no result, so that on PostgreSQL it travels with the next statement
+def record(tx: Tx, sight: Sight, kind: Kind, task_id: str, agent: str, *, aspect: str | None = None) -> int:
+    """Number and keep one change, of which a work makes one. The number of a `claimed` is the claim's fencing token."""
+    now, seq = sight.now, sight.counter + 1
+    tx.put("UPDATE board_state SET counter = ?, era = ?, steady = ?", seq, now.era, now.steady)
+    tx.put(
         "INSERT INTO board_changes (seq, kind, task_id, aspect, agent, at) VALUES (?, ?, ?, ?, ?, ?)",
-        [(seq, kind, task_id, aspect, agent, micros(now.wall))],
+        *(seq, kind, task_id, aspect, agent, micros(now.wall)),
     )
     if seq % _SWEEP_EVERY == 0:
-        tx.run("DELETE FROM board_changes WHERE seq <= ?", seq - KEPT_CHANGES)
+        tx.put("DELETE FROM board_changes WHERE seq <= ?", seq - KEPT_CHANGES)
     tx.notify(CHANNEL)
     return seq
 
 
-def _next(tx: Tx, now: Moment) -> int:
-    row = tx.one(
-        "UPDATE board_state SET counter = counter + 1, era = ?, steady = ? RETURNING counter", now.era, now.steady
-    )
+def ask_counter(tx: Tx) -> Asked:
+    return tx.ask("SELECT counter FROM board_state")
+
+
+def told(asked: Asked) -> int:
+    row = asked.one()
     if row is None:
         raise Damaged("the board's counter is missing", hint="Restore coordination.db from a backup.")
     return int(row["counter"])
@@ -42,30 +46,27 @@ def _next(tx: Tx, now: Moment) -> int:
 
 def look(tx: Tx, since: int | None, task_id: str | None = None) -> Changes:
     """What came after `since`, and where to go on from. `missed`: the journal no longer reaches back that far."""
-    newest = _newest(tx)
-    if since is None:
+    asked, first = ask_counter(tx), tx.ask("SELECT min(seq) AS seq FROM board_changes")
+    after = _after(tx, since, task_id) if since is not None else None
+    newest = told(asked)
+    if since is None or after is None:
         return {"changes": [], "cursor": newest}
-    if not _oldest(tx, newest) - 1 <= since <= newest:
+    if not _oldest(first, newest) - 1 <= since <= newest:
         return {"changes": [], "cursor": newest, "missed": True}
-    rows = _after(tx, since, task_id)
+    rows = after.all()
     full = len(rows) == MOST_CHANGES
     return {"changes": [_shown(row) for row in rows], "cursor": rows[-1]["seq"] if full else newest}
 
 
-def _after(tx: Tx, since: int, task_id: str | None) -> list[Row]:
+def _after(tx: Tx, since: int, task_id: str | None) -> Asked:
     one = " AND task_id = ?" if task_id else ""
     values = (since, task_id) if task_id else (since,)
-    return tx.all(f"SELECT * FROM board_changes WHERE seq > ?{one} ORDER BY seq LIMIT {MOST_CHANGES}", *values)
+    return tx.ask(f"SELECT * FROM board_changes WHERE seq > ?{one} ORDER BY seq LIMIT {MOST_CHANGES}", *values)
 
 
-def _newest(tx: Tx) -> int:
-    row = tx.one("SELECT counter FROM board_state")
-    return int(row["counter"]) if row else 0
-
-
-def _oldest(tx: Tx, newest: int) -> int:
+def _oldest(asked: Asked, newest: int) -> int:
     """The first number that the journal still has; the counter's next one when it is empty."""
-    row = tx.one("SELECT min(seq) AS seq FROM board_changes")
+    row = asked.one()
     return int(row["seq"]) if row and row["seq"] is not None else newest + 1
 
 

@@ -7,13 +7,20 @@ from collections.abc import Sequence
 from lithos.board.leases import ALIVE_SQL, Lease, carried_over
 from lithos.board.values import Claim
 from lithos.core.clock import from_micros, micros
-from lithos.storage import Moment, Row, Tx
+from lithos.storage import Asked, Moment, Row, Tx
 
 
-def claim_on(tx: Tx, task_id: str, aspect: str) -> Claim | None:
+def ask(tx: Tx, task_id: str, aspect: str) -> Asked:
     """Whatever row the aspect has; its lease may have ended."""
-    row = tx.one("SELECT * FROM claims WHERE task_id = ? AND aspect = ?", task_id, aspect)
-    return _claim(row) if row else None
+    return tx.ask("SELECT * FROM claims WHERE task_id = ? AND aspect = ?", task_id, aspect)
+
+
+def told(asked: Asked) -> list[Claim]:
+    return [_claim(row) for row in asked.all()]
+
+
+def ask_all(tx: Tx, task_id: str) -> Asked:
+    return tx.ask("SELECT * FROM claims WHERE task_id = ? ORDER BY id", task_id)
 
 
 def claim_of_token(tx: Tx, token: int) -> Claim | None:
@@ -21,37 +28,36 @@ def claim_of_token(tx: Tx, token: int) -> Claim | None:
 
     The journal knows the aspect of a token that was overtaken; of one older than the journal nothing is left to name.
     """
-    own = tx.one("SELECT * FROM claims WHERE id = ?", token)
-    if own:
-        return _claim(own)
+    own = tx.ask("SELECT * FROM claims WHERE id = ?", token)
     given = tx.one("SELECT task_id, aspect FROM board_changes WHERE seq = ? AND kind = 'claimed'", token)
-    return claim_on(tx, given["task_id"], given["aspect"]) if given else None
+    found = told(own) or (told(ask(tx, given["task_id"], given["aspect"])) if given else [])
+    return found[0] if found else None
 
 
 def take(tx: Tx, claim: Claim, now: Moment) -> None:
     """The aspect is this claim's from now on; an ended one gives way."""
     drop(tx, claim.task_id, claim.aspect)
     lease = (micros(claim.lease.expires_at), claim.lease.era, claim.lease.until)
-    tx.many(
+    tx.put(
         "INSERT INTO claims (id, task_id, agent, aspect, claimed_at, expires_at, era, until, grace)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-        [(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall), *lease)],
+        *(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall), *lease),
     )
 
 
 def prolong(tx: Tx, token: int, lease: Lease) -> None:
-    tx.run(
+    tx.put(
         "UPDATE claims SET expires_at = ?, era = ?, until = ?, grace = ? WHERE id = ?",
         *(micros(lease.expires_at), lease.era, lease.until, int(lease.grace), token),
     )
 
 
 def drop(tx: Tx, task_id: str, aspect: str) -> None:
-    tx.many("DELETE FROM claims WHERE task_id = ? AND aspect = ?", [(task_id, aspect)])
+    tx.put("DELETE FROM claims WHERE task_id = ? AND aspect = ?", task_id, aspect)
 
 
 def drop_all(tx: Tx, task_id: str) -> None:
-    tx.run("DELETE FROM claims WHERE task_id = ?", task_id)
+    tx.put("DELETE FROM claims WHERE task_id = ?", task_id)
 
 
 def live_claims(tx: Tx, task_ids: Sequence[str], now: Moment) -> dict[str, list[Claim]]:
@@ -85,7 +91,7 @@ def carry_over_claims(tx: Tx, now: Moment, grace: float) -> int:
         if lease:
             prolong(tx, row["id"], lease)
             lived += 1
-    tx.run("UPDATE board_state SET era = ?, steady = ?", now.era, now.steady)
+    tx.put("UPDATE board_state SET era = ?, steady = ?", now.era, now.steady)
     return lived
 
 

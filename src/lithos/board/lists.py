@@ -13,7 +13,7 @@ from lithos.board.tasks import task_of
 from lithos.board.values import Claim, Task
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.errors import InvalidInput
-from lithos.storage import Moment, Row, Tx
+from lithos.storage import Asked, Moment, Row, Tx
 
 USUAL_PAGE = 100
 LARGEST_PAGE = 500  # a page of tasks with claims is then ~150 kB, and its ids fit one statement's parameters
@@ -57,10 +57,10 @@ class Where:
 def list_tasks(tx: Tx, wanted: TaskFilter, page: Page, now: Moment) -> TaskPage:
     """Oldest first."""
     where = _task_conditions(wanted, now)
-    total = _count(tx, "tasks", where)
+    total = _ask_count(tx, "tasks", where)
     where.add("seq > ?", _after(page.cursor))
     rows = tx.all(f"SELECT * FROM tasks WHERE {where} ORDER BY seq LIMIT ?", *where.values, page.size + 1)
-    return _task_page(tx, rows, page, total, now, lambda task: str(task.seq))
+    return _task_page(tx, rows, page, _number(total), now, lambda task: str(task.seq))
 
 
 def list_ready(tx: Tx, page: Page, now: Moment, *, tags: Sequence[str] = (), claimed: bool = False) -> TaskPage:
@@ -70,11 +70,11 @@ def list_ready(tx: Tx, page: Page, now: Moment, *, tags: Sequence[str] = (), cla
     _with_tags(where, tags)
     if not claimed:
         where.add(f"id NOT IN (SELECT task_id FROM claims WHERE {ALIVE_SQL})", now.era, now.steady)
-    total = _count(tx, "tasks", where)
+    total = _ask_count(tx, "tasks", where)
     if page.cursor:
         where.add("(priority, seq) > (?, ?)", *_urgency_after(page.cursor))
     rows = tx.all(f"SELECT * FROM tasks WHERE {where} ORDER BY priority, seq LIMIT ?", *where.values, page.size + 1)
-    return _task_page(tx, rows, page, total, now, lambda task: f"{task.priority}.{task.seq}")
+    return _task_page(tx, rows, page, _number(total), now, lambda task: f"{task.priority}.{task.seq}")
 
 
 def list_findings(
@@ -88,12 +88,16 @@ def list_findings(
         where.add("knowledge_id = ?", note_id)
     if since:
         where.add("created_at > ?", micros(parse_time(since, "since")))
-    total = _count(tx, "findings", where)
+    total = _ask_count(tx, "findings", where)
     where.add("seq > ?", _after(page.cursor))
     rows = tx.all(f"SELECT * FROM findings WHERE {where} ORDER BY seq LIMIT ?", *where.values, page.size + 1)
     more = len(rows) > page.size
     shown = [_finding(row) for row in rows[: page.size]]
-    return {"findings": shown, "total": total, "next_cursor": str(rows[page.size - 1]["seq"]) if more else None}
+    return {
+        "findings": shown,
+        "total": _number(total),
+        "next_cursor": str(rows[page.size - 1]["seq"]) if more else None,
+    }
 
 
 def show_task(task: Task, claims: Sequence[Claim], now: Moment) -> TaskShown:
@@ -149,8 +153,12 @@ def _task_page(
     return {"tasks": shown, "total": total, "next_cursor": cursor_of(tasks[-1]) if more else None}
 
 
-def _count(tx: Tx, table: str, where: Where) -> int:
-    row = tx.one(f"SELECT count(*) AS n FROM {table} WHERE {where}", *where.values)
+def _ask_count(tx: Tx, table: str, where: Where) -> Asked:
+    return tx.ask(f"SELECT count(*) AS n FROM {table} WHERE {where}", *where.values)
+
+
+def _number(asked: Asked) -> int:
+    row = asked.one()
     return int(row["n"]) if row else 0
 
 

@@ -10,13 +10,23 @@ from lithos.board.answers import BoardCounts, TaskShown
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import show_task
 from lithos.board.rules import Duration, Refusal, decide_hold, need_open
-from lithos.board.values import Claim, Status, Task
+from lithos.board.values import Claim, Sight, Status, Task
 from lithos.core.clock import rfc3339
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound
 from lithos.storage import Answer, EventDraft, Moment, Outcome, Tx
 
 _TURNS: dict[Status, changes.Kind] = {"completed": "completed", "cancelled": "cancelled", "open": "reopened"}
 _ERRORS: dict[str, type[LithosError]] = {"unknown_task": NotFound, "claim_lost": ClaimLost, "wrong_agent": Forbidden}
+
+
+def look(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> Sight:
+    """Every change of the board begins with this: one after the other, from the lock until the commit."""
+    tx.lock(changes.CHANNEL)
+    now, counter = tx.ask_now(), changes.ask_counter(tx)
+    task = tasks.ask(tx, task_id) if task_id is not None else None
+    held = claims.ask(tx, task_id, aspect) if task_id is not None and aspect is not None else None
+    found = claims.told(held) if held else []
+    return Sight(now(), changes.told(counter), tasks.told(task) if task else None, found[0] if found else None)
 
 
 def new_task(task_id: str, seq: int, wanted: NewTask, now: Moment) -> Task:
@@ -50,32 +60,32 @@ def edit(tx: Tx, task: Task, wanted: TaskEdit, now: Moment) -> None:
         tasks.set_dependencies(tx, task.id, wanted.depends_on)
 
 
-def turn(tx: Tx, task: Task, agent: str, now: Moment) -> Outcome:
+def turn(tx: Tx, sight: Sight, task: Task, agent: str) -> Outcome:
     """Into the status that `task` has; one that ends takes its claims with it, so that their tokens count no more."""
-    turned = tasks.set_status(tx, task.id, task.status, now)
+    turned = sight.task is not None and sight.task.status != task.status
+    if turned:
+        tasks.set_status(tx, task.id, task.status, sight.now)
     if turned and task.status != "open":
         claims.drop_all(tx, task.id)
     kind = _TURNS[task.status] if turned else "updated"
-    changes.record(tx, kind, task.id, agent, now)
+    changes.record(tx, sight, kind, task.id, agent)
     return Outcome({"success": True}, (event(kind, task.id),))
 
 
-def take(tx: Tx, held: Claim | None, wanted: Claim, now: Moment) -> tuple[Claim, bool]:
+def take(tx: Tx, sight: Sight, wanted: Claim) -> tuple[Claim, bool]:
     """The claim as it is now, and whether it was only renewed: a live one keeps its token."""
-    if held and held.alive(now):
-        claims.prolong(tx, held.token, wanted.lease)
-        return replace(held, lease=wanted.lease), True
-    token = changes.record(tx, "claimed", wanted.task_id, wanted.agent, now, aspect=wanted.aspect)
+    if sight.held and sight.held.alive(sight.now):
+        claims.prolong(tx, sight.held.token, wanted.lease)
+        return replace(sight.held, lease=wanted.lease), True
+    token = changes.record(tx, sight, "claimed", wanted.task_id, wanted.agent, aspect=wanted.aspect)
     claim = replace(wanted, token=token)
-    claims.take(tx, claim, now)
+    claims.take(tx, claim, sight.now)
     return claim, False
 
 
-def held(tx: Tx, task_id: str, aspect: str, agent: str, token: int | None, now: Moment) -> Claim | Refusal:
-    task = need_open(tasks.load(tx, task_id))
-    if isinstance(task, Refusal):
-        return task
-    return decide_hold(claims.claim_on(tx, task_id, aspect), agent, token, now)
+def holder(sight: Sight, agent: str, token: int | None) -> Claim | Refusal:
+    task = need_open(sight.task)
+    return task if isinstance(task, Refusal) else decide_hold(sight.held, agent, token, sight.now)
 
 
 def holding(tx: Tx, task: Task, token: int, agent: str, now: Moment) -> Task | Refusal:
@@ -91,11 +101,11 @@ def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: s
     return decided if isinstance(decided, Refusal) else None
 
 
-def need_finding_allowed(tx: Tx, task_id: str, agent: str, token: int | None, now: Moment) -> None:
-    task = tasks.load(tx, task_id)
+def need_finding_allowed(tx: Tx, sight: Sight, agent: str, token: int | None) -> None:
+    task = sight.task
     decided = task if task and task.status == "completed" else need_open(task)
     if not isinstance(decided, Refusal) and token is not None:
-        decided = holding(tx, decided, token, agent, now)
+        decided = holding(tx, decided, token, agent, sight.now)
     if isinstance(decided, Refusal):
         raise as_error(decided)
 
@@ -114,19 +124,20 @@ def _need_no_cycle(tx: Tx, task_id: str, depends_on: Sequence[str]) -> None:
 
 
 def show(tx: Tx, task_id: str) -> TaskShown | None:
-    task, now = tasks.load(tx, task_id), tx.now()
+    asked, asked_now, held = tasks.ask(tx, task_id), tx.ask_now(), claims.ask_all(tx, task_id)
+    needed, waiting = tasks.needed_by(tx, task_id), tasks.waiting_for(tx, task_id)
+    found = tx.ask("SELECT count(*) AS n FROM findings WHERE task_id = ?", task_id)
+    task, now = tasks.told(asked), asked_now()
     if task is None:
         return None
-    shown = show_task(task, claims.live_claims(tx, [task_id], now).get(task_id, ()), now)
-    needed = tasks.needed_by(tx, task_id)
-    found = tx.one("SELECT count(*) AS n FROM findings WHERE task_id = ?", task_id)
+    count = found.one()
     return {
-        **shown,
+        **show_task(task, [claim for claim in claims.told(held) if claim.alive(now)], now),
         "description": task.description,
-        "depends_on": [each for each, _ in needed],
-        "blocked_by": [each for each, is_open in needed if is_open],
-        "blocks": tasks.waiting_for(tx, task_id),
-        "findings": found["n"] if found else 0,
+        "depends_on": tasks.ids(needed),
+        "blocked_by": tasks.ids(needed, "open"),
+        "blocks": tasks.ids(waiting),
+        "findings": count["n"] if count else 0,
     }
 
 

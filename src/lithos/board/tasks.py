@@ -9,7 +9,7 @@ import orjson
 
 from lithos.board.values import Status, Task
 from lithos.core.clock import from_micros, micros, rfc3339
-from lithos.storage import Moment, Row, Tx
+from lithos.storage import Asked, Moment, Row, Tx
 
 # UNION (not ALL) visits each task once, however many ways lead there.
 _REACHES = """
@@ -24,13 +24,17 @@ SELECT 1 AS found FROM above WHERE id = ? LIMIT 1
 _PLAIN = ("id", "seq", "title", "description", "status", "priority", "open_blockers", "created_by")
 
 
-def load(tx: Tx, task_id: str) -> Task | None:
-    row = tx.one("SELECT * FROM tasks WHERE id = ?", task_id)
+def ask(tx: Tx, task_id: str) -> Asked:
+    return tx.ask("SELECT * FROM tasks WHERE id = ?", task_id)
+
+
+def told(asked: Asked) -> Task | None:
+    row = asked.one()
     return task_of(row) if row else None
 
 
 def insert(tx: Tx, task: Task, now: Moment) -> None:
-    tx.run(
+    tx.put(
         "INSERT INTO tasks (id, seq, title, description, status, priority, created_by, created_at, updated_at, tags)"
         " VALUES (?, ?, ?, ?, 'open', ?, ?, ?, ?, ?)",
         *(task.id, task.seq, task.title, task.description, task.priority, task.created_by),
@@ -41,33 +45,28 @@ def insert(tx: Tx, task: Task, now: Moment) -> None:
 
 def update(tx: Tx, task: Task, now: Moment) -> None:
     """Title, description, priority and tags; status and dependencies have verbs of their own."""
-    tx.run(
+    tx.put(
         "UPDATE tasks SET title = ?, description = ?, priority = ?, tags = ?, updated_at = ? WHERE id = ?",
         *(task.title, task.description, task.priority, orjson.dumps(task.tags).decode(), micros(now.wall), task.id),
     )
-    tx.run("DELETE FROM task_tags WHERE task_id = ?", task.id)
+    tx.put("DELETE FROM task_tags WHERE task_id = ?", task.id)
     _write_tags(tx, task)
 
 
-def set_status(tx: Tx, task_id: str, status: Status, now: Moment) -> bool:
-    """Whether it changed. Opening or closing a task blocks or frees those that wait for it."""
-    changed = tx.run(
-        "UPDATE tasks SET status = ?, updated_at = ? WHERE id = ? AND status <> ?",
-        *(status, micros(now.wall), task_id, status),
+def set_status(tx: Tx, task_id: str, status: Status, now: Moment) -> None:
+    """Into another one than it has. Opening or closing a task blocks or frees those that wait for it."""
+    tx.put("UPDATE tasks SET status = ?, updated_at = ? WHERE id = ?", status, micros(now.wall), task_id)
+    tx.put(  # the table of transitions has no way between the two ends, so one side of a change is always `open`
+        "UPDATE tasks SET open_blockers = open_blockers + ?"
+        " WHERE id IN (SELECT task_id FROM dependencies WHERE depends_on = ?)",
+        *(1 if status == "open" else -1, task_id),
     )
-    if changed:  # the table of transitions has no way between the two ends, so one side of a change is always `open`
-        tx.run(
-            "UPDATE tasks SET open_blockers = open_blockers + ?"
-            " WHERE id IN (SELECT task_id FROM dependencies WHERE depends_on = ?)",
-            *(1 if status == "open" else -1, task_id),
-        )
-    return changed > 0
 
 
 def set_dependencies(tx: Tx, task_id: str, depends_on: Sequence[str]) -> None:
-    tx.run("DELETE FROM dependencies WHERE task_id = ?", task_id)
+    tx.put("DELETE FROM dependencies WHERE task_id = ?", task_id)
     tx.many("INSERT INTO dependencies (task_id, depends_on) VALUES (?, ?)", [(task_id, each) for each in depends_on])
-    tx.run(
+    tx.put(
         "UPDATE tasks SET open_blockers = (SELECT count(*) FROM dependencies JOIN tasks AS needed"
         " ON needed.id = dependencies.depends_on WHERE dependencies.task_id = ? AND needed.status = 'open')"
         " WHERE id = ?",
@@ -84,23 +83,26 @@ def reaches(tx: Tx, task_id: str, other: str) -> bool:
     return tx.one(_REACHES, task_id, other) is not None
 
 
-def needed_by(tx: Tx, task_id: str) -> list[tuple[str, bool]]:
-    """What the task depends on, each with whether it is still open."""
-    rows = tx.all(
+def needed_by(tx: Tx, task_id: str) -> Asked:
+    """What the task depends on: `id` and `status` of each."""
+    return tx.ask(
         "SELECT tasks.id, tasks.status FROM dependencies JOIN tasks ON tasks.id = dependencies.depends_on"
         " WHERE dependencies.task_id = ? ORDER BY tasks.seq",
         task_id,
     )
-    return [(row["id"], row["status"] == "open") for row in rows]
 
 
-def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> list[str]:
-    rows = tx.all(
+def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> Asked:
+    return tx.ask(
         "SELECT tasks.id FROM dependencies JOIN tasks ON tasks.id = dependencies.task_id"
         " WHERE dependencies.depends_on = ? ORDER BY tasks.seq LIMIT ?",
         *(task_id, limit),
     )
-    return [row["id"] for row in rows]
+
+
+def ids(asked: Asked, status: Status | None = None) -> list[str]:
+    """All of an answer, or those in a status."""
+    return [row["id"] for row in asked.all() if status in (None, row.get("status"))]
 
 
 def count(tx: Tx) -> dict[str, int]:

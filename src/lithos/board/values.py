@@ -47,3 +47,13 @@ class Claim:
 
     def alive(self, now: Moment) -> bool:
         return self.lease.alive(now)
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What a change of the board sees: looked at under the board's lock, which holds until the change is committed."""
+
+    now: Moment
+    counter: int  # the number of the newest change
+    task: Task | None = None
+    held: Claim | None = None  # whatever row the aspect has; its lease may have ended

@@ -16,10 +16,11 @@ from lithos.storage.once import Once
 from lithos.storage.saga import Recovered
 from lithos.storage.scrub import scrub
 from lithos.storage.transfer import Transfer, dialect_at, status
-from lithos.storage.values import Answer, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
+from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
     "Answer",
+    "Asked",
     "Crash",
     "Database",
     "Effects",

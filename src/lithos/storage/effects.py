@@ -9,7 +9,7 @@ from lithos.core.clock import Clock
 from lithos.errors import Busy
 from lithos.storage import intents
 from lithos.storage.database import Database
-from lithos.storage.events import Events
+from lithos.storage.events import End, Events
 from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.files import Root
 from lithos.storage.once import Once
@@ -54,11 +54,13 @@ class Effects:
         known = self._recall(tx, call)
         if known is not None:
             return known
+        end: End | None = self._events.ask_end(tx)
         outcome = work(tx)
         if outcome.refused:
             raise _Refused(outcome.answer)
         for draft in outcome.events:
-            self._events.append(tx, call, draft)
+            self._events.append(tx, call, draft, end=end)
+            end = None
         self._once.record(tx, call, outcome.answer)
         return outcome.answer
 
@@ -95,8 +97,10 @@ class Effects:
         self._saga.on_recovered(event_type, after)
 
     def _recall(self, tx: Tx, call: Call) -> Answer | None:
-        known = self._once.recall(tx, call)
-        if known is None and intents.elsewhere(tx, call, self._events.store):
+        used = self._once.ask(tx, call)
+        elsewhere = intents.ask_elsewhere(tx, call, self._events.store)
+        known = self._once.recall(tx, call, used)
+        if known is None and elsewhere is not None and elsewhere.one() is not None:
             raise Busy(
                 "the first call with this idempotency_key has not ended yet, on another host",
                 hint="Call again with the same key.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import orjson
@@ -14,9 +16,17 @@ from lithos.storage.audit import Audit, Verdict, holds_anchor
 from lithos.storage.chain import Head, Link, digest, fingerprint
 from lithos.storage.event_query import EventFilter, EventPage, find
 from lithos.storage.keys import Keyring
-from lithos.storage.values import EventDraft, Row, Tx
+from lithos.storage.values import Asked, EventDraft, Row, Tx
 
 Status = Literal["pending", "written", "committed", "failed", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a chain, asked for under its lock: the next event goes there."""
+
+    head: Asked
+    number: Asked
 
 
 class Events:
@@ -31,38 +41,55 @@ class Events:
     def new_id(self) -> str:
         return self._ids.event()
 
+    def ask_end(self, tx: Tx) -> End:
+        """Where the next event goes; asked early it travels with the questions of the work that the event is about."""
+        tx.lock(f"events {self.store}")
+        return End(tx.ask(_HEAD, self.store), tx.next_number("events", "sequence"))
+
     def append(
-        self, tx: Tx, call: Call, draft: EventDraft, status: Status = "committed", event_id: str | None = None
+        self,
+        tx: Tx,
+        call: Call,
+        draft: EventDraft,
+        status: Status = "committed",
+        event_id: str | None = None,
+        end: End | None = None,
     ) -> str:
         """Write an event in the transaction of its effect; its id."""
-        head = self._head(tx)
-        values = {"id": event_id or self.new_id(), **self._row(call, draft, status, head.length + 1)}
-        marks = ", ".join("?" * len(values))
-        row = tx.one(f"INSERT INTO events ({', '.join(values)}) VALUES ({marks}) RETURNING *", *values.values())
-        assert row is not None
+        end = end or self.ask_end(tx)
+        head = self._head(end.head)
+        row = {"sequence": _number(end), "id": event_id or self.new_id()}
+        row |= self._row(call, draft, status, head.length + 1)
+        tx.put(f"INSERT INTO events ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
         self._link(tx, head, row, previous=0)
         return str(row["id"])
 
     def advance(self, tx: Tx, event_id: str, status: Status, error: dict[str, Any] | None = None) -> None:
         """Give an event its next status; what it was before stays provable from the chain."""
-        self._change(tx, event_id, status=status, error=_json(error))
+        self._change(tx, event_id, lambda known: {"status": status, "error": _json(error)})
 
     def amend(self, tx: Tx, event_id: str, *, rationale: str | None = None, details: dict[str, Any]) -> None:
         """Add to an event what its agent says of it later; details are joined with those that it has."""
-        known = tx.one("SELECT rationale, details FROM events WHERE id = ?", event_id) or {"details": "{}"}
-        joined = _json({**orjson.loads(known["details"]), **details})
-        self._change(tx, event_id, rationale=rationale or known.get("rationale"), details=joined)
+        self._change(
+            tx,
+            event_id,
+            lambda known: {
+                "rationale": rationale or known["rationale"],
+                "details": _json({**orjson.loads(known["details"]), **details}),
+            },
+        )
 
-    def _change(self, tx: Tx, event_id: str, **columns: str | None) -> None:
-        head = self._head(tx)
-        known = tx.one("SELECT position FROM events WHERE id = ?", event_id)
+    def _change(self, tx: Tx, event_id: str, change: Callable[[Row], Row]) -> None:
+        tx.lock(f"events {self.store}")
+        asked = tx.ask(_HEAD, self.store)
+        known = tx.one("SELECT * FROM events WHERE id = ?", event_id)
         if known is None:
             raise Damaged(f"event {event_id} is gone from the audit", hint="Run `lithos events verify`.")
-        values = {**columns, "updated_at": micros(self._clock.now()), "position": head.length + 1}
+        head = self._head(asked)
+        values = {**change(known), "updated_at": micros(self._clock.now()), "position": head.length + 1}
         changes = ", ".join(f"{column} = ?" for column in values)
-        row = tx.one(f"UPDATE events SET {changes} WHERE id = ? RETURNING *", *values.values(), event_id)
-        assert row is not None
-        self._link(tx, head, row, previous=known["position"])
+        tx.put(f"UPDATE events SET {changes} WHERE id = ?", *values.values(), event_id)
+        self._link(tx, head, {**known, **values}, previous=known["position"])
 
     def rotate(self, tx: Tx, call: Call) -> int:
         """From here on a new key; the old ones stay, to verify what they sealed. Returns the new salt version."""
@@ -115,9 +142,8 @@ class Events:
             "agent_action_id": call.correlation.agent_action_id,
         }
 
-    def _head(self, tx: Tx) -> Head:
-        tx.lock(f"events {self.store}")
-        row = tx.one("SELECT store, length, mac, salt_version FROM event_heads WHERE store = ?", self.store)
+    def _head(self, asked: Asked) -> Head:
+        row = asked.one()
         return Head(**row) if row is not None else Head(self.store)
 
     def _link(self, tx: Tx, head: Head, event: Row, *, previous: int) -> None:
@@ -125,9 +151,9 @@ class Events:
         link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
         mac = link.mac(key, head.mac)
         values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, mac)
-        tx.many(_ADD_LINK, [values])  # of no result: on PostgreSQL both travel with the commit
+        tx.put(_ADD_LINK, *values)
         new = Head(self.store, link.position, mac, version)
-        tx.many(_SET_HEAD, [(self.store, new.length, new.mac, version, new.seal(key))])
+        tx.put(_SET_HEAD, self.store, new.length, new.mac, version, new.seal(key))
 
     def _key(self, tx: Tx, head: Head) -> tuple[int, bytes]:
         """The newest key; made here when there is none, or none any more (verify then tells that one is lost)."""
@@ -145,10 +171,11 @@ class Events:
 
     def _use(self, tx: Tx, version: int) -> bytes:
         key = self._keys.add(version)
-        tx.run(_ADD_KEY, self.store, version, fingerprint(key), micros(self._clock.now()))
+        tx.put(_ADD_KEY, self.store, version, fingerprint(key), micros(self._clock.now()))
         return key
 
 
+_HEAD = "SELECT store, length, mac, salt_version FROM event_heads WHERE store = ?"
 _ADD_LINK = """
 INSERT INTO event_chain (store, position, previous, event_id, status, digest, salt_version, mac)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -162,6 +189,12 @@ _ADD_KEY = """
 INSERT INTO event_keys (store, salt_version, fingerprint, since) VALUES (?, ?, ?, ?)
 ON CONFLICT (store, salt_version) DO NOTHING
 """
+
+
+def _number(end: End) -> int:
+    row = end.number.one()
+    assert row is not None
+    return int(row["number"])
 
 
 def _json(value: dict[str, Any] | None) -> str | None:

@@ -9,7 +9,7 @@ import orjson
 
 from lithos.core.call import Call, Correlation, Delivery
 from lithos.storage.steps import Step
-from lithos.storage.values import Answer, Tx
+from lithos.storage.values import Answer, Asked, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ def save(tx: Tx, intent: Intent) -> None:
     call = intent.call
     scope = (call.tool, call.agent or "", call.idempotency_key)
     texts = (orjson.dumps(asdict(call)).decode(), orjson.dumps(intent.answer).decode())
-    tx.run(
+    tx.put(
         "INSERT INTO intents (id, store, at, tool, agent, key, call, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         *(intent.id, intent.store, intent.at, *scope, *texts),
     )
@@ -44,16 +44,16 @@ def is_open(tx: Tx, intent_id: str) -> bool:
 
 
 def drop(tx: Tx, intent_id: str) -> None:
-    tx.run("DELETE FROM intent_changes WHERE intent = ?", intent_id)
-    tx.run("DELETE FROM intents WHERE id = ?", intent_id)
+    tx.put("DELETE FROM intent_changes WHERE intent = ?", intent_id)
+    tx.put("DELETE FROM intents WHERE id = ?", intent_id)
 
 
-def elsewhere(tx: Tx, call: Call, store: str) -> bool:
+def ask_elsewhere(tx: Tx, call: Call, store: str) -> Asked | None:
     """Whether another host is at work under the key of this call."""
     if call.idempotency_key is None:
-        return False
+        return None
     sql = "SELECT id FROM intents WHERE tool = ? AND agent = ? AND key = ? AND store <> ? LIMIT 1"
-    return tx.one(sql, call.tool, call.agent or "", call.idempotency_key, store) is not None
+    return tx.ask(sql, call.tool, call.agent or "", call.idempotency_key, store)
 
 
 _ADD_STEP = """

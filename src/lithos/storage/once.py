@@ -12,7 +12,7 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.turns import Turns
 from lithos.errors import KeyReused
-from lithos.storage.values import Answer, Tx
+from lithos.storage.values import Answer, Asked, Row, Tx
 
 KEEP_HOURS = 48.0
 
@@ -31,24 +31,19 @@ class Once:
         with self._turns.hold(*_keys(call)):
             yield
 
-    def recall(self, tx: Tx, call: Call) -> Answer | None:
-        """The answer that this very call got before, if it did; other arguments under its key raise KeyReused."""
-        known = self._recall_delivery(tx, call)
-        return known if known is not None else self._recall_key(tx, call)
-
-    def _recall_key(self, tx: Tx, call: Call) -> Answer | None:
+    def ask(self, tx: Tx, call: Call) -> Asked | None:
+        """Whether the call's key was used before; nobody else uses it until this transaction ends."""
         if call.idempotency_key is None:
             return None
         scope = (call.tool, call.agent or "", call.idempotency_key)
         tx.lock(f"once {orjson.dumps(scope).decode()}")
         sql = "SELECT arguments_hash, answer FROM once WHERE tool = ? AND agent = ? AND key = ? AND at > ?"
-        row = tx.one(sql, *scope, self._oldest())
-        if row is not None and row["arguments_hash"] != call.arguments_hash:
-            raise KeyReused(
-                f"idempotency_key {call.idempotency_key!r} was used for {call.tool} with other arguments",
-                hint="Use a new key for a new request; repeat the same arguments to get the first answer.",
-            )
-        return orjson.loads(row["answer"]) if row is not None else None
+        return tx.ask(sql, *scope, self._oldest())
+
+    def recall(self, tx: Tx, call: Call, asked: Asked | None) -> Answer | None:
+        """The answer that this very call got before, if it did; other arguments under its key raise KeyReused."""
+        known = self._recall_delivery(tx, call)
+        return known if known is not None or asked is None else _recalled(call, asked.one())
 
     def _recall_delivery(self, tx: Tx, call: Call) -> Answer | None:
         """Only what a guest marked as resent: a client may use its request ids again for other calls."""
@@ -64,10 +59,10 @@ class Once:
         text, now = orjson.dumps(answer).decode(), micros(self._clock.now())
         if call.idempotency_key is not None:
             scope = (call.tool, call.agent or "", call.idempotency_key)
-            tx.run(_RECORD_KEY, *scope, call.arguments_hash, text, now)
+            tx.put(_RECORD_KEY, *scope, call.arguments_hash, text, now)
         if call.delivery is not None:
             request = (call.delivery.guest, call.delivery.request)
-            tx.run(_RECORD_DELIVERY, *request, call.tool, call.arguments_hash, text, now)
+            tx.put(_RECORD_DELIVERY, *request, call.tool, call.arguments_hash, text, now)
 
     def forget_guest(self, tx: Tx, guest: str) -> None:
         """A guest that is gone for good resends nothing."""
@@ -93,6 +88,15 @@ INSERT INTO deliveries (guest, request, tool, arguments_hash, answer, at) VALUES
 ON CONFLICT (guest, request)
 DO UPDATE SET tool = excluded.tool, arguments_hash = excluded.arguments_hash, answer = excluded.answer, at = excluded.at
 """
+
+
+def _recalled(call: Call, row: Row | None) -> Answer | None:
+    if row is not None and row["arguments_hash"] != call.arguments_hash:
+        raise KeyReused(
+            f"idempotency_key {call.idempotency_key!r} was used for {call.tool} with other arguments",
+            hint="Use a new key for a new request; repeat the same arguments to get the first answer.",
+        )
+    return orjson.loads(row["answer"]) if row is not None else None
 
 
 def _keys(call: Call) -> Iterator[tuple[str, ...]]:

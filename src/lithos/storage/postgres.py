@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import logging
-import re
 import select
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, cast
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg.pq import TransactionStatus
-from psycopg.rows import dict_row
-from psycopg.types.numeric import IntDumper
+from psycopg.pq.abc import PGresult
 
-from lithos.core.clock import Clock
+from lithos.core.clock import Clock, from_micros
 from lithos.errors import (
     Busy,
     ConfigInvalid,
@@ -32,6 +28,7 @@ from lithos.errors import (
 )
 from lithos.storage.dialect import Session
 from lithos.storage.values import Moment, Row, Tx
+from lithos.storage.wire import Statement, Wire, dumped, failure
 
 # Collation "C" sorts by code point as SQLite does; the database's own would sort lists in another order.
 WORDS = {
@@ -57,116 +54,139 @@ NETWORK = {"connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval
 FIND_OUT_S = 10.0  # how long an answer that never came is looked for; after that the idempotency key will tell
 LONGEST_WAIT = 500  # statements that may wait for the next trip
 LISTEN_PAUSE_S = 0.5
-_MARK = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\?|%")
+# What a prepared `SELECT *` raises once another host has migrated the table: a new connection plans anew.
+_OUTDATED = psycopg.errors.FeatureNotSupported
 _log = logging.getLogger(__name__)
 
 
-@lru_cache(maxsize=1024)
-def spelled(sql: str) -> str:
-    """Our `?` as psycopg's `%s`, outside of quotes; its own `%` doubled everywhere."""
+class _Asked:
+    """A question of a session: its answer is fetched, with whatever else waits, when it is first looked at."""
 
-    def mark(match: re.Match[str]) -> str:
-        return "%s" if match[0] == "?" else match[0].replace("%", "%%")
+    __slots__ = ("_session", "result")
 
-    return _MARK.sub(mark, sql)
+    def __init__(self, session: PostgresSession) -> None:
+        self._session = session
+        self.result: PGresult | None = None
 
+    def one(self) -> Row | None:
+        rows = self.all()
+        return rows[0] if rows else None
 
-Statement = tuple[str, Sequence[Any]]
+    def all(self) -> list[Row]:
+        return self._session.rows(self._answer())
 
+    def count(self) -> int:
+        return self._answer().command_tuples or 0
 
-class _Truth(IntDumper):
-    """Truth values are kept as 0 and 1 on both back ends."""
-
-    def dump(self, obj: Any) -> bytes | None:
-        return b"1" if obj else b"0"
+    def _answer(self) -> PGresult:
+        if self.result is None:
+            self._session.send()
+        assert self.result is not None
+        return self.result
 
 
 class PostgresSession:
-    """Statements without an answer of interest wait for the next one and travel with it: each trip costs a network."""
+    """Statements wait until an answer is looked at, and travel together then: each trip costs a network."""
 
-    def __init__(self, connection: psycopg.Connection[Row], *, write: bool, clock: Clock | None = None) -> None:
+    def __init__(self, connection: psycopg.Connection, *, write: bool, clock: Clock | None = None) -> None:
         self._connection = connection
+        self._wire = Wire(connection)
         self._write = write
         self._clock = clock
-        self._waiting: list[Statement] = []
+        self._waiting: list[tuple[Statement, _Asked]] = []
         self._unsent: int | None = None  # where the savepoint stands among what waits; None: it was sent
+        self._entangled = False
+        self._ticket: _Asked | None = None
         self.notices: list[str] = []
-        self.ticket: str | None = None
 
     @property
     def tx(self) -> PostgresSession:
         return self
 
+    @property
+    def ticket(self) -> str | None:
+        """The number of the transaction, once the server has told it."""
+        row = self._ticket.one() if self._ticket is not None and self._ticket.result is not None else None
+        return row["ticket"] if row else None
+
+    def ask(self, sql: str, *values: Any) -> _Asked:
+        asked = _Asked(self)
+        self._waiting.append(((sql, tuple(map(dumped, values))), asked))
+        return asked
+
+    def put(self, sql: str, *values: Any) -> None:
+        self.ask(sql, *values)
+
     def run(self, sql: str, *values: Any) -> int:
-        return max(self._execute(sql, values).rowcount, 0)
+        return self.ask(sql, *values).count()
 
     def one(self, sql: str, *values: Any) -> Row | None:
-        cursor = self._execute(sql, values)
-        return cursor.fetchone() if cursor.description else None
+        return self.ask(sql, *values).one()
 
     def all(self, sql: str, *values: Any) -> list[Row]:
-        cursor = self._execute(sql, values)
-        return cursor.fetchall() if cursor.description else []
+        return self.ask(sql, *values).all()
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        self._waiting += [(spelled(sql), tuple(row)) for row in rows]
-        if len(self._waiting) > LONGEST_WAIT:
-            self._flush()
+        for row in rows:
+            self.put(sql, *row)
+            if len(self._waiting) > LONGEST_WAIT:
+                self.send()
 
-    def _execute(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[Row]:
-        return self._sent((spelled(sql), tuple(values)))[-1]
+    def rows(self, result: PGresult) -> list[Row]:
+        return self._wire.rows(result)
 
-    def _flush(self) -> None:
-        if self._waiting:
-            self._sent()
-
-    def _sent(self, *last: Statement) -> list[psycopg.Cursor[Row]]:
-        """What waits, and the last, in one trip; the answers are there when it returns."""
-        statements, self._waiting, self._unsent = [*self._waiting, *last], [], None
-        if len(statements) == 1:
-            return [self._put(*statements[0])]
-        with self._connection.pipeline():
-            cursors = [self._put(*statement) for statement in statements]
-        for cursor in cursors:
-            if cursor.description and cursor.description[0].name == "ticket":
-                self.ticket = (cursor.fetchone() or {})["ticket"]
-        return cursors
-
-    def _put(self, sql: str, values: Sequence[Any]) -> psycopg.Cursor[Row]:
-        return self._connection.execute(cast("Any", sql), values, prepare=None if values else False)
-
-    def _later(self, sql: str, *values: Any) -> None:
-        self._waiting.append((spelled(sql), values))
+    def send(self) -> None:
+        """What waits, in one trip; the answers are there when it returns."""
+        waiting, self._waiting = self._waiting, []
+        own, self._unsent = self._unsent or 0, None
+        try:
+            results = self._wire.trip([statement for statement, _ in waiting])
+        except BaseException:
+            self.close()  # answers that were left behind would be taken for those of the next trip
+            raise
+        for number, ((_, asked), result) in enumerate(zip(waiting, results, strict=True)):
+            error = failure(result)
+            if error is not None:
+                self._entangled = number < own
+                if isinstance(error, _OUTDATED):
+                    self.close()
+                raise error
+            asked.result = result
 
     def lock(self, name: str) -> None:
-        """Held from the next statement on until the transaction ends; a reader needs none."""
+        """Held from the next answer on until the transaction ends; a reader needs none."""
         if self._write:
-            self._later("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name)
+            self.put("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name)
 
-    def now(self) -> Moment:
+    def next_number(self, table: str, column: str) -> _Asked:
+        return self.ask("SELECT nextval(pg_get_serial_sequence(?, ?)) AS number", table, column)
+
+    def ask_now(self) -> Callable[[], Moment]:
         """The server's clock: the one that all hosts share. Its jumps are not guarded."""
         if self._clock is not None:
-            return Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())
-        row = self.one("SELECT clock_timestamp() AS wall")
-        assert row is not None
-        return Moment(row["wall"], row["wall"].timestamp(), "database")
+            now = Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())
+            return lambda: now
+        asked = self.ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at")
+        return lambda: _moment(asked)
+
+    def now(self) -> Moment:
+        return self.ask_now()()
 
     def notify(self, channel: str) -> None:
-        self._later("SELECT pg_notify(?, ?)", CHANNEL, channel)
+        self.notices.append(channel)
 
     def begin(self, *, write: bool) -> None:
-        self.ticket = None
-        self._waiting = []
-        self._later("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        self._waiting, self._unsent, self._entangled, self._ticket = [], None, False, None
+        self.put("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         if write:
-            self._later("SELECT pg_current_xact_id()::text AS ticket")
+            self._ticket = self.ask("SELECT pg_current_xact_id()::text AS ticket")
 
     def savepoint(self) -> None:
         self._unsent = len(self._waiting)
-        self._later("SAVEPOINT work")
+        self.put("SAVEPOINT work")
 
     def keep(self) -> None:
-        self._later("RELEASE SAVEPOINT work")
+        self.put("RELEASE SAVEPOINT work")
 
     def undo(self) -> None:
         """What the work had not sent yet is undone by never being sent; often that is all of it."""
@@ -174,30 +194,47 @@ class PostgresSession:
             del self._waiting[self._unsent :]
             return
         self._waiting = []
-        self._later("ROLLBACK TO SAVEPOINT work")
-        self._later("RELEASE SAVEPOINT work")
+        self.put("ROLLBACK TO SAVEPOINT work")
+        self.put("RELEASE SAVEPOINT work")
 
     def commit(self) -> None:
-        self._later("COMMIT")
-        self._flush()
+        """Notices travel once each, and through the server even to this host: it hears them as the others do."""
+        for channel in dict.fromkeys(self.notices):
+            self.put("SELECT pg_notify(?, ?)", CHANNEL, channel)
+        self.notices = []
+        self.put("COMMIT")
+        self.send()
 
     def rollback(self) -> None:
-        self._waiting.clear()
-        if self.usable() and self._connection.info.transaction_status != TransactionStatus.IDLE:
-            self._connection.execute("ROLLBACK")
+        """A reader does not wait for its end."""
+        self._waiting = []
+        if not self.usable() or not self._wire.in_transaction():
+            return
+        if self._write:
+            self.run("ROLLBACK")
+        else:
+            self._wire.leave("ROLLBACK")
 
     def in_transaction(self) -> bool:
-        return self.usable()
+        """Not when what failed belonged to the work before: then nobody's savepoint stands where it should."""
+        return self.usable() and not self._entangled
 
     def usable(self) -> bool:
         return not self._connection.closed
 
     def script(self, sql: str) -> None:
-        self._flush()
+        self.send()
+        self._wire.settle()
         self._connection.execute(cast("Any", sql))
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _moment(asked: _Asked) -> Moment:
+    row = asked.one()
+    assert row is not None
+    return Moment(from_micros(row["at"]), row["at"] / 1_000_000, "database")
 
 
 class PostgresDialect:
@@ -213,13 +250,11 @@ class PostgresDialect:
     def connect(self, *, write: bool) -> PostgresSession:
         return PostgresSession(self._connection(), write=write, clock=self._clock)
 
-    def _connection(self) -> psycopg.Connection[Row]:
+    def _connection(self) -> psycopg.Connection:
         try:
-            connection = psycopg.connect(self._conninfo, autocommit=True, row_factory=dict_row)
+            return psycopg.connect(self._conninfo, autocommit=True)
         except psycopg.Error as error:
             raise explain_start(error, self.where) from None  # the driver's own chain could show the URL
-        connection.adapters.register_dumper(bool, _Truth)
-        return connection
 
     def check(self, session: Session) -> None:
         """Refuse, in one line, a server that could not serve: too old, or a replica that only reads."""
@@ -238,14 +273,16 @@ class PostgresDialect:
         return explain(error, self.where) if isinstance(error, (psycopg.Error, OSError)) else None
 
     def worth_retrying(self, error: Exception) -> bool:
-        """A lost connection, a deadlock, a lost race: the same work may well succeed at once."""
-        return isinstance(error, psycopg.OperationalError) and not isinstance(error, psycopg.errors.LockNotAvailable)
+        """A lost connection, a deadlock, a lost race, outdated plans: the same work may well succeed at once."""
+        known = isinstance(error, (psycopg.OperationalError, _OUTDATED))
+        return known and not isinstance(error, psycopg.errors.LockNotAvailable)
 
     def find_out(self, session: Session) -> bool | None:
         """Whether the transaction whose COMMIT got no answer is there: the server knows, by its number."""
         assert isinstance(session, PostgresSession)
-        if session.ticket is None or session.usable():
+        if session.ticket is None:
             return None
+        session.rollback()  # what failed with an answer is still open until then
         deadline = time.monotonic() + FIND_OUT_S
         while time.monotonic() < deadline:
             status = self._status(session.ticket)
@@ -260,7 +297,7 @@ class PostgresDialect:
         except LithosError:
             return None
         try:
-            row = fresh.one("SELECT pg_xact_status(?::xid8) AS status", ticket)
+            row = fresh.one("SELECT pg_xact_status(?) AS status", ticket)
             return row["status"] if row else None
         except psycopg.Error:
             return None
@@ -314,7 +351,7 @@ class _Hearing:
 
     def __init__(
         self,
-        connect: Callable[[], psycopg.Connection[Row]],
+        connect: Callable[[], psycopg.Connection],
         wake: Callable[[str], None],
         wake_all: Callable[[], None],
     ) -> None:

@@ -33,6 +33,21 @@ RESERVE_BYTES = 2 * 1024 * 1024  # room for some hundred closing rows and their 
 RESERVE_PAUSE_S = 30.0
 
 
+class _Known:
+    """Nothing is gained by waiting: the answer is there at once."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
+
+    def one(self) -> Row | None:
+        return self._rows[0] if self._rows else None
+
+    def all(self) -> list[Row]:
+        return self._rows
+
+
 class SqliteSession:
     def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
         self._connection = connection
@@ -43,13 +58,18 @@ class SqliteSession:
     def tx(self) -> SqliteSession:
         return self
 
-    def run(self, sql: str, *values: Any) -> int:
+    def ask(self, sql: str, *values: Any) -> _Known:
+        return _Known(self.all(sql, *values))
+
+    def put(self, sql: str, *values: Any) -> None:
         self._connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, *values: Any) -> int:
+        self.put(sql, *values)
         return int(self._connection.changes())
 
     def one(self, sql: str, *values: Any) -> Row | None:
-        rows = self.all(sql, *values)
-        return rows[0] if rows else None
+        return self.ask(sql, *values).one()
 
     def all(self, sql: str, *values: Any) -> list[Row]:
         return cast("list[Row]", self._connection.execute(sql, values).fetchall())
@@ -59,6 +79,13 @@ class SqliteSession:
 
     def lock(self, name: str) -> None:
         """Nothing: there is one writer, and BEGIN IMMEDIATE has made this transaction it."""
+
+    def next_number(self, table: str, column: str) -> _Known:
+        return self.ask("SELECT coalesce(max(seq), 0) + 1 AS number FROM sqlite_sequence WHERE name = ?", table)
+
+    def ask_now(self) -> Callable[[], Moment]:
+        now = self.now()
+        return lambda: now
 
     def now(self) -> Moment:
         return Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())

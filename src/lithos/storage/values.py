@@ -23,8 +23,26 @@ class Moment:
     era: str
 
 
+class Asked(Protocol):
+    """A question that was asked; its answer is there, or comes when it is first looked at."""
+
+    def one(self) -> Row | None: ...
+
+    def all(self) -> list[Row]: ...
+
+
 class Tx(Protocol):
-    """One transaction. `?` marks a parameter in both dialects; work may run twice, so it has no other effect."""
+    """One transaction. `?` marks a parameter in both dialects; work may run twice, so it has no other effect.
+
+    On PostgreSQL a trip to the server costs as much as ten statements: what is put or asked waits until an answer is
+    looked at, and travels with it.
+    """
+
+    def ask(self, sql: str, *values: Any) -> Asked: ...
+
+    def put(self, sql: str, *values: Any) -> None:
+        """Of no result."""
+        ...
 
     def run(self, sql: str, *values: Any) -> int: ...
 
@@ -33,11 +51,19 @@ class Tx(Protocol):
     def all(self, sql: str, *values: Any) -> list[Row]: ...
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Once per row, of no result: PostgreSQL gets it together with the next statement, in one trip."""
+        """Once per row, of no result."""
+        ...
+
+    def next_number(self, table: str, column: str) -> Asked:
+        """`number`: the next of a {counter} column, for a row that this transaction writes with it."""
         ...
 
     def lock(self, name: str) -> None:
         """Hold the others of this name off until commit: nothing on SQLite (one writer), advisory on PostgreSQL."""
+        ...
+
+    def ask_now(self) -> Callable[[], Moment]:
+        """`now`, asked here and looked at by calling what comes back."""
         ...
 
     def now(self) -> Moment:
@@ -67,6 +93,8 @@ class EventDraft:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
+    """What a work gives back; its events are handed over here, or else all written by the work itself."""
+
     answer: Answer
     events: tuple[EventDraft, ...] = ()
     refused: bool = False
