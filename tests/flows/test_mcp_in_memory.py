@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractAsyncContextManager
+from typing import Any
 
+import mcp
 import pytest
 
+from lithos.app import Lithos
+from lithos.errors import Busy
+from lithos.mcp import build_server
+from lithos.tools.registry import Tool
 from tests.conftest import Connect
 
 pytestmark = pytest.mark.anyio
@@ -36,3 +43,14 @@ async def test_a_refusal_is_a_tool_error_with_code_message_hint_and_retryable(co
     assert error["code"] == "not_found"
     assert error["retryable"] is False
     assert error["message"] and error["hint"]
+
+
+async def test_a_call_that_the_gate_turns_away_is_a_whole_answer(lithos: Lithos, era: str) -> None:
+    def full(request: Any, tool: Tool) -> AbstractAsyncContextManager[object]:
+        raise Busy(f"no room for {tool.name}", retry_after_ms=50)
+
+    async with mcp.Client(build_server(lithos, gate=full), mode=era) as client:
+        inner = {"name": "lithos_stats", "arguments": {}}
+        result = await client.call_tool("lithos_tool_call", inner)
+    assert result.is_error and result.result_type == "complete"
+    assert result.structured_content["error"]["message"] == "no room for lithos_stats"

@@ -1,26 +1,21 @@
-"""Which calls run, which wait, and which are told `busy`: middleware of the MCP server, for guests and HTTP alike."""
+"""Which calls run, which wait, and which are told `busy`: the gate of the MCP server, for guests and HTTP alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-
-from lithos.errors import Busy, HostRestarted, UnknownTool
+from lithos.errors import HostRestarted, UnknownTool
 from lithos.host.connection import Connection
 from lithos.host.turns import Turns
-from lithos.mcp import tool_result
-from lithos.tools.answers import failure
-from lithos.tools.registry import CALL_BY_NAME, Registry
+from lithos.tools.registry import Registry, Tool
 
 # Holding a lease must never fail because somebody else floods: these never wait in line.
 ALWAYS = frozenset({"lithos_task_renew", "lithos_task_release"})
 RESERVED = 4  # threads that only they and `ps` use
 EACH_WAITING = 64
 ALL_WAITING = 1024
-
-Context = ServerRequestContext[Any, Any]
 
 
 class Fairness:
@@ -32,17 +27,10 @@ class Fairness:
         self._registry = registry
         self._is_ours = is_ours
 
-    async def middleware(self, ctx: Context, call_next: CallNext) -> HandlerResult:
-        if ctx.method != "tools/call":
-            return await call_next(ctx)
-        try:
-            self.check_ours()
-            if self._passes(ctx.params or {}):
-                return await call_next(ctx)
-            async with self.turns.turn(_who(ctx.request)):
-                return await call_next(ctx)
-        except (Busy, HostRestarted) as error:
-            return tool_result(failure(error), is_error=True)
+    def turn(self, request: Any, tool: Tool) -> AbstractAsyncContextManager[object]:
+        """The tool runs inside it; `Busy` when too many wait already."""
+        self.check_ours()
+        return nullcontext() if tool.name in ALWAYS or tool.waits else self.turns.turn(_who(request))
 
     def check_ours(self) -> None:
         """Before every call, because it costs microseconds: after `rm -rf .lithos` another host may write already."""
@@ -58,12 +46,6 @@ class Fairness:
             return self._registry.get(name).waits
         except UnknownTool:
             return False
-
-    def _passes(self, params: Mapping[str, Any]) -> bool:
-        name = params.get("name")
-        if name == CALL_BY_NAME:
-            name = (params.get("arguments") or {}).get("name")
-        return not isinstance(name, str) or name in ALWAYS or self.waits(name)
 
 
 def _who(request: Any) -> Hashable:

@@ -96,15 +96,15 @@ class Host:
                 self._let_go()
 
     async def _serve(self) -> None:
+        self.fairness = Fairness(catalogue(), self.config.server.workers, self._door.is_ours)
         self.server = build_server(
             self.lithos,
             default=self._default,
             output_schemas=self.config.server.output_schemas,
             workers=self.config.server.workers,
             largest=self.config.server.max_request_bytes,
+            gate=self.fairness.turn,
         )
-        self.fairness = Fairness(catalogue(), self.config.server.workers, self._door.is_ours)
-        self.server.middleware.append(self.fairness.middleware)
         self.lithos.start()
         if self._open_http is not None:
             self._http = self._open_http(self.lithos, self.server)

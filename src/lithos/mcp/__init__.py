@@ -6,7 +6,7 @@ from lithos.mcp.sdk import build_models_late, defer_the_rest
 defer_the_rest()
 build_models_late()
 
-from lithos.mcp.adapter import LithosServer, build_server, tool_result
+from lithos.mcp.adapter import LithosServer, build_server
 from lithos.mcp.callers import Connection
 from lithos.mcp.guard import is_loopback
 from lithos.mcp.http import http_app
@@ -24,5 +24,4 @@ __all__ = [
     "is_loopback",
     "require_token",
     "set_up_log",
-    "tool_result",
 ]

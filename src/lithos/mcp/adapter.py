@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,6 +22,7 @@ from lithos.errors import UnknownTool
 from lithos.mcp.callers import caller_of
 from lithos.mcp.inflight import InFlight
 from lithos.mcp.instructions import INSTRUCTIONS
+from lithos.mcp.workers import Workers
 from lithos.tools.answers import as_lithos_error, failure
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -31,6 +32,7 @@ from lithos.tools.registry import Answer, Registry, Tool
 _calls = logging.getLogger("lithos.calls")
 
 Context = ServerRequestContext[Any, Any]
+Gate = Callable[[Any, Tool], AbstractAsyncContextManager[object]]  # waits for the turn of a request, or refuses it
 LIST_TTL_MS = 60_000  # the list changes only with a new start
 DEFAULT_WORKERS = 32
 
@@ -43,9 +45,10 @@ def build_server(
     output_schemas: bool = False,
     workers: int = DEFAULT_WORKERS,
     largest: int = LARGEST_ARGUMENTS,
+    gate: Gate = lambda request, tool: nullcontext(),
 ) -> LithosServer:
     """One server for all connections and both eras of the protocol; who calls is found anew for each message."""
-    way = Way(default or Caller(), output_schemas, workers, largest)
+    way = Way(default or Caller(), output_schemas, workers, largest, gate)
     adapter = Adapter(lithos, registry or catalogue(), way)
     server = LithosServer(
         "lithos",
@@ -53,10 +56,10 @@ def build_server(
         title="Lithos",
         instructions=INSTRUCTIONS,
         on_list_tools=adapter.list_tools,
-        on_call_tool=adapter.call_tool,
-        get_tool_input_schema=adapter.input_schema,
+        get_tool_input_schema=adapter.schema_with_headers,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
     )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, adapter.call_tool)
     server.in_flight = adapter.in_flight
     server.middleware.clear()  # a span per request for a tracer that is never there
     return server
@@ -76,6 +79,7 @@ class Way:
     output_schemas: bool
     workers: int
     largest: int
+    gate: Gate
 
 
 class Adapter:
@@ -84,17 +88,17 @@ class Adapter:
         self._lithos = lithos
         self._registry = registry
         self._way = way
-        self._pool = ThreadPoolExecutor(way.workers, thread_name_prefix="tool")
+        self._workers = Workers(way.workers)
         self._listed = lru_cache(maxsize=64)(self._list)
+        self.schema_with_headers = lru_cache(maxsize=1024)(self._schema_with_headers)
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         return self._listed(caller_of(context, self._way.default).toolsets)
 
-    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
-        caller = caller_of(context, self._way.default)
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         started = time.perf_counter()
         with self.in_flight.one():
-            answer, outcome, agent = await self._outcome(params.name, params.arguments, caller)
+            answer, outcome, agent = await self._outcome(context, params.name, params.arguments)
         _calls.info(
             "tool=%s agent=%s ms=%.1f outcome=%s",
             params.name[:40],
@@ -104,20 +108,24 @@ class Adapter:
         )
         return tool_result(answer, outcome != "ok")
 
-    def input_schema(self, name: str) -> dict[str, Any] | None:
+    def _schema_with_headers(self, name: str) -> dict[str, Any] | None:
+        """For the check of arguments that are mirrored in headers; None, which spares the check, where none is."""
         try:
-            return self._registry.get(name).input_schema
+            schema = self._registry.get(name).input_schema
         except UnknownTool:
             return None
+        return schema if b'"x-mcp-header"' in orjson.dumps(schema) else None
 
     async def _outcome(
-        self, name: str, arguments: dict[str, Any] | None, caller: Caller
+        self, context: Context, name: str, arguments: dict[str, Any] | None
     ) -> tuple[Answer, str, str | None]:
+        caller = caller_of(context, self._way.default)
         agent = caller.agent
         try:
             ready = self._registry.ready(name, arguments, caller, self._way.largest)
             agent = ready.call.agent
-            return await self._run(ready), "ok", agent
+            async with self._way.gate(context.request, ready.tool):
+                return await self._run(ready), "ok", agent
         except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
             told = as_lithos_error(error, name[:40])
             return failure(told), told.code, agent
@@ -127,7 +135,7 @@ class Adapter:
             answer: Answer = await ready.run(self._lithos)
             return answer
         # A cancelled request leaves the thread running: what was begun is finished, and its answer is remembered.
-        return await asyncio.get_running_loop().run_in_executor(self._pool, ready.run, self._lithos)
+        return await self._workers.run(ready.run, self._lithos)
 
     def _list(self, toolsets: tuple[str, ...]) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[self._shown(each) for each in self._registry.shown(toolsets)])
@@ -139,8 +147,7 @@ class Adapter:
         return types.Tool.model_validate(listed)
 
 
-def tool_result(answer: Answer, is_error: bool) -> types.CallToolResult:
-    text = orjson.dumps(answer).decode()
-    return types.CallToolResult(
-        content=[types.TextContent(type="text", text=text)], structured_content=answer, is_error=is_error
-    )
+def tool_result(answer: Answer, is_error: bool) -> dict[str, Any]:
+    """As MCP has it. The SDK drops what an older revision lacks, so a model of our own would be built for nothing."""
+    content = [{"type": "text", "text": orjson.dumps(answer).decode()}]
+    return {"content": content, "structuredContent": answer, "isError": is_error, "resultType": "complete"}

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 from urllib.parse import parse_qs
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
-from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -101,7 +100,8 @@ class Guard:
             await app(scope, receive, send)
 
     async def _admit(self, scope: Scope) -> JSONResponse | None:
-        headers = Headers(scope=scope)
+        # Backwards, so that of two with one name the first counts, as for everybody who reads them after us.
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
         if not self._rules.accepts_host(headers.get("host")):
             return _refuse(421, Forbidden("this Host header is not ours", hint="Add it to server.allowed_hosts."))
         if not self._rules.accepts_origin(headers.get("origin")):
@@ -116,7 +116,7 @@ class Guard:
             return _refuse(http_status(error), error)
         return None
 
-    async def _caller(self, scope: Scope, headers: Headers) -> Caller:
+    async def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
         caller = self._wishes(scope, headers)
         shown = _bearer(headers)
         if shown is None:
@@ -130,7 +130,7 @@ class Guard:
         scope["user"] = AuthenticatedUser(granted)
         return _restricted(caller, token)
 
-    def _wishes(self, scope: Scope, headers: Headers) -> Caller:
+    def _wishes(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
         """Toolsets, agent and read-only of one request: in the URL or in headers; both only ever narrow."""
         caller = self._default
         query = parse_qs(scope["query_string"].decode("latin-1")) if scope["query_string"] else {}
@@ -157,7 +157,7 @@ def _restricted(caller: Caller, token: Token) -> Caller:
     return replace(caller, agent=token["agent"], bound=True)
 
 
-def _bearer(headers: Headers) -> str | None:
+def _bearer(headers: Mapping[str, str]) -> str | None:
     scheme, _, secret = headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
 

@@ -61,6 +61,7 @@ class Listener:
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,  # nobody's word on who a client is counts but the token's
                 date_header=False,
             )
         )

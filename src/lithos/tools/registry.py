@@ -64,7 +64,7 @@ class Tool:
     def description(self) -> str:
         return inspect.cleandoc(self.function.__doc__ or "")
 
-    @property
+    @cached_property
     def waits(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
 
