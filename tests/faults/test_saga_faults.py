@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lithos.core.call import Call, Delivery
 from lithos.core.canonical import version_of
-from lithos.errors import Conflict, LithosError, NotFound, Unavailable
+from lithos.errors import Conflict, Damaged, LithosError, NotFound, Unavailable
 from lithos.storage import Crash, EventDraft, FileChange, Outcome, Plan, PlannedFaults, Tx
 from tests import states
 from tests.storage_bench import StorageBench, keyed
@@ -99,6 +100,21 @@ def test_a_plan_changes_all_of_its_files_and_rows_and_its_event_passes_through_e
     assert [row["status"] for row in passed] == ["pending", "written", "committed"]
     check_a_retry_takes_effect_once(bench, tmp_path)
     assert {kept.version for kept in bench.root.history("old.md")} == {version_of(BEFORE["old.md"])}
+    bench.close()
+
+
+def test_a_check_that_fails_takes_every_file_back_and_leaves_the_key_free(tmp_path: Path) -> None:
+    start(tmp_path)
+    bench = opened(tmp_path)
+
+    def fail() -> None:
+        assert files(tmp_path) == AFTER
+        raise Damaged("not what was promised")
+
+    with pytest.raises(Damaged):
+        bench.effects.apply(keyed(), lambda: replace(plan(bench), check=fail))
+    assert not check_whole(bench, tmp_path)
+    check_a_retry_takes_effect_once(bench, tmp_path)
     bench.close()
 
 

@@ -156,6 +156,41 @@ def test_a_token_bound_to_an_agent_acts_as_no_other(open_url: str, lithos: Litho
     assert [each["id"] for each in lithos.agents.list(None, None, 10, 0)["agents"]] == ["anna"]
 
 
+def test_a_token_bound_to_a_user_opens_no_other_users_files_and_events(open_url: str, lithos: Lithos, era: str) -> None:
+    with Raw(open_url, era, headers=_bearer(_token(lithos))) as owner:
+        for user in ("ana", "ben"):
+            what = {"path": f"users/{user}/notes.md", "text": f"of {user}", "rationale": "r", "agent": "g"}
+            assert not owner.call("lithos_fs_append", user_id=user, **what).get("isError")
+        proposal = owner.call("lithos_propose_change", user_id="ben", path="users/ben/notes.md", content="taken\n")
+        seen = owner.call("lithos_events_query")["structuredContent"]["rows"]
+        assert {"ana", "ben"} <= {row["user"] for row in seen}
+    with Raw(open_url, era, headers=_bearer(_token(lithos, user="ana"))) as client:
+        assert client.call("lithos_fs_read", path="users/ana/notes.md")["structuredContent"]["content"] == "of ana\n"
+        own = client.call("lithos_events_query")["structuredContent"]["rows"]
+        assert [(row["user"], row["path"]) for row in own] == [("ana", "users/ana/notes.md")]
+        why = {"rationale": "r", "agent": "g"}
+        proposal_id = proposal["structuredContent"]["proposal_id"]
+        refused = [
+            client.call("lithos_fs_read", path="users/ben/notes.md"),
+            client.call("lithos_fs_read", path="users/ben/notes.md", user_id="ben"),
+            client.call("lithos_events_query", user_id="ben"),
+            client.call("lithos_tool_call", name="lithos_events_query", arguments={"user_id": "ben"}),
+            client.call("lithos_apply_change", proposal_id=proposal_id, user_id="ben", **why),
+            client.call("lithos_events_log", type="t", op="o", path="users/ben/notes.md", **why),
+        ]
+        hidden = client.call("lithos_apply_change", proposal_id=proposal_id, **why)
+    assert {each["structuredContent"]["error"]["code"] for each in refused} == {"forbidden"}
+    assert hidden["structuredContent"]["error"]["code"] == "not_found"
+
+
+def test_a_token_of_read_scope_sees_events_of_a_user_that_it_names_only(
+    open_url: str, lithos: Lithos, era: str
+) -> None:
+    with Raw(open_url, era, headers=_bearer(_token(lithos, scope="read"))) as client:
+        assert client.call("lithos_events_query")["structuredContent"]["error"]["code"] == "forbidden"
+        assert client.call("lithos_events_query", user_id="ana")["structuredContent"]["rows"] == []
+
+
 def test_a_header_cannot_name_another_agent_than_the_tokens(open_url: str, lithos: Lithos, era: str) -> None:
     headers = {**_bearer(_token(lithos, agent="anna")), "x-lithos-agent": "bob"}
     assert Raw(open_url, era, headers=headers).post("tools/list").status_code == 403

@@ -15,10 +15,12 @@ from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
 from lithos.garden.curating import Step, curated
 from lithos.garden.diff import patch, unified
+from lithos.garden.drafting import Current, check_promise, drafted
 from lithos.garden.edits import Append, AppendSection, Fix, Patch, ReplaceSection, edited
 from lithos.garden.lint import check_change, lint
 from lithos.garden.policy import load_policy
 from lithos.garden.sections import outline
+from lithos.garden.targets import Target
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.storage.files import Kernel
 from lithos.tools.catalogue import catalogue
@@ -27,6 +29,7 @@ from tests.property.test_sections import documents
 
 POLICY = load_policy()
 NUMBERS = count()
+TARGET = Target("garden", "users/ana/parts/p/profile.md", "profile")
 WHO = {"user_id": "ana", "agent": "gardener"}
 CONTENT = st.sampled_from(["text", "- a\n- b", "```\n## no\n```", "### deeper\nx", "a | b\n--|--\n1 | 2", "<b>x</b>"])
 PIECES = [
@@ -167,3 +170,19 @@ def test_sixty_hostile_paths_are_refused_by_every_tool_and_none_is_opened(lithos
             with pytest.raises(LithosError):
                 call(lithos, name, path=path, **arguments)
     assert recording.opened == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(text=documents(), content=CONTENT, pick=st.integers(0, 10), data=st.data())
+def test_what_is_drafted_keeps_its_promise_wherever_the_change_log_stands(
+    text: str, content: str, pick: int, data: st.DataObject
+) -> None:
+    names = [each.heading for each in outline(text).sections]
+    text = text.replace(f" {data.draw(st.sampled_from(names))}", " Change Log", 1)
+    section = outline(text).sections[pick % len(names)]
+    edit = data.draw(st.sampled_from([ReplaceSection, AppendSection]))(section.name, content)
+    try:
+        draft = drafted(TARGET, Current(text, "sha256:x"), edit, POLICY, "ana", "2026-01-01T00:00:00Z g: why")
+    except LithosError:
+        return
+    check_promise(draft, draft.after)

@@ -10,6 +10,8 @@ from lithos.garden.edits import Append, AppendSection, Curate, Fix, Patch, Repla
 from lithos.garden.hashing import checked_version, text_hash
 from lithos.garden.lint import lint
 from lithos.garden.policy import load_policy
+from lithos.garden.promise import Promise, promise_of
+from lithos.garden.sections import outline
 
 POLICY = load_policy()
 PROFILE = """---
@@ -154,3 +156,33 @@ def test_the_canonical_hash_forgives_white_space_and_is_no_version() -> None:
         checked_version(text_hash("a"))
     with pytest.raises(InvalidInput):
         checked_version("abc")
+
+
+def _promise() -> Promise:
+    before = outline(PROFILE, POLICY.anchor_pattern)
+    return promise_of(before, before.find("concerns v1"), False, "- why")
+
+
+def test_a_promise_is_kept_by_the_section_and_one_line_of_the_log() -> None:
+    after = logged(
+        edited(PROFILE, ReplaceSection("concerns v1", "new"), POLICY), "why", POLICY, "profile", "concerns v1"
+    )
+    assert _promise().kept_by(after)
+    assert _promise().kept_by(PROFILE)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("id: part", "id: Part"),
+        ("2026-01-01 made\n", "2026-01-01 made\n- why\n- why\n"),
+        ("2026-01-01 made\n", "2026-01-01 made\n- another\n"),
+        ("2026-01-01 made\n", ""),
+        ("2026-01-01 made\n", "2026-01-01 made\n\n\n"),
+        ("## Concerns", "## Worries"),
+        ("<!-- @anchor: change_log v1 -->\n", ""),
+    ],
+)
+def test_a_promise_is_broken_by_any_other_byte(old: str, new: str) -> None:
+    assert old in PROFILE
+    assert not _promise().kept_by(PROFILE.replace(old, new))

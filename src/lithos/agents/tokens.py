@@ -1,4 +1,4 @@
-"""Bearer tokens for everything that is not this machine: kept as hashes, narrowed by scope, bound to an agent."""
+"""Bearer tokens for whatever is not this machine: kept as hashes, narrowed by scope, bound to an agent or a user."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Token(TypedDict):
     name: str
     scope: Scope
     agent: str | None
+    user: str | None
     created_at: str
     last_used_at: str | None
 
@@ -54,7 +55,9 @@ class Tokens:
         self._known: dict[str, tuple[float, Token]] = {}  # hash → until when (since boot), token
         self._used: dict[str, int] = {}
 
-    def new(self, call: Call, name: str, scope: Scope = "full", agent: str | None = None) -> NewToken:
+    def new(
+        self, call: Call, name: str, scope: Scope = "full", agent: str | None = None, user: str | None = None
+    ) -> NewToken:
         """The only time that the secret itself is seen; what is kept cannot be turned back into it."""
         secret = MARK + secrets.token_urlsafe(32)
         row: Row = {
@@ -62,16 +65,15 @@ class Tokens:
             "name": _checked_name(name),
             "scope": scope,
             "agent": None if agent is None else agent_name(agent),
+            "user_id": None if user is None else agent_name(user, "user"),
             "created_at": micros(self._clock.now()),
             "last_used_at": None,
         }
 
         def work(tx: Tx) -> Outcome:
-            tx.run(
-                "INSERT INTO tokens (id, name, secret_hash, scope, agent, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-                *(row["id"], row["name"], sha256_hex(secret.encode()), row["scope"], row["agent"], row["created_at"]),
-            )
-            facts = {"name": row["name"], "scope": row["scope"], "agent": row["agent"]}
+            kept = {**row, "secret_hash": sha256_hex(secret.encode())}
+            tx.run(f"INSERT INTO tokens ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))})", *kept.values())
+            facts = {each: row[each] for each in ("name", "scope", "agent", "user_id")}
             return Outcome({"id": row["id"]}, (EventDraft("token", "create", row["id"], details=facts),))
 
         # Not under the caller's keys: what `once` remembers would have to contain the secret.
@@ -146,6 +148,7 @@ def _token(row: Row) -> Token:
         "name": row["name"],
         "scope": row["scope"],
         "agent": row["agent"],
+        "user": row["user_id"],
         "created_at": rfc3339(from_micros(row["created_at"])),
         "last_used_at": None if row["last_used_at"] is None else rfc3339(from_micros(row["last_used_at"])),
     }

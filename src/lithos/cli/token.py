@@ -19,9 +19,10 @@ def new(
     name: Annotated[str, typer.Option("--name", help="Who it is for.")],
     scope: Annotated[str, typer.Option("--scope", help="read or full.")] = "full",
     agent: Annotated[str | None, typer.Option("--agent", help="The only agent that may use it.")] = None,
+    user: Annotated[str | None, typer.Option("--user", help="The only user whose files and events it opens.")] = None,
 ) -> None:
     """Make a token. It is shown once, here; only its hash is kept."""
-    arguments = {"name": name, "scope": scope, "for_agent": agent}
+    arguments = {"name": name, "scope": scope, "for_agent": agent, "for_user": user}
     made = terminal.ask("lithos_token_new", arguments)
     if terminal.as_json:
         show(made)
@@ -39,7 +40,8 @@ def list_tokens(terminal: Terminal) -> None:
         return
     for each in answer["tokens"]:
         used = each["last_used_at"] or "never used"
-        print(f"{each['id']}  {each['scope']:4}  {each['agent'] or '-':20} {used:28} {each['name']}")
+        bound = f"{each['agent'] or '-':20} {each['user'] or '-':20}"
+        print(f"{each['id']}  {each['scope']:4}  {bound} {used:28} {each['name']}")
 
 
 @verb

@@ -33,4 +33,5 @@ class Call:
     delivery: Delivery | None = None
     rationale: str | None = None
     correlation: Correlation = field(default_factory=Correlation)
+    owner: bool = True  # of the whole memory; a token of one user, or for reading alone, is not
     operator: bool = False  # the person at the machine, through the command line

@@ -7,11 +7,12 @@ from functools import cached_property
 from typing import Any
 
 from lithos.core.canonical import version_of
-from lithos.errors import Forbidden
-from lithos.garden.edits import Edit, edited, logged, target_of
+from lithos.errors import Damaged, Forbidden
+from lithos.garden.edits import Edit, ReplaceSection, edited, logged, target_of
 from lithos.garden.hashing import text_hash
 from lithos.garden.lint import Report, check_change
 from lithos.garden.policy import Policy
+from lithos.garden.promise import Promise, promise_of
 from lithos.garden.sections import outline
 from lithos.garden.targets import Target
 from lithos.storage import FileChange
@@ -35,6 +36,7 @@ class Draft:
     section: str | None  # anchor or heading path of the one section that changes; None: the file
     before_hash: str | None  # canonical: of the section, or of the file
     after_hash: str
+    promise: Promise | None = None  # of what stays, where one section changes
 
     @property
     def unchanged(self) -> bool:
@@ -71,8 +73,10 @@ def drafted(
     after = edited(before.text, edit, policy)
     report = check_change(before.text, after, policy, user)
     wanted = target_of(edit)
+    log: str | None = None
     if line is not None and not report.blocked and after != before.text:
-        after = logged(after, with_override(line, report), policy, target.kind, _anchor(after, wanted, policy))
+        log = with_override(line, report)
+        after = logged(after, log, policy, target.kind, _anchor(after, wanted, policy))
     section = _anchor(before.text, wanted, policy)
     return Draft(
         target,
@@ -83,7 +87,17 @@ def drafted(
         section,
         _hash(before.text, section, policy),
         _hash(after, section, policy) or "",
+        _promise(before.text, edit, log, policy),
     )
+
+
+def check_promise(draft: Draft, found: str) -> None:
+    """Damaged, if anything but what was asked for differs from the text before."""
+    if draft.promise is not None and not draft.promise.kept_by(found):
+        raise Damaged(
+            f"{draft.target.path!r}: more than the section would have changed; the change was taken back",
+            hint="Please report this with the log: it is a bug in Lithos, or a disk that fails.",
+        )
 
 
 def refuse_blocked(draft: Draft) -> None:
@@ -104,6 +118,14 @@ def _anchor(text: str | None, wanted: str | None, policy: Policy) -> str | None:
         return None
     section = outline(text, policy.anchor_pattern).find(wanted)
     return section.anchor or section.name
+
+
+def _promise(before: str | None, edit: Edit, log: str | None, policy: Policy) -> Promise | None:
+    wanted = target_of(edit)
+    if before is None or wanted is None:
+        return None
+    outlined = outline(before, policy.anchor_pattern)
+    return promise_of(outlined, outlined.find(wanted), not isinstance(edit, ReplaceSection), f"- {log}")
 
 
 def _hash(text: str | None, section: str | None, policy: Policy) -> str | None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock, rfc3339
-from lithos.errors import Conflict
-from lithos.garden.drafting import Current, Draft, drafted, refuse_blocked
+from lithos.errors import Conflict, Forbidden, NotFound, TooLarge
+from lithos.garden.drafting import Current, Draft, check_promise, drafted, refuse_blocked
 from lithos.garden.edits import Edit, Write
 from lithos.garden.hashing import checked_version
 from lithos.garden.policy import Policy
@@ -77,7 +77,7 @@ class Editor:
         writer_of(call)
         if_match = checked_version(wish.if_match)
         one_line(call.rationale)
-        drafts: list[Draft] = []
+        moved_on: list[str] = []
 
         def decide() -> Plan | Outcome:
             now = self.current(wish.target)
@@ -87,10 +87,10 @@ class Editor:
             self._check_match(wish, if_match, now)
             draft = self.draft(call, wish.target, now, wish.edit)
             refuse_blocked(draft)
-            drafts.append(draft)
-            return self.plan(call, [draft], answer(draft), Purpose())
+            return self._plan(call, [draft], answer(draft), Purpose(), moved_on)
 
-        return self._applied(call, decide, drafts, wish.target.thing if wish.target.root == VAULT else None)
+        note = wish.target.thing if wish.target.root == VAULT else None
+        return _told(self._applied(call, decide, note), moved_on)
 
     def change_all(
         self,
@@ -101,27 +101,34 @@ class Editor:
     ) -> Answer:
         """Carry out several drafts, all or nothing."""
         writer_of(call)
-        drafts: list[Draft] = []
+        moved_on: list[str] = []
 
         def decide() -> Plan | Outcome:
-            drafts[:] = draft()
-            return self.plan(call, drafts, answer(drafts), why)
+            drafts = draft()
+            return self._plan(call, drafts, answer(drafts), why, moved_on)
 
-        return self._applied(call, decide, drafts)
+        return _told(self._applied(call, decide), moved_on)
 
-    def _applied(
-        self, call: Call, decide: Callable[[], Plan | Outcome], drafts: Sequence[Draft], note: str | None = None
-    ) -> Answer:
+    def _applied(self, call: Call, decide: Callable[[], Plan | Outcome], note: str | None = None) -> Answer:
         if note is not None and self.notes is not None:
-            answer = self.notes.apply(call, note, decide)
-        else:
-            answer = self._effects.apply(call, decide)
-        return self._read_back(answer, drafts)
+            return self.notes.apply(call, note, decide)
+        return self._effects.apply(call, decide)
 
-    def _read_back(self, answer: Answer, drafts: Sequence[Draft]) -> Answer:
-        """What is on the disk now; a person may have saved already, and then the caller should know."""
-        moved_on = [draft.target.path for draft in drafts if self.current(draft.target).version != draft.version]
-        return {**answer, "changed_since": moved_on} if moved_on else answer
+    def _read_back(self, drafts: Sequence[Draft], moved_on: list[str]) -> None:
+        """Hold what is on the disk against what was promised, before the change counts.
+
+        A person may have saved over it already: that stays, and the caller is told (`moved_on`).
+        """
+        for draft in drafts:
+            try:
+                found = self.roots[draft.target.root].read(draft.target.path)
+            except (NotFound, Forbidden, TooLarge):
+                moved_on.append(draft.target.path)
+                continue
+            if found.version == draft.version:
+                check_promise(draft, found.data.decode())
+            else:
+                moved_on.append(draft.target.path)
 
     def current(self, target: Target) -> Current:
         root = self.roots[target.root]
@@ -139,7 +146,9 @@ class Editor:
         user = call.user if target.kind is not None else None
         return drafted(target, now, edit, self.policy, user, line)
 
-    def plan(self, call: Call, drafts: Sequence[Draft], answer: Answer, why: Purpose) -> Plan | Outcome:
+    def _plan(
+        self, call: Call, drafts: Sequence[Draft], answer: Answer, why: Purpose, moved_on: list[str]
+    ) -> Plan | Outcome:
         changed = [draft for draft in drafts if not draft.unchanged]
         if not changed:
             return Outcome({**answer, "unchanged": True}, refused=True)
@@ -161,6 +170,7 @@ class Editor:
             event,
             answer,
             after=lambda tx: tell_of_the_others(tx, self._events, call, event),
+            check=lambda: self._read_back(changed, moved_on),
         )
 
     def _check_match(self, wish: Wish, if_match: str | None, now: Current) -> None:
@@ -196,6 +206,10 @@ class Editor:
     def _events_of(self, path: str) -> list[Event]:
         wanted = EventFilter(path=path, status="committed")
         return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_LOOKED_BACK))["events"]
+
+
+def _told(answer: Answer, moved_on: list[str]) -> Answer:
+    return {**answer, "changed_since": moved_on} if moved_on else answer
 
 
 def tell_of_the_others(tx: Tx, events: Events, call: Call, event: EventDraft) -> None:

@@ -60,7 +60,7 @@ class Garden:
         self._notes = notes
         self._editor = Editor(roots, policy, database, events, effects, clock, notes)
         self.proposals = Proposals(self._editor, database, effects, clock, ids)
-        self.statements = Statements(database, events, effects)
+        self.statements = Statements(policy, database, events, effects)
         self.stories = Stories(roots, database, events, effects)
 
     @property

@@ -20,7 +20,7 @@ Severity = Literal["block", "warn", "off"]
 # Not in the policy's hands: these block always.
 HARD_RULES = ("delete", "anchor", "identity", "outside")
 _ANCHOR_NAME = r"(\S[^>\r\n]{0,200}?)"
-_NAME = re.compile(r"^[\w][\w.@+-]{0,127}$")
+_NAME = re.compile(r"[\w][\w.@+-]{0,127}")
 _SLOT = re.compile(r"\{(\w+)\}")
 _SAFE_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # in C where libyaml is: every start reads the policy
 
@@ -45,9 +45,11 @@ class PathRule(_Part):
 
 
 @lru_cache(maxsize=512)
-def _pattern(template: str, user_id: str) -> re.Pattern[str]:
+def _pattern(template: str, user_id: str | None) -> re.Pattern[str]:
+    """None: any user."""
+    named = {"user_id": re.escape(user_id)} if user_id is not None else {}
     pieces = (
-        re.escape(user_id) if piece == "user_id" else r"[\w][\w.@+-]{0,127}" if number % 2 else re.escape(piece)
+        named.get(piece, _NAME.pattern) if number % 2 else re.escape(piece)
         for number, piece in enumerate(_SLOT.split(template))
     )
     return re.compile("".join(pieces))
@@ -121,6 +123,12 @@ class Policy(_Part):
     def allows(self, path: str, user_id: str) -> bool:
         return any(rule.matches(path, user_id) for rule in self.paths)
 
+    def check_owner(self, path: str, user_id: str | None) -> None:
+        """Refuse a file of somebody else; what is no path of the garden at all is nobody's."""
+        somebodys = any(_pattern(rule.template, None).fullmatch(path) for rule in self.paths)
+        if somebodys and not (user_id is not None and self.allows(path, user_id)):
+            raise Forbidden(f"{path[:200]!r} is a file of another user", hint="Name the user_id whose file it is.")
+
     def home(self, user_id: str) -> str:
         """The deepest folder that holds all files of this user."""
         self._check_user(user_id)
@@ -135,7 +143,7 @@ class Policy(_Part):
 
     @staticmethod
     def _check_user(user_id: str) -> None:
-        if not _NAME.match(user_id) or set(user_id) <= {"."}:
+        if not _NAME.fullmatch(user_id) or set(user_id) <= {"."}:
             raise InvalidInput(f"user_id {user_id[:80]!r} is not a plain name", hint="Letters, digits, . _ @ + -")
 
 

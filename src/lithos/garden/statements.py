@@ -8,6 +8,7 @@ from typing import Any, cast
 from lithos.core.call import Call
 from lithos.errors import Conflict
 from lithos.garden.answers import Logged
+from lithos.garden.policy import Policy
 from lithos.garden.targets import one_line, writer_of
 from lithos.storage import Database, Effects, Event, EventDraft, EventFilter, Events, Outcome, Tx
 
@@ -27,7 +28,8 @@ class Statement:
 
 
 class Statements:
-    def __init__(self, database: Database, events: Events, effects: Effects) -> None:
+    def __init__(self, policy: Policy, database: Database, events: Events, effects: Effects) -> None:
+        self._policy = policy
         self._database = database
         self._events = events
         self._effects = effects
@@ -36,6 +38,8 @@ class Statements:
         """An event of its own, tied to ours of the same transaction; refused where the two contradict each other."""
         writer_of(call)
         one_line(call.rationale)
+        if said.path is not None:
+            self._policy.check_owner(said.path, call.user)
 
         def work(tx: Tx) -> Outcome:
             seen = self._seen(tx, call, said)
@@ -54,7 +58,8 @@ class Statements:
         transaction = call.correlation.transaction_id
         if transaction is None:
             return None
-        page = self._events.find(tx, EventFilter(transaction_id=transaction), limit=_LOOKED_AT)
+        wanted = EventFilter(transaction_id=transaction, user_id=None if call.owner else call.user)
+        page = self._events.find(tx, wanted, limit=_LOOKED_AT)
         ours = [event for event in page["events"] if event["tool"] != TOOL and _concerns(event, said)]
         agreeing = [event for event in ours if contradiction(event, said) is None]
         if ours and not agreeing:

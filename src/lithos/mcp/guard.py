@@ -149,7 +149,9 @@ class Unauthorized(Forbidden):
 
 
 def _restricted(caller: Caller, token: Token) -> Caller:
-    caller = replace(caller, user=token["name"], read_only=caller.read_only or token["scope"] == "read")
+    bound, reads = token["user"] is not None, token["scope"] == "read"
+    caller = replace(caller, user=token["user"] or token["name"], user_bound=bound, owner=not bound and not reads)
+    caller = replace(caller, read_only=caller.read_only or reads)
     if token["agent"] is None:
         return caller
     if caller.agent not in (None, token["agent"]):

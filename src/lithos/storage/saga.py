@@ -68,7 +68,7 @@ class Saga:
         intent = self._intent(call, plan)
         hands = self._hands(intent)
         self._open(intent, plan, check)
-        self._change(intent, hands)
+        self._change(intent, hands, plan.check)
         self._close(intent, hands, plan.after)
         return intent.answer
 
@@ -95,13 +95,15 @@ class Saga:
             self._leave(intent, plan.after)
             raise
 
-    def _change(self, intent: Intent, hands: list[Hand]) -> None:
+    def _change(self, intent: Intent, hands: list[Hand], check: Callable[[], None] | None) -> None:
         try:
             self._faults.at("saga.opened")
             for hand in hands:
                 self._faults.at("saga.step")
                 hand.forward("before")
                 self._faults.at("saga.stepped")
+            if check is not None:
+                check()
         except Exception as error:
             self._undo(intent, hands, error)
             raise

@@ -117,3 +117,4 @@ class Plan:
     answer: Answer
     before: Callable[[Tx], None] | None = None
     after: Callable[[Tx], None] | None = None
+    check: Callable[[], None] | None = None  # the files are in place: what it raises takes them back

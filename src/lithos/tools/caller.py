@@ -17,7 +17,9 @@ class Caller:
     agent: str | None = None  # stands in where a call names no agent
     bound: bool = False  # `agent` is the only one this caller may be (its token says so)
     read_only: bool = False
-    user: str | None = None  # the name of the token, or the user of the socket's other end
+    user: str | None = None  # of the token, or its name; else the user of the socket's other end
+    user_bound: bool = False  # `user` is the only one this caller may act for
+    owner: bool = True  # may see what everybody did
     delivery: Delivery | None = None
     operator: bool = False  # the person at the server's own machine, through the lithos command
 
@@ -32,6 +34,17 @@ class Caller:
                 hint=f"Leave {field} out, or use the token of {name!r}.",
             )
         return name
+
+    def acting_for(self, named: str | None) -> str | None:
+        """The user whose files a call is about, where it names one; another than a bound one is forbidden."""
+        if not self.user_bound:
+            return named
+        if named not in (None, self.user):
+            raise Forbidden(
+                f"this token belongs to the user {self.user!r}, not to {named!r}",
+                hint="Leave user_id out, or use a token of that user.",
+            )
+        return self.user
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:

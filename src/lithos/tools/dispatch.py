@@ -22,6 +22,7 @@ DEEPEST_ARGUMENTS = 64  # far above any tool's schema, far below Python's recurs
 MOST_PROBLEMS = 5  # a model mends one call at a time; the sixth problem only costs tokens
 
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
+USER = "user_id"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
 
 
@@ -47,6 +48,7 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     _check_scope(tool, caller)
     given = {name: value for name, value in given.items() if value is not None}
     agent = _agent(tool, given, caller)
+    _fill_in_user(tool, given, caller)
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
     return Ready(tool, _call(tool, checked, agent, caller), values)
@@ -114,6 +116,14 @@ def _agent(tool: Tool, given: dict[str, Any], caller: Caller) -> str | None:
     return agent
 
 
+def _fill_in_user(tool: Tool, given: dict[str, Any], caller: Caller) -> None:
+    named = given.get(USER)
+    if USER in tool.arguments.model_fields and (named is None or isinstance(named, str)):
+        user = caller.acting_for(named)
+        if user is not None:
+            given[USER] = user
+
+
 def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
     try:
         return tool.arguments.model_validate(given)
@@ -149,7 +159,7 @@ def _usage(tool: Tool) -> str:
 
 def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
     if tool.reads or tool.bare:
-        return Call(tool=tool.name, agent=agent, user=caller.user)
+        return Call(tool=tool.name, agent=agent, user=caller.user, owner=caller.owner)
     # The hash is over the wish itself: a retry under the same key may carry other correlation ids.
     wish = checked.model_dump(mode="json", include=set(tool.parameters))
     return Call(
@@ -161,5 +171,6 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         delivery=caller.delivery,
         rationale=getattr(checked, "rationale", None),
         correlation=Correlation(**{name: getattr(checked, name) for name in CORRELATION}),
+        owner=caller.owner,
         operator=caller.operator,
     )

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.clock import parse_time
+from lithos.errors import Forbidden
 from lithos.storage import Event, EventFilter, Outcome, Verdict
 from lithos.tools.registry import tool
 
@@ -43,6 +44,8 @@ def lithos_events_query(
     cursor: Annotated[str | None, Field(description="next_cursor of the page before")] = None,
 ) -> EventRows:
     """Who changed what, when, why, and how it ended: the audit of all writes, newest first."""
+    if user_id is None and not call.owner:
+        raise Forbidden("this token does not see everybody's events", hint="Name the user_id.")
     wanted = EventFilter(
         agent=agent,
         user_id=user_id,

@@ -19,9 +19,10 @@ def lithos_token_new(
     name: Annotated[str, Field(description="Who it is for")],
     scope: Literal["read", "full"] = "full",
     for_agent: Annotated[str | None, Field(description="The only agent that may use it")] = None,
+    for_user: Annotated[str | None, Field(description="The only user whose files and events it opens")] = None,
 ) -> NewToken:
     """Make a bearer token. The secret is in this answer and nowhere else."""
-    return lithos.tokens.new(call, name, scope, for_agent)
+    return lithos.tokens.new(call, name, scope, for_agent, for_user)
 
 
 @tool(toolset="operator", reads=True)
