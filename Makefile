@@ -22,7 +22,7 @@ imports: $(VENV)/.test-installed
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.test-installed
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture"
+	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture" --hypothesis-profile repeatable
 
 torture: $(VENV)/.test-installed
 	$(BIN)/pytest -m torture --timeout 3600

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
@@ -17,6 +18,9 @@ from lithos.tools.catalogue import catalogue
 from tests.guests import Household, household
 
 ERAS = ("legacy", "auto")  # mcp.Client's names: `initialize` first, or the stateless 2026-07-28
+
+# `make test` gives every property the same examples each time; `make torture`, and pytest by hand, seek new ones.
+settings.register_profile("repeatable", derandomize=True)
 
 CallTool = Callable[..., dict[str, Any]]
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
