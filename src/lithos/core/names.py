@@ -21,7 +21,7 @@ def one_line(text: str, field: str, longest: int, hint: str = "") -> str:
         raise InvalidInput(f"{field} is empty", hint=hint)
     if len(name) > longest:
         raise TooLarge(f"{field} has {len(name)} characters; {longest} is the most")
-    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):
+    if not name.isprintable() and any(unicodedata.category(one) in ("Cc", "Cs", "Zl", "Zp") for one in name):
         raise InvalidInput(f"{field} contains a control character", hint="Use printable characters.")
     return name
 

@@ -56,14 +56,11 @@ _STARTS: dict[str, tuple[str, ...]] = {
     "password in an address": ("://",),
 }
 _PATTERNS = {kind: re.compile(rule) for kind, rule in _RULES.items()}
+_KINDS = [(start, kind) for kind, starts in _STARTS.items() for start in starts]
 
 
 def find(text: str) -> list[Finding]:
     """Every place that looks like a credential, in the order of the text."""
-    places = [
-        (match.start(), kind)
-        for kind, starts in _STARTS.items()
-        if any(start in text for start in starts)
-        for match in _PATTERNS[kind].finditer(text)
-    ]
+    kinds = {kind for start, kind in _KINDS if start in text}
+    places = [(match.start(), kind) for kind in kinds for match in _PATTERNS[kind].finditer(text)]
     return [Finding(kind, text.count("\n", 0, at) + 1) for at, kind in sorted(places)[:LISTED]]

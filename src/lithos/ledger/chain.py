@@ -24,7 +24,7 @@ from lithos.ledger.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.registry import Key, Registry
 from lithos.ledger.segments import ADAPTERS, SEGMENT_BYTES, list_segments
 from lithos.ledger.thoughts import Draft, Request
-from lithos.ledger.tickets import Stored, Ticket
+from lithos.ledger.tickets import Flushed, Stored, Ticket
 from lithos.storage import Faults, NoFaults
 
 CHECKPOINT_EVERY = 1024
@@ -221,24 +221,26 @@ class Chain:
         """Of the chain as it is now, or as it was a moment ago, so that an answer names one and the same size."""
         size = self.size if at_most is None else at_most
         head = self.entry(size - 1).hash if size else None
-        return self._sign(size, head, self.registry.head, rfc3339(self._world.clock.now()))
+        return self._sign(size, head, self.registry.head, rfc3339(self._world.clock.now()), self.nodes.root(size))
 
     def checkpoint_of(self, stored: Stored) -> Checkpoint:
-        """As the append of this thought answered, and as every repetition of it answers."""
-        entry = stored.entry
-        record, size = entry.record, entry.index + 1
-        root = stored.root or self.nodes.root(size)
-        return self._sign(size, entry.hash, record.get("registry"), record["timestamp"], root)
+        """For the answer to an append. With an idempotency key its own, which a repetition of the call gets again."""
+        entry, flushed = stored
+        if flushed is not None and (flushed.last is entry or "request_key" not in entry.record):
+            return flushed.checkpoint(self._sign_end)
+        return self._sign_end(entry, self.nodes.root(entry.index + 1))
 
-    def _sign(
-        self, size: int, head: str | None, registry: str | None, timestamp: str, root: bytes | None = None
-    ) -> Checkpoint:
+    def _sign_end(self, last: Entry, root: bytes) -> Checkpoint:
+        record = last.record
+        return self._sign(last.index + 1, last.hash, record.get("registry"), record["timestamp"], root)
+
+    def _sign(self, size: int, head: str | None, registry: str | None, timestamp: str, root: bytes) -> Checkpoint:
         return sign_checkpoint(
             self._world.key,
             chain_key=self.key,
             origin=self.origin,
             size=size,
-            root=root or self.nodes.root(size),
+            root=root,
             head_hash=head,
             registry=registry,
             timestamp=timestamp,
@@ -299,7 +301,7 @@ class Chain:
             self._write_for_all()
         if ticket.error is not None:
             raise ticket.error
-        return Stored(ticket.entry, ticket.root)
+        return Stored(ticket.entry, ticket.flushed)
 
     def append_first(self, draft: Draft) -> Stored | None:
         """Only if the chain has no thought, durable or on its way; None: it has."""
@@ -423,25 +425,25 @@ class Chain:
     def _publish(self, batch: list[Ticket], offsets: list[int]) -> None:
         rows = [(ticket.entry, offset, len(ticket.data)) for ticket, offset in zip(batch, offsets, strict=True)]
         with self._lock:
-            for ticket, root in zip(batch, self._grow(rows), strict=False):
-                ticket.root = root
+            flushed = self._grow(rows)
             self._head = batch[-1].entry.hash
             del self._pending[: len(batch)]
             for ticket in batch:
+                ticket.flushed = flushed
                 ticket.finish()
         self._since_checkpoint += len(batch)
         if self._since_checkpoint >= CHECKPOINT_EVERY and self.problem is None:
             self.write_checkpoint()
 
-    def _grow(self, rows: list[tuple[Entry, int, int]]) -> list[bytes]:
+    def _grow(self, rows: list[tuple[Entry, int, int]]) -> Flushed | None:
         """The thoughts are durable: whatever happens to the derived files, they are there after the next opening."""
         grown = self.columns.add(rows)
         try:
             self._files.append(grown)
-            return self.nodes.append(bytes.fromhex(entry.hash) for entry, _, _ in rows)
+            return Flushed(rows[-1][0], self.nodes.append([bytes.fromhex(entry.hash) for entry, _, _ in rows]))
         except OSError as error:
             self.problem = Damaged(f"the index could not be written: {error}", finding="index_damaged")
-            return []
+            return None
 
     def _fail_all(self, error: Exception) -> None:
         """What waits was chained to what could not be written: all of it fails, and the chain is as before."""

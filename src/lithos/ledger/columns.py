@@ -7,6 +7,8 @@ Derived from the segments, byte for byte reproducible: `names.jsonl` numbers age
 from __future__ import annotations
 
 import os
+import struct
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -29,7 +31,11 @@ if TYPE_CHECKING:
 else:
     np = lazy("numpy")
 
-ROW_BYTES = 88
+_ROW = struct.Struct("<QqQQQQQddIIBBB5x")  # the fields of `row_type`
+_PAIR = struct.Struct("<II")
+ROW_BYTES = _ROW.size
+MOST_WAITING = 1024  # rows; each waits as bytes of its own, at twice their size
+_NONE = float("nan")
 
 
 @cache
@@ -85,7 +91,10 @@ class Grown:
 
 
 class Columns:
-    """Rows, terms and names of one chain in memory; `add` returns the bytes that its three files grow by."""
+    """Rows, terms and names of one chain in memory; `add` returns the bytes that its three files grow by.
+
+    What was added waits as bytes until somebody asks: putting one row into its columns costs as much as fifty.
+    """
 
     def __init__(self) -> None:
         fields: Mapping[str, Any] = row_type().fields or {}
@@ -94,52 +103,74 @@ class Columns:
         self._term_index = Grown(np.dtype("<u4"))
         self.names: list[list[str | None]] = []
         self._codes: dict[tuple[str | None, ...], int] = {}
+        self._waiting: list[tuple[bytes, bytes]] = []
+        self._lock = threading.Lock()
         self.count = 0
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return self._columns[name].view[: self.count]
+        count = self.count
+        self._settle()
+        return self._columns[name].view[:count]
 
     def add(self, entries: Sequence[tuple[Entry, int, int]]) -> tuple[bytes, bytes, bytes]:
         """Entries with their offsets and sizes, in order."""
         known = len(self.names)
-        rows = np.zeros(len(entries), row_type())
-        pairs: list[tuple[int, int]] = []
-        for place, (entry, offset, size) in enumerate(entries):
-            rows[place] = self._row(entry, offset, size)
-            pairs += ((term, entry.index) for term in self._terms_of(entry))
-        paired = np.array(pairs, pair_type())
-        self._take(rows, paired)
-        names = b"".join(orjson.dumps(name) + b"\n" for name in self.names[known:])
-        return names, paired.tobytes(), rows.tobytes()
+        rows, pairs = b"", b""
+        for entry, offset, size in entries:
+            rows += self._row(entry, offset, size)
+            for term in self._terms_of(entry):
+                pairs += _PAIR.pack(term, entry.index)
+        with self._lock:
+            self._waiting.append((rows, pairs))
+            # Last: a reader sees the new thoughts only once all their columns are there.
+            self.count += len(entries)
+        if len(self._waiting) > MOST_WAITING:
+            self._settle()
+        names = b"".join([orjson.dumps(name) + b"\n" for name in self.names[known:]])
+        return names, pairs, rows
+
+    def _settle(self) -> None:
+        with self._lock:
+            if self._waiting:
+                rows, pairs = (b"".join(parts) for parts in zip(*self._waiting, strict=True))
+                self._waiting = []
+                self._take(np.frombuffer(rows, row_type()), np.frombuffer(pairs, pair_type()))
+
+    def take(self, rows: npt.NDArray[Any], pairs: npt.NDArray[Any]) -> None:
+        """As they were stored."""
+        self._take(rows, pairs)
+        self.count += len(rows)
 
     def _take(self, rows: npt.NDArray[Any], pairs: npt.NDArray[Any]) -> None:
         self._terms.extend(pairs["term"])
         self._term_index.extend(pairs["index"])
         for name, column in self._columns.items():
             column.extend(rows[name])
-        # Last: a reader sees the new thoughts only once all their columns are there.
-        self.count += len(rows)
 
-    def _row(self, entry: Entry, offset: int, size: int) -> tuple[Any, ...]:
+    def stored_sizes(self) -> tuple[int, int, int]:
+        """Of the three files, if they hold all of this."""
+        self._settle()
+        names = sum(len(orjson.dumps(name)) + 1 for name in self.names)
+        return names, self._terms.count * _PAIR.size, self.count * ROW_BYTES
+
+    def _row(self, entry: Entry, offset: int, size: int) -> bytes:
         record = entry.record
-        signature = record.get("signature_hash")
-        confidence = record.get("confidence")
-        return (
+        given = record.get
+        return _ROW.pack(
             offset,
             micros(parse_time(record["timestamp"])),
             int(record["id"][-17:].replace("-", ""), 16),
             int(entry.hash[:16], 16),
-            int(signature[:16], 16) if signature else 0,
-            int(record.get("request_key", "0")[:16], 16),
-            int(record.get("request_delivery", "0")[:16], 16),
+            int(given("signature_hash", "0")[:16], 16),
+            int(given("request_key", "0")[:16], 16),
+            int(given("request_delivery", "0")[:16], 16),
             record["importance"],
-            np.nan if confidence is None else confidence,
+            given("confidence", _NONE),
             size,
-            self.code("agent", record["agent_id"], record.get("agent_name"), record.get("agent_owner")),
+            self.code("agent", record["agent_id"], given("agent_name"), given("agent_owner")),
             TYPE_CODES[record["thought_type"]],
             ROLE_CODES[record["role"]],
             _flags(entry),
-            b"",
         )
 
     def _terms_of(self, entry: Entry) -> list[int]:
@@ -191,6 +222,7 @@ class Columns:
         codes = [code for code in (self.known_code(kind, text.casefold()) for text in texts) if code is not None]
         if not codes:
             return np.empty(0, np.int64)
+        self._settle()
         count = min(self._terms.count, self._term_index.count)
         terms = self._terms.view[:count]
         chosen = terms == codes[0] if len(codes) == 1 else np.isin(terms, np.array(codes, np.uint32))
@@ -229,7 +261,7 @@ def _joined(columns: Columns, rows: npt.NDArray[Any], pairs: npt.NDArray[Any], n
         columns.code(*orjson.loads(line))
     if len(columns.names) != needed:
         raise Damaged("names.jsonl has fewer names than rows.bin uses", finding="index_damaged")
-    columns._take(rows, pairs)
+    columns.take(rows, pairs)
     return columns
 
 
@@ -239,7 +271,7 @@ class ColumnFiles:
     def __init__(self, folder: Path, columns: Columns) -> None:
         """For what `columns` hold now; nothing is touched before `open`."""
         self._paths = [folder / name for name in FILES]
-        self._start = _sizes(columns)
+        self._start = columns.stored_sizes()
         self._files: list[int] = []
 
     def open(self) -> None:
@@ -257,11 +289,6 @@ class ColumnFiles:
     def close(self) -> None:
         for descriptor in self._files:
             os.close(descriptor)
-
-
-def _sizes(columns: Columns) -> tuple[int, int, int]:
-    names = sum(len(orjson.dumps(name)) + 1 for name in columns.names)
-    return names, columns._terms.count * pair_type().itemsize, columns.count * ROW_BYTES
 
 
 def _open_at(path: Path, size: int) -> int:

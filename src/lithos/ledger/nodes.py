@@ -43,17 +43,10 @@ class Nodes:
     def size(self) -> int:
         return self._tree.size
 
-    def append(self, hashes: Iterable[bytes]) -> list[bytes]:
-        """Add thoughts by their hashes (32 bytes each); returns the root after each of them."""
-        parts, roots = [], []
-        for digest in hashes:
-            parts.append(self._tree.extend([merkle.leaf_hash(digest)]))
-            roots.append(self._tree.root())
-        self._write(b"".join(parts))
-        return roots
-
-    def append_many(self, hashes: Iterable[bytes]) -> None:
+    def append(self, hashes: Iterable[bytes]) -> bytes:
+        """Add thoughts by their hashes (32 bytes each); returns the root of all of them."""
         self._write(self._tree.extend([merkle.leaf_hash(digest) for digest in hashes]))
+        return self._tree.root()
 
     def _write(self, data: bytes) -> None:
         os.pwrite(self._file, data, self._end)

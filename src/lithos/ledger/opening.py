@@ -72,7 +72,7 @@ class Tail:
         for part in self.grown:
             self.files.append(part)
         nodes = Nodes(folder / "merkle.bin", self.trusted)
-        nodes.append_many(self.hashes)
+        nodes.append(self.hashes)
         self.grown, self.hashes = [], []
         return nodes
 

@@ -63,7 +63,8 @@ class ThoughtSearch:
 
     def note(self) -> None:
         """Something was appended."""
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
 
     def is_busy(self) -> bool:
         return self._collection is not None and self._wake.is_set()

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import NamedTuple
 
+from lithos.ledger.checkpoints import Checkpoint
 from lithos.ledger.format import Entry, RawEntry
 
 
+class Flushed:
+    """What was written together. One checkpoint, of the last of them, serves all their callers: signing takes longer
+    than everything else that an append does."""
+
+    def __init__(self, last: Entry, root: bytes) -> None:
+        self.last, self.root = last, root
+        self._lock = threading.Lock()
+        self._signed: Checkpoint | None = None
+
+    def checkpoint(self, sign: Callable[[Entry, bytes], Checkpoint]) -> Checkpoint:
+        with self._lock:
+            if self._signed is None:
+                self._signed = sign(self.last, self.root)
+            return self._signed.copy()
+
+
 class Stored(NamedTuple):
-    """A durable thought, and the root of the tree that ends with it where that is known already."""
+    """A durable thought, and with which others it was written, where that is known still."""
 
     entry: Entry
-    root: bytes | None
+    flushed: Flushed | None
 
 
 class Ticket:
@@ -22,7 +40,7 @@ class Ticket:
         self.raw, self.entry, self.data = raw, entry, data
         self.done = False
         self.error: BaseException | None = None
-        self.root: bytes | None = None  # of the tree that ends with this thought
+        self.flushed: Flushed | None = None
         self._next_in_line = False
         self._gate = threading.Lock()
         self._gate.acquire()
