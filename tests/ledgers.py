@@ -21,6 +21,7 @@ from lithos.ledger.keys import signing_key
 from lithos.storage import Faults, NoFaults
 
 CALL = Call(tool="test")
+DERIVED = ("rows.bin", "terms.bin", "names.jsonl", "merkle.bin", "acknowledged.bin")
 
 
 def open_ledger(folder: Path, *, seed: int = 1, faults: Faults | None = None, **options: Any) -> Ledger:

@@ -17,6 +17,7 @@ from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
+from tests.ledgers import DERIVED
 
 VERIFIER = Path(__file__).parents[2] / "src" / "lithos" / "ledger" / "verify_bundle.py"
 Typed = Callable[..., tuple[int, str]]
@@ -79,7 +80,7 @@ def test_verify_against_a_kept_checkpoint_finds_a_cut_tail(
     (tmp_path / "kept.json").write_text(json.dumps(filled))
     assert typed("verify", "--against", str(tmp_path / "kept.json"))[0] == 0
     chain = next((data_dir / ".lithos" / "ledger").iterdir())
-    for path in [*chain.glob("rows.bin"), *chain.glob("terms.bin"), *chain.glob("merkle.bin"), *chain.glob("names*")]:
+    for path in [chain / name for name in DERIVED]:
         path.unlink()
     for path in (data_dir / ".lithos" / "checkpoints").iterdir():
         path.unlink()

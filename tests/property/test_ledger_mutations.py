@@ -20,11 +20,11 @@ from lithos.core.canonical import canonical_json
 from lithos.ledger import Checkpoint, Finding, Verification
 from lithos.ledger.keys import sign_arguments, signing_key
 from lithos.ledger.segments import ADAPTERS, Segment, list_segments, read_blocks
-from tests.ledgers import CALL, NotRight, fill, independent_check, open_ledger
+from tests.ledgers import CALL, DERIVED, NotRight, fill, independent_check, open_ledger
 
 THOUGHTS = 24
 FORGOTTEN = 3  # the index of a thought whose content was forgotten rightly
-INDEX_FILES = ("rows.bin", "terms.bin", "names.jsonl", "merkle.bin", "registry.jsonl", "chain.json")
+INDEX_FILES = (*DERIVED, "registry.jsonl", "chain.json")
 
 
 @dataclass(frozen=True)
@@ -307,7 +307,7 @@ def test_both_verifiers_agree_on_which_entries_are_wrong(sound: tuple[Path, Chec
         shutil.rmtree(tmp_path / "x", ignore_errors=True)
         shutil.copytree(chain, tmp_path / "x" / chain.name)
         victim = Victim(tmp_path / "x" / chain.name, chance)
-        for name in ("rows.bin", "terms.bin", "names.jsonl", "merkle.bin"):
+        for name in DERIVED:
             (victim.folder / name).unlink()
         MUTATIONS[number % 12](victim)
         report = Verification(victim.folder, tmp_path / "none").run()

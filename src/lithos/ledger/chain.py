@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -19,6 +20,7 @@ from lithos.ledger.format import SALT_BYTES, Entry, open_entry, seal
 from lithos.ledger.history import Change, History, Op
 from lithos.ledger.keys import SigningKey, signed_bytes, verify_signature
 from lithos.ledger.log import Log
+from lithos.ledger.mark import Mark
 from lithos.ledger.nodes import Nodes
 from lithos.ledger.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.registry import Key, Registry
@@ -30,6 +32,7 @@ from lithos.storage import Faults, NoFaults
 CHECKPOINT_EVERY = 1024
 FORGETTING = "forgetting.json"  # there while a forgetting is under way
 REMEMBER_HOURS = 48.0
+_log = logging.getLogger(__name__)
 
 
 class Noise:
@@ -105,6 +108,7 @@ class Chain:
         trust = not (self.folder / FORGETTING).exists()
         tail = Opening(self.folder, self.origin, self.checkpoint_file, self._log, trust=trust).run()
         self._take_over(tail)
+        self._mark = Mark(self.folder)
         self._open_registry()
         self._since_checkpoint = self.size - tail.trusted
         # Thoughts before this were vouched for by a checkpoint at opening; `verify_some` hashes them anew in passing.
@@ -219,8 +223,10 @@ class Chain:
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint:
         """Of the chain as it is now, or as it was a moment ago, so that an answer names one and the same size."""
-        size = self.size if at_most is None else at_most
-        head = self.entry(size - 1).hash if size else None
+        with self._lock:
+            size, head = self.size, self.head_hash
+        if at_most is not None and at_most < size:
+            size, head = at_most, self.entry(at_most - 1).hash if at_most else None
         return self._sign(size, head, self.registry.head, rfc3339(self._world.clock.now()), self.nodes.root(size))
 
     def checkpoint_of(self, stored: Stored) -> Checkpoint:
@@ -433,17 +439,24 @@ class Chain:
                 ticket.finish()
         self._since_checkpoint += len(batch)
         if self._since_checkpoint >= CHECKPOINT_EVERY and self.problem is None:
-            self.write_checkpoint()
+            self._checkpoint_soon()
 
-    def _grow(self, rows: list[tuple[Entry, int, int]]) -> Flushed | None:
-        """The thoughts are durable: whatever happens to the derived files, they are there after the next opening."""
-        grown = self.columns.add(rows)
+    def _checkpoint_soon(self) -> None:
+        """Now, if the disk lets us. The thoughts are durable without it: their callers must not hear of a failure."""
         try:
-            self._files.append(grown)
-            return Flushed(rows[-1][0], self.nodes.append([bytes.fromhex(entry.hash) for entry, _, _ in rows]))
+            self.write_checkpoint()
+        except OSError as error:
+            _log.warning("no checkpoint of chain %s could be written: %s", self.folder.name, error)
+
+    def _grow(self, rows: list[tuple[Entry, int, int]]) -> Flushed:
+        """The thoughts are durable: whatever happens to what is derived, they are there after the next opening."""
+        self._files.append(self.columns.add(rows))
+        root = self.nodes.append([bytes.fromhex(entry.hash) for entry, _, _ in rows])
+        try:
+            self._mark.set(self.size)
         except OSError as error:
             self.problem = Damaged(f"the index could not be written: {error}", finding="index_damaged")
-            return None
+        return Flushed(rows[-1][0], root)
 
     def _fail_all(self, error: Exception) -> None:
         """What waits was chained to what could not be written: all of it fails, and the chain is as before."""
@@ -515,6 +528,7 @@ class Chain:
         with self._lock:
             self._files.flush()
             self.nodes.flush()
+            self._mark.set(self.size)
             checkpoint = self.checkpoint()
             self.checkpoint_file.append(checkpoint)
             self._since_checkpoint = 0
@@ -527,6 +541,7 @@ class Chain:
             self._files.close()
             if self._nodes is not None:
                 self._nodes.close()
+            self._mark.close()
             self._log.close()
 
 

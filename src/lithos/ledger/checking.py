@@ -1,32 +1,27 @@
 """The hot loop of verification: every entry of a segment hashed, re-canonicalised and linked to the one before.
 
-Pure reading of one segment, so that two processes can take one each; what joins segments is the caller's.
+Pure reading of one segment, so that two processes can take one each; what joins segments is the caller's. Entries are
+checked many at a time, each question asked of all of them at once; where the answer is no, one by one, to say which.
 """
 
 from __future__ import annotations
 
 import hashlib
-import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
 
 import orjson
 
 from lithos.errors import Damaged
-from lithos.ledger.format import (
-    CONTENT,
-    THOUGHT,
-    Entry,
-    Json,
-    RawEntry,
-    open_entry,
-    parse_body,
-    parse_record,
-)
+from lithos.ledger.format import CONTENT, RELATION_KEYS, THOUGHT, Entry, Json, RawEntry, open_entry
 from lithos.ledger.opening import check_link
-from lithos.ledger.segments import FRAME_HEAD, Block, Rest, Segment, read_blocks
+from lithos.ledger.segments import Adapter, Block, Rest, Segment, read_blocks
+from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
 Look = Callable[[Entry, int, int], None]
+AT_ONCE = 256
 
 
 @dataclass(slots=True)
@@ -65,122 +60,133 @@ def check_segment(segment: Segment, limit: int | None = None, look: Look | None 
 
 
 def _check_block(part: Part, block: Block, limit: int | None, look: Look | None) -> None:
-    """All that `open_entry` and `check_link` demand, without most of their calls: they are half of the time."""
-    sha256, adapter = hashlib.sha256, block.segment.adapter
-    take = _take_line if adapter.name == "jsonl" else _take_frame
-    hashes, head, index, offset = part.hashes, part.head, part.next_index, block.offset
-    entries = block.entries if limit is None else block.entries[: limit - index]
+    entries = block.entries if limit is None else block.entries[: limit - part.next_index]
+    adapter, offset = block.segment.adapter, block.offset
+    for start in range(0, len(entries), AT_ONCE):
+        some = entries[start : start + AT_ONCE]
+        right = _right_together(part, some, adapter)
+        if right is None:
+            for one in some:
+                offset = _take(part, _right_alone(part, one, adapter), [one], offset, look)
+        else:
+            offset = _take(part, right, some, offset, look)
+
+
+class Right(NamedTuple):
+    """Entries that follow each other and are what they should be."""
+
+    records: list[Json]
+    bodies: list[Json | None]
+    digests: list[bytes]
+
+
+def _take(part: Part, right: Right, entries: Sequence[bytes], offset: int, look: Look | None) -> int:
+    """Returns where the next entry begins."""
+    index = part.next_index
+    part.joins = part.joins or right.records[0]["prev_hash"]
+    part.head = right.digests[-1].hex()
+    part.hashes += right.digests
+    part.missing += [place for place, body in enumerate(right.bodies, index) if body is None]
+    part.forgets += [record["forgets"] for record in right.records if "forgets" in record]
+    part.count += len(entries)
+    if look is None:
+        return offset + sum(map(len, entries))
+    for record, body, digest, data in zip(right.records, right.bodies, right.digests, entries, strict=True):
+        look(Entry(record, body, digest.hex()), offset, len(data))
+        offset += len(data)
+    return offset
+
+
+def _right_alone(part: Part, data: bytes, adapter: Adapter) -> Right:
+    entry = open_entry(adapter.decode(data))
+    check_link(entry, part.next_index, part.head or entry.record["prev_hash"])
+    _known.add(_form(entry.record))
+    if entry.body is not None:
+        _known.add(_form(entry.body))
+    return Right([entry.record], [entry.body], [bytes.fromhex(entry.hash)])
+
+
+# Names and types of the fields of records and bodies that were found right one by one: a few in a chain.
+_known: set[tuple[Any, ...]] = set()
+
+
+def _form(fields: Json) -> tuple[Any, ...]:
+    return (*fields, *map(type, fields.values()))
+
+
+def _right_together(part: Part, entries: Sequence[bytes], adapter: Adapter) -> Right | None:
+    """All that `open_entry` and `check_link` demand of each; None: of one of them it does not hold, or may not."""
     try:
-        for data in entries:
-            record, body, record_bytes, sealed, stored = take(data) or _take_slowly(adapter.decode(data))
-            digest = sha256(THOUGHT + record_bytes).digest()
-            text = digest.hex()
-            if body is None:
-                part.missing.append(index)
-                right = True
-            else:
-                right = sha256(sealed).hexdigest() == record["commitment"]
-            if head is None:
-                head = part.joins = record["prev_hash"]
-            if text != stored or not right or record["prev_hash"] != head or record["index"] != index:
-                _explain(adapter.decode(data), index, head)
-            if "forgets" in record:
-                part.forgets.append(record["forgets"])
-            if look is not None:
-                look(Entry(record, body, text), offset, len(data))
-            hashes.append(digest)
-            head, index, offset = text, index + 1, offset + len(data)
-    finally:
-        part.head, part.count = head, index - part.first
-
-
-# Shapes whose only numbers are those that `_is_plain` looks at: nearly all that there are.
-_simple: set[tuple[str, ...]] = set()
-_NUMBERED = frozenset(("forgets", "relations"))
-_simple_bodies: set[tuple[str, ...]] = set()
-
-
-# Record, body, the record's bytes, what the commitment is of, and the stored hash.
-Taken = tuple[Json, Json | None, bytes, bytes, str]
-_LINE = ("body", "record", "salt", "hash")
-_LINE_TAIL = len(b',"salt":"') + 32 + len(b'","hash":"') + 64 + len(b'"}\n')
-
-
-def _take_line(data: bytes) -> Taken | None:
-    """`decode`, `parse_record` and `parse_body` by a shorter way where it provably comes to the same; else None."""
-    try:
-        whole = orjson.loads(data)
-        record, body, salt, stored = whole["record"], whole["body"], whole["salt"], whole["hash"]
-        if (
-            tuple(whole) == _LINE
-            and orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE) == data
-            and len(salt) == 32
-            and len(stored) == 64
-            and _is_simple(record, body)
-        ):
-            end = len(data) - _LINE_TAIL
-            border = data.find(b',"record":', 8, end)
-            sealed = b"%b%b\n%b" % (CONTENT, salt.encode(), data[8:border])
-            return record, body, data[border + 10 : end], sealed, stored
-    except (ValueError, KeyError, TypeError, AttributeError):
-        pass  # the long way says what is wrong
+        raw = [adapter.decode(data) for data in entries]
+        records, bodies = _parsed(raw)
+        digests = [hashlib.sha256(THOUGHT + record).digest() for record, _, _, _ in raw]
+        if _linked(part, records, digests) and _hashed(raw, records, digests) and _well_formed(raw, records, bodies):
+            return Right(records, bodies, digests)
+    except (Damaged, ValueError, KeyError, TypeError):
+        pass  # looking at them one by one says what is wrong
     return None
 
 
-def _take_frame(data: bytes) -> Taken | None:
-    try:
-        rest, body_size, digest, noise = FRAME_HEAD.unpack_from(data)
-        border = len(data) - body_size
-        if rest != len(data) - 4 or border <= FRAME_HEAD.size or not body_size:
-            return None
-        record_bytes, body_bytes = data[FRAME_HEAD.size : border], data[border:]
-        # Both in one go: a call of the parser and one of the writer less for each thought.
-        text = b"[%b,%b]" % (record_bytes, body_bytes)
-        record, body = orjson.loads(text)
-        if orjson.dumps([record, body]) == text and _is_simple(record, body):
-            sealed = b"%b%b\n%b" % (CONTENT, noise.hex().encode(), body_bytes)
-            return record, body, record_bytes, sealed, digest.hex()
-    except (ValueError, KeyError, TypeError, AttributeError, struct.error):
-        pass  # the long way says what is wrong
-    return None
+def _parsed(raw: Sequence[RawEntry]) -> tuple[list[Json], list[Json | None]]:
+    """Every record and body read and written again in one go, and the same bytes demanded.
+
+    A line feed is allowed between values and nowhere else in canonical JSON, least of all in a text. So each part is a
+    value of its own, unless one ends inside a list of objects: relations are looked at one by one.
+    """
+    parts = [record for record, _, _, _ in raw]
+    parts += [body for _, body, _, _ in raw if body]
+    values = orjson.loads(b"[%b]" % b",\n".join(parts))
+    if len(values) != len(parts) or orjson.dumps(values) != b"[%b]" % b",".join(parts):
+        raise ValueError("not canonical")
+    records, found = values[: len(raw)], iter(values[len(raw) :])
+    return records, [next(found) if body else None for _, body, _, _ in raw]
 
 
-def _is_simple(record: Json, body: Json) -> bool:
-    return tuple(record) in _simple and tuple(body) in _simple_bodies and _is_plain(record) and _is_text(body)
-
-
-def _take_slowly(raw: RawEntry) -> Taken:
-    record_bytes, body_bytes, salt, stored = raw
-    record = parse_record(record_bytes)
-    if not _NUMBERED & record.keys():
-        _simple.add(tuple(record))
-    body = parse_body(body_bytes) if body_bytes else None
-    if body is not None:
-        _simple_bodies.add(tuple(body))
-    return record, body, record_bytes, CONTENT + salt + b"\n" + body_bytes, stored.decode("ascii", "replace")
-
-
-def _is_plain(record: Json) -> bool:
-    """Its numbers are ones that both writers spell alike."""
-    importance, confidence, refs = record["importance"], record.get("confidence"), record.get("refs")
-    return (
-        type(record["index"]) is int
-        and (refs is None or set(map(type, refs)) == _INDEXES)
-        and (type(importance) is int or 0.0001 <= importance < 1)
-        and (confidence is None or type(confidence) is int or 0.0001 <= confidence < 1)
+def _linked(part: Part, records: list[Json], digests: list[bytes]) -> bool:
+    hashes = [part.head or records[0]["prev_hash"], *(digest.hex() for digest in digests)]
+    hashes.pop()
+    start = part.next_index
+    return [record["prev_hash"] for record in records] == hashes and [record["index"] for record in records] == list(
+        range(start, start + len(records))
     )
 
 
-_TEXT, _INDEXES = {str}, {int}
+def _hashed(raw: Sequence[RawEntry], records: list[Json], digests: list[bytes]) -> bool:
+    sha256 = hashlib.sha256
+    stored = b"".join([digest for _, _, _, digest in raw])
+    committed = [
+        sha256(b"%b%b\n%b" % (CONTENT, salt, body)).hexdigest() if body else record["commitment"]
+        for (_, body, salt, _), record in zip(raw, records, strict=True)
+    ]
+    return stored == b"".join(digests).hex().encode() and [record["commitment"] for record in records] == committed
 
 
-def _is_text(body: Json) -> bool:
-    for value in body.values():
-        if type(value) is not str and (type(value) is not list or not set(map(type, value)) <= _TEXT):
-            return False
-    return True
+def _well_formed(raw: Sequence[RawEntry], records: list[Json], bodies: list[Json | None]) -> bool:
+    full = [body for body in bodies if body is not None]
+    forms = {_form(record) for record in records}
+    odd = [place for place, record in enumerate(records) if "relations" in record]
+    return (
+        forms | {_form(body) for body in full} <= _known
+        and {record["thought_type"] for record in records} <= TYPE_CODES.keys()
+        and {record["role"] for record in records} <= ROLE_CODES.keys()
+        and all(_is_plain(record["importance"]) for record in records)
+        and all(_is_plain(record["confidence"]) for record in records if "confidence" in record)
+        and _types(record["refs"] for record in records if "refs" in record) <= {int}
+        and _types(value for body in full for value in body.values() if type(value) is list) <= {str}
+        and all(_relate(records[place], raw[place][0]) for place in odd)
+    )
 
 
-def _explain(raw: RawEntry, index: int, head: str) -> None:
-    check_link(open_entry(raw), index, head)
-    raise Damaged(f"thought {index} is wrong", finding="malformed", index=index)
+def _is_plain(number: float) -> bool:
+    """One that orjson and RFC 8785 spell alike."""
+    return type(number) is int or 0.0001 <= number < 1
+
+
+def _types(lists: Iterable[Iterable[object]]) -> set[type]:
+    return set(map(type, chain.from_iterable(lists)))
+
+
+def _relate(record: Json, data: bytes) -> bool:
+    relations = record["relations"]
+    right = all(tuple(one) == RELATION_KEYS and type(one["target"]) is int for one in relations)
+    return right and orjson.dumps(record) == data

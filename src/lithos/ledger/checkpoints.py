@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 from lithos.errors import InvalidInput
 from lithos.ledger.format import canonical_bytes
 from lithos.ledger.keys import SigningKey, verify_signature
+from lithos.ledger.log import append_whole
 
 CHECKPOINT = b"lithos.checkpoint.v1\n"
 FIELDS = ("chain_key", "head_hash", "origin", "public_key", "registry", "root", "signature", "size", "timestamp")
@@ -113,10 +114,9 @@ class CheckpointFile:
 
     def append(self, checkpoint: Checkpoint) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, canonical_bytes(dict(checkpoint)) + b"\n")
-            os.fdatasync(descriptor)
+            append_whole(descriptor, canonical_bytes(dict(checkpoint)) + b"\n")
         finally:
             os.close(descriptor)
 

@@ -20,6 +20,7 @@ from lithos.core.clock import micros, parse_time
 from lithos.core.lazy import lazy
 from lithos.errors import Damaged
 from lithos.ledger.format import Entry, Json
+from lithos.ledger.log import append_whole
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
 if TYPE_CHECKING:
@@ -266,25 +267,28 @@ def _joined(columns: Columns, rows: npt.NDArray[Any], pairs: npt.NDArray[Any], n
 
 
 class ColumnFiles:
-    """The three files, open for appending; written after the segment is durable, flushed with each checkpoint."""
+    """The three files. Written and flushed with each checkpoint, never between: a flush of the segment would have to
+    carry their changes too, which makes it half as fast."""
 
     def __init__(self, folder: Path, columns: Columns) -> None:
         """For what `columns` hold now; nothing is touched before `open`."""
         self._paths = [folder / name for name in FILES]
         self._start = columns.stored_sizes()
         self._files: list[int] = []
+        self._waiting = [bytearray() for _ in FILES]
 
     def open(self) -> None:
         self._files = [_open_at(path, size) for path, size in zip(self._paths, self._start, strict=True)]
 
     def append(self, grown: tuple[bytes, bytes, bytes]) -> None:
-        for descriptor, data in zip(self._files, grown, strict=True):
-            if data:
-                os.write(descriptor, data)
+        for waiting, data in zip(self._waiting, grown, strict=True):
+            waiting += data
 
     def flush(self) -> None:
-        for descriptor in self._files:
-            os.fdatasync(descriptor)
+        for descriptor, waiting in zip(self._files, self._waiting, strict=True):
+            if waiting:
+                append_whole(descriptor, waiting)
+                waiting.clear()
 
     def close(self) -> None:
         for descriptor in self._files:
@@ -293,6 +297,6 @@ class ColumnFiles:
 
 def _open_at(path: Path, size: int) -> int:
     """Whatever lies beyond what was loaded is made again from the segments."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     os.ftruncate(descriptor, size)
     return descriptor

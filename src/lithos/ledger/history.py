@@ -17,6 +17,7 @@ import orjson
 
 from lithos.core.canonical import canonical_json
 from lithos.errors import Damaged
+from lithos.ledger.log import append_whole, sync_folder, translated
 
 REGISTRY = b"lithos.registry.v1\n"
 FIELDS = ("agent_id", "at", "by", "details", "op", "prev_hash", "seq", "thoughts")
@@ -70,12 +71,15 @@ class History:
     def append(self, change: Change) -> Change:
         entry = change.canonical()
         digest = change_hash(entry)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            os.write(descriptor, b'{"entry":%s,"hash":"%s"}\n' % (entry, digest.encode()))
-            os.fsync(descriptor)
+            append_whole(descriptor, b'{"entry":%s,"hash":"%s"}\n' % (entry, digest.encode()))
+        except OSError as error:
+            raise translated(error) from error
         finally:
             os.close(descriptor)
+        if change.seq == 0:
+            sync_folder(self.path.parent)
         return _with_hash(change, digest)
 
     def _lines(self) -> Iterator[bytes]:

@@ -58,12 +58,12 @@ class Log:
         data = b"".join(entries)
         try:
             self._faults.at("ledger.write")
-            _write_all(self._file, data, self.end)
+            write_all(self._file, data, self.end)
             self._faults.at("ledger.flush")
             os.fdatasync(self._file)
         except OSError as error:
             os.ftruncate(self._file, self.end)
-            raise _translated(error) from error
+            raise translated(error) from error
         offsets, place = [], self.end
         for entry in entries:
             offsets.append(place)
@@ -129,14 +129,25 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _write_all(descriptor: int, data: bytes, offset: int) -> None:
+def write_all(descriptor: int, data: bytes | bytearray, offset: int) -> None:
     view = memoryview(data)
     while view:
         written = os.pwrite(descriptor, view, offset)
         view, offset = view[written:], offset + written
 
 
-def _translated(error: OSError) -> Exception:
+def append_whole(descriptor: int, data: bytes | bytearray) -> None:
+    """All of it and durable, or nothing: half a row or line would spoil what is written after it."""
+    end = os.fstat(descriptor).st_size
+    try:
+        write_all(descriptor, data, end)
+        os.fdatasync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, end)
+        raise
+
+
+def translated(error: OSError) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull("the disk is full: nothing was appended", hint="Free disk space, then call again.")
-    return Unavailable(f"the thought could not be written: {error}", hint="Nothing was appended. Call again.")
+    return Unavailable(f"it could not be written: {error}", hint="Nothing was appended. Call again.")

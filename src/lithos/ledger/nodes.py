@@ -1,4 +1,4 @@
-"""`merkle.bin`: the stored nodes of a chain's tree. Derived, appended, read by place."""
+"""`merkle.bin`: the stored nodes of a chain's tree. Derived, written with each checkpoint, read by place."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lithos.errors import Damaged
 from lithos.ledger import merkle
+from lithos.ledger.log import write_all
 
 
 class Nodes:
@@ -37,6 +38,7 @@ class Nodes:
             size = stored = 0
         os.ftruncate(self._file, stored)
         self._end = stored
+        self._waiting = bytearray()  # what `flush` will write
         self._tree = merkle.Growing(size, merkle.right_edge(size, self.read))
 
     @property
@@ -45,15 +47,15 @@ class Nodes:
 
     def append(self, hashes: Iterable[bytes]) -> bytes:
         """Add thoughts by their hashes (32 bytes each); returns the root of all of them."""
-        self._write(self._tree.extend([merkle.leaf_hash(digest) for digest in hashes]))
+        self._waiting += self._tree.extend([merkle.leaf_hash(digest) for digest in hashes])
         return self._tree.root()
 
-    def _write(self, data: bytes) -> None:
-        os.pwrite(self._file, data, self._end)
-        self._end += len(data)
-
     def read(self, place: int) -> bytes:
-        node = os.pread(self._file, merkle.HASH_BYTES, place * merkle.HASH_BYTES)
+        start = place * merkle.HASH_BYTES
+        if start < self._end:
+            node = os.pread(self._file, merkle.HASH_BYTES, start)
+        else:
+            node = bytes(self._waiting[start - self._end : start - self._end + merkle.HASH_BYTES])
         if len(node) != merkle.HASH_BYTES:
             raise Damaged("merkle.bin ends before the tree does", finding="index_damaged")
         return node
@@ -62,7 +64,10 @@ class Nodes:
         return merkle.root(size, self.read)
 
     def flush(self) -> None:
+        write_all(self._file, self._waiting, self._end)
         os.fdatasync(self._file)
+        self._end += len(self._waiting)
+        self._waiting = bytearray()
 
     def close(self) -> None:
         os.close(self._file)

@@ -13,9 +13,10 @@ from lithos.errors import Damaged
 from lithos.ledger import columns as columns_module
 from lithos.ledger import merkle
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile
-from lithos.ledger.columns import ROW_BYTES, ColumnFiles, Columns
+from lithos.ledger.columns import ColumnFiles, Columns
 from lithos.ledger.format import Entry, Json, open_entry, origin_hash
 from lithos.ledger.log import Log
+from lithos.ledger.mark import marked
 from lithos.ledger.nodes import Nodes
 from lithos.ledger.segments import Block, Rest, list_segments, read_blocks
 
@@ -85,7 +86,7 @@ class Opening:
         self._log = log
         self._trust = trust
         self._checkpoint = checkpoints.last(origin)
-        self._acknowledged = max(_rows_stored(folder), self._checkpoint["size"] if self._checkpoint else 0)
+        self._acknowledged = max(marked(folder) or 0, self._checkpoint["size"] if self._checkpoint else 0)
 
     def run(self) -> Tail:
         tail = self._trusted_part()
@@ -208,11 +209,3 @@ def check_link(entry: Entry, index: int, head: str) -> None:
         )
     if entry.record["prev_hash"] != head:
         raise Damaged(f"thought {index} does not follow the one before it", finding="chain_broken", index=index)
-
-
-def _rows_stored(folder: Path) -> int:
-    """Rows are written once their thoughts are durable: what has one may have been acknowledged."""
-    try:
-        return (folder / "rows.bin").stat().st_size // ROW_BYTES
-    except FileNotFoundError:
-        return 0

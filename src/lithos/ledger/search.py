@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 THOUGHT_KEYWORDS = ("chain", "type", "role", "agent", "tag", "concept")
 THOUGHT_NUMBERS = ("confidence", "importance", "time")
 BATCH = 256
-PAUSE = 0.2  # seconds in which appends gather before they are handed over
+PAUSE = 0.2  # seconds without an append before what gathered is handed over: indexing would slow a burst of appends
+MOST_PAUSES = 25
 _log = logging.getLogger(__name__)
 
 
@@ -38,6 +39,7 @@ class ThoughtSearch:
         self._handed: dict[str, int] | None = None  # by folder: how many thoughts the collection was given
         self._lock = threading.Lock()
         self._wake = threading.Event()
+        self._behind = False
         self._stopping = False
         self._thread: threading.Thread | None = None
         if collection is not None:
@@ -59,27 +61,34 @@ class ThoughtSearch:
     def take(self, chain: Chain) -> None:
         """A chain was opened."""
         self._chains[chain.folder.name] = chain
-        self._wake.set()
+        self.note()
 
     def note(self) -> None:
         """Something was appended."""
+        self._behind = True
         if not self._wake.is_set():
             self._wake.set()
 
     def is_busy(self) -> bool:
-        return self._collection is not None and self._wake.is_set()
+        return self._collection is not None and self._behind
 
     def _run(self) -> None:
         while not self._stopping:
-            self._wake.wait()
-            # Not the clock of the data: nothing that is stored depends on how long this takes.
-            threading.Event().wait(PAUSE)
-            self._wake.clear()
+            self._gather()
+            self._behind = False
             try:
                 for chain in list(self._chains.values()):
                     self._hand_over(chain)
             except LithosError as error:
                 _log.warning("thoughts could not be handed to search: %s", error.message)
+
+    def _gather(self) -> None:
+        """Wait for something, then for a pause; a stream without pauses is handed over every few seconds."""
+        self._wake.wait()
+        for _ in range(MOST_PAUSES):
+            self._wake.clear()
+            if self._stopping or not self._wake.wait(PAUSE):
+                return
 
     def _hand_over(self, chain: Chain) -> None:
         """Whatever of a chain the collection has not been given yet."""
@@ -113,7 +122,7 @@ class ThoughtSearch:
     def _start_over(self) -> None:
         """The collection lost what it had."""
         self._handed = {}
-        self._wake.set()
+        self.note()
 
     def purge(self, chain: Chain, index: int) -> None:
         """A thought was forgotten: no byte of it may stay in an index."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import struct
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
@@ -11,10 +12,10 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from lithos.errors import Damaged
-from lithos.ledger import merkle
+from lithos.ledger import mark, merkle
 from lithos.ledger.checking import Look, Part, check_segment
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile
-from lithos.ledger.columns import FILES, ROW_BYTES, Columns
+from lithos.ledger.columns import FILES, Columns
 from lithos.ledger.format import Entry, Json
 from lithos.ledger.history import History
 from lithos.ledger.keys import signed_bytes, verify_signature
@@ -101,8 +102,10 @@ class Verification:
         self._full = full
         self._against = against
         self._workers = workers
-        newest = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
-        self._acknowledged = max(_rows(folder), newest)
+        # The derived files are written with each checkpoint: what came after the newest may be missing in them.
+        self._derived = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
+        self._mark = mark.marked(folder)
+        self._acknowledged = max(self._mark or 0, self._derived)
         self._limit = self._acknowledged if live else None
         self._signatures: set[str | None] = set()
         self.report = Report()
@@ -119,8 +122,8 @@ class Verification:
         return self.report
 
     def _run(self, origin: str) -> None:
-        looked = _Looked(self) if self._full else None
-        tree = _Tree(self._folder / "merkle.bin", self._roots)
+        looked = _Looked(self, self._derived) if self._full else None
+        tree = _Tree(self._folder / "merkle.bin", self._roots, self._derived)
         missing, forgets = set[int](), set[int]()
         head = origin
         for segment, part in self._parts(looked):
@@ -142,6 +145,8 @@ class Verification:
         wrong_at = tree.close(self._limit is not None)
         if wrong_at is not None:
             self._add("index_damaged", "merkle.bin differs from the tree", file="merkle.bin", place=wrong_at)
+        if self._mark is None or 0 < self._mark < self._derived:
+            self._add("index_damaged", f"{mark.NAME} holds no count of these thoughts", file=mark.NAME, place=0)
         if looked is not None:
             self._compare_columns(looked)
 
@@ -231,12 +236,12 @@ class Verification:
 
     def _compare_columns(self, looked: _Looked) -> None:
         looked.finish()
-        for name, parts in zip(FILES, looked.files, strict=True):
+        for name, parts, least in zip(FILES, looked.files, looked.least, strict=True):
             wanted = b"".join(parts)
             found = (self._folder / name).read_bytes() if (self._folder / name).exists() else b""
             if self._limit is not None:
                 found = found[: len(wanted)]
-            if found != wanted:
+            if len(found) < least or found != wanted[: len(found)]:
                 place = _differs(found, wanted)
                 self._add("index_damaged", f"{name} differs from the thoughts", file=name, place=place)
 
@@ -285,17 +290,22 @@ def _checked(segments: list[Segment], limit: int | None, look: Look | None, work
 class _Looked:
     """In a full check each thought is looked at once more: its signature, and its row in the index."""
 
-    def __init__(self, verification: Verification) -> None:
+    def __init__(self, verification: Verification, derived: int) -> None:
         self._verification = verification
+        self._derived = derived
         self._columns = Columns()
         self._after = -1
         self._waiting: list[tuple[Entry, int, int]] = []
         self.files: tuple[list[bytes], ...] = ([], [], [])
+        self.least = [0, 0, 0]  # bytes that the files must have
 
     def __call__(self, entry: Entry, offset: int, size: int) -> None:
         self._after = self._verification.signature(entry, self._after)
         self._waiting.append((entry, offset, size))
-        if len(self._waiting) >= LOOKED_AT_ONCE:
+        if entry.index + 1 == self._derived:
+            self.finish()
+            self.least = [sum(map(len, parts)) for parts in self.files]
+        elif len(self._waiting) >= LOOKED_AT_ONCE:
             self.finish()
 
     def finish(self) -> None:
@@ -303,7 +313,7 @@ class _Looked:
         waiting, self._waiting = self._waiting, []
         try:
             grown = self._columns.add(waiting)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, struct.error) as error:
             first = waiting[0][0].index
             raise Damaged(f"a field cannot be read: {error}", finding="malformed", index=first) from None
         for parts, data in zip(self.files, grown, strict=True):
@@ -319,11 +329,12 @@ class _Wanted:
 class _Tree:
     """The tree as it grows, compared with `merkle.bin`, its root noted at every size that a checkpoint names."""
 
-    def __init__(self, path: Path, sizes: dict[int, list[_Wanted]]) -> None:
+    def __init__(self, path: Path, sizes: dict[int, list[_Wanted]], derived: int) -> None:
         self._growing = merkle.Growing()
         self._sizes = sorted(sizes)
         self._file = path.open("rb") if path.exists() else None
         self._place = 0
+        self._least = merkle.stored_count(derived) * merkle.HASH_BYTES
         self._wrong_at: int | None = None
         self.roots = {0: merkle.EMPTY_ROOT.hex()}
 
@@ -341,7 +352,8 @@ class _Tree:
         if self._file is None or self._wrong_at is not None:
             return
         found = self._file.read(len(wanted))
-        if found != wanted:
+        missing = self._place + len(found) < min(self._least, self._place + len(wanted))
+        if missing or found != wanted[: len(found)]:
             self._wrong_at = self._place + _differs(found, wanted)
         self._place += len(wanted)
 
@@ -367,10 +379,3 @@ def _differs(found: bytes, wanted: bytes) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _rows(folder: Path) -> int:
-    try:
-        return (folder / "rows.bin").stat().st_size // ROW_BYTES
-    except FileNotFoundError:
-        return 0

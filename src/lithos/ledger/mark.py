@@ -1,0 +1,44 @@
+"""How many thoughts were acknowledged, for whoever opens a chain after its host was killed.
+
+Sixteen bytes, overwritten in place after every flush and never flushed themselves: they survive the process. After the
+machine itself went down, the checkpoints tell, which are flushed.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+NAME = "acknowledged.bin"
+_FORM = struct.Struct("<QQ")  # the count, and its complement, so that damage is told from a count
+_ALL = 2**64 - 1
+
+
+class Mark:
+    def __init__(self, folder: Path) -> None:
+        """Nothing is touched before `set`: in a damaged chain the old mark is evidence."""
+        self._path = folder / NAME
+        self._file = -1
+
+    def set(self, count: int) -> None:
+        if self._file < 0:
+            self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            os.ftruncate(self._file, _FORM.size)
+        os.pwrite(self._file, _FORM.pack(count, _ALL - count), 0)
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+
+
+def marked(folder: Path) -> int | None:
+    """None: there is a mark, and it is damaged."""
+    try:
+        data = (folder / NAME).read_bytes()
+    except FileNotFoundError:
+        return 0
+    if len(data) != _FORM.size:
+        return None
+    count, complement = _FORM.unpack(data)
+    return int(count) if count == _ALL - complement else None
