@@ -92,11 +92,7 @@ def canonical(value: Any) -> bytes:
 def ecmascript(value: float) -> str:
     if value == int(value):
         return str(int(value))
-    text = f"{value:.17g}"
-    for digits in range(1, 18):
-        if float(f"{value:.{digits}g}") == value:
-            text = f"{value:.{digits}g}"
-            break
+    text = repr(value)  # Python and ECMAScript choose the same shortest digits, also where two are equally near
     if "e-" in text:
         mantissa, exponent = text.split("e-")
         power = int(exponent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from lithos.ledger import Ledger, Verification
 from lithos.ledger.keys import sign_arguments, signing_key
 from lithos.ledger.segments import Frames, Lines
 from lithos.storage import Crash, PlannedFaults
+from tests.guests import until
 from tests.ledgers import CALL, fill, independent_check, open_ledger, verify
 
 ADAPTERS = ("jsonl", "binary")
@@ -88,9 +90,8 @@ def test_converting_changes_no_hash_and_survives_a_second_conversion(tmp_path: P
     assert verify(tmp_path, full=True) == [] and independent_check(one_chain(tmp_path))[0] == 41
 
 
-def test_appends_of_many_threads_are_all_there_in_order_and_share_flushes(tmp_path: Path, adapter: Any) -> None:
-    faults = PlannedFaults()
-    ledger = open_ledger(tmp_path, faults=faults, default_adapter=adapter)
+def test_appends_of_many_threads_are_all_there_in_order(tmp_path: Path, adapter: Any) -> None:
+    ledger = open_ledger(tmp_path, default_adapter=adapter)
     append(ledger, "first")
     answers: list[dict[str, Any]] = []
 
@@ -108,9 +109,56 @@ def test_appends_of_many_threads_are_all_there_in_order_and_share_flushes(tmp_pa
     for worker in range(12):
         mine = [one["content"] for one in stored if one and one["agent_id"] == f"w{worker}"]
         assert mine == [f"{worker}/{number}" for number in range(20)]
-    assert faults.seen.count("ledger.flush") < 241
     ledger.close()
     assert verify(tmp_path, full=True) == []
+
+
+def test_appends_that_wait_share_the_next_flush_and_its_checkpoint(tmp_path: Path) -> None:
+    faults = PlannedFaults()
+    ledger = open_ledger(tmp_path, faults=faults)
+    append(ledger, "first")
+    chain = ledger.chain(None)
+    keyed = Call("mentisdb_append", "a", arguments_hash="h", idempotency_key="k")
+    answers: dict[str, dict[str, Any]] = {}
+
+    def work(content: str, call: Call) -> None:
+        answers[content] = append(ledger, content, call)
+
+    def meanwhile() -> None:
+        for number, call in enumerate((CALL, keyed, CALL, CALL)):
+            threading.Thread(target=work, args=(str(number), call)).start()
+            until(lambda wanted=number + 2: len(chain._pending) == wanted)  # type: ignore[misc]
+
+    faults.plan("ledger.flush", meanwhile, visit=2)
+    append(ledger, "second")
+    until(lambda: len(answers) == 4)
+    assert faults.seen.count("ledger.flush") == 3
+    assert {answers[content]["checkpoint"]["size"] for content in "023"} == {6}
+    assert answers["0"]["checkpoint"] == answers["3"]["checkpoint"]
+    assert answers["1"]["checkpoint"]["size"] == answers["1"]["thought"]["index"] + 1
+    assert append(ledger, "1", keyed) == answers["1"]
+    for answer in answers.values():
+        assert ledger.head(last_checkpoint=answer["checkpoint"])["consistency"]["to_size"] == 6
+
+
+def test_a_chain_that_was_never_closed_is_whole_and_knows_what_it_acknowledged(tmp_path: Path, adapter: Any) -> None:
+    """As a killed host leaves it: the derived files end with the last checkpoint, the mark does not."""
+    ledger = open_ledger(tmp_path / "a", default_adapter=adapter)
+    fill(ledger, 5)
+    ledger.chain(None).write_checkpoint()
+    fill(ledger, 3)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    assert verify(tmp_path / "b", full=True) == []
+    segment = last_segment(tmp_path / "b")
+    whole = segment.read_bytes()
+    segment.write_bytes(whole[:-3])
+    assert verify(tmp_path / "b") == ["malformed"]
+    assert not open_ledger(tmp_path / "b", seed=2).head()["integrity_ok"]
+    segment.write_bytes(whole)
+    again = open_ledger(tmp_path / "b", seed=3)
+    assert again.head()["thought_count"] == 8 and again.head()["integrity_ok"]
+    again.close()
+    assert verify(tmp_path / "b", full=True) == []
 
 
 @pytest.mark.parametrize("cut", [1, 7, 60])
