@@ -75,7 +75,8 @@ class Agents:
             pending = dict(self._pending)
         if not pending:
             return
-        self._database.write(lambda tx: tx.many(_NOTE, [(name, *times) for name, times in pending.items()]))
+        # In one order on all hosts: two that note the same agents at once wait for each other, in no circle.
+        self._database.write(lambda tx: tx.many(_NOTE, [(name, *pending[name]) for name in sorted(pending)]))
         with self._lock:
             for name, times in pending.items():
                 if self._pending.get(name) == times:
@@ -91,9 +92,10 @@ class Agents:
         told = {"name": name, "type": type, "metadata": None if metadata is None else orjson.dumps(metadata).decode()}
 
         def work(tx: Tx) -> Outcome:
+            tx.lock(f"agent {agent}")  # what another host is told of it at this moment stays
             known = tx.one("SELECT * FROM agents WHERE id = ?", agent)
             kept = _merged(known, told)
-            tx.run(_REGISTER, agent, kept["name"], kept["type"], kept["metadata"], first or now, now)
+            tx.put(_REGISTER, agent, kept["name"], kept["type"], kept["metadata"], first or now, now)
             created = known is None and first is None
             event = EventDraft(type="agent", op="create" if created else "update", thing=agent)
             return Outcome({"success": True, "created": created}, (event,))

@@ -46,6 +46,9 @@ class Revoked(TypedDict):
     success: bool
 
 
+_USED = "UPDATE tokens SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?"
+
+
 class Tokens:
     def __init__(self, database: Database, effects: Effects, clock: Clock) -> None:
         self._database = database
@@ -72,7 +75,7 @@ class Tokens:
 
         def work(tx: Tx) -> Outcome:
             kept = {**row, "secret_hash": sha256_hex(secret.encode())}
-            tx.run(f"INSERT INTO tokens ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))})", *kept.values())
+            tx.put(f"INSERT INTO tokens ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))})", *kept.values())
             facts = {each: row[each] for each in ("name", "scope", "agent", "user_id")}
             return Outcome({"id": row["id"]}, (EventDraft("token", "create", row["id"], details=facts),))
 
@@ -131,8 +134,8 @@ class Tokens:
         with self._lock:
             used, self._used = self._used, {}
         if used:
-            rows = [(at, id) for id, at in used.items()]
-            self._database.write(lambda tx: tx.many("UPDATE tokens SET last_used_at = ? WHERE id = ?", rows))
+            rows = [(at, id, at) for id, at in sorted(used.items())]
+            self._database.write(lambda tx: tx.many(_USED, rows))
 
 
 def _checked_name(name: str) -> str:

@@ -69,8 +69,12 @@ class Board:
 
     def start(self) -> None:
         """Before the first call: leases of an earlier boot get their grace."""
-        self._database.write(lambda tx: claims.carry_over_claims(tx, tx.now(), self._terms.reboot_grace_s))
+        self._database.write(self._carry_over)
         self._stop_listening = self._database.listen(changes.CHANNEL, self.waiting.wake)
+
+    def _carry_over(self, tx: Tx) -> None:
+        tx.lock(changes.CHANNEL)
+        claims.carry_over_claims(tx, tx.now(), self._terms.reboot_grace_s)
 
     def close(self) -> None:
         if self._stop_listening:

@@ -58,7 +58,8 @@ class Statements:
         transaction = call.correlation.transaction_id
         if transaction is None:
             return None
-        wanted = EventFilter(transaction_id=transaction, user_id=None if call.owner else call.user)
+        user = None if call.owner else call.user
+        wanted = EventFilter(transaction_id=transaction, user_id=user, store=self._events.store)
         page = self._events.find(tx, wanted, limit=_LOOKED_AT)
         ours = [event for event in page["events"] if event["tool"] != TOOL and _concerns(event, said)]
         agreeing = [event for event in ours if contradiction(event, said) is None]

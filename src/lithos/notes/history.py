@@ -126,7 +126,7 @@ class History:
         """The newest deletion of what bears this id, or bore this path."""
         wanted = [EventFilter(thing=note), EventFilter(path=note), EventFilter(path=note + SUFFIX)]
         for each in wanted:
-            asked = replace(each, type="note", op="delete", status="committed")
+            asked = replace(each, type="note", op="delete", status="committed", store=self._events.store)
             page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
             if page["events"]:
                 event: Event = page["events"][0]

@@ -63,6 +63,7 @@ class EventFilter:
     tool_call_id: str | None = None
     transaction_id: str | None = None
     agent_action_id: str | None = None
+    store: str | None = None
     since: datetime | None = None
     until: datetime | None = None
 

@@ -82,7 +82,7 @@ class Events:
     def _change(self, tx: Tx, event_id: str, change: Callable[[Row], Row]) -> None:
         tx.lock(f"events {self.store}")
         asked = tx.ask(_HEAD, self.store)
-        known = tx.one("SELECT * FROM events WHERE id = ?", event_id)
+        known = tx.one("SELECT * FROM events WHERE id = ? AND store = ?", event_id, self.store)
         if known is None:
             raise Damaged(f"event {event_id} is gone from the audit", hint="Run `lithos events verify`.")
         head = self._head(asked)
