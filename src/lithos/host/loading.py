@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
 from lithos.host.options import CONFIG, ServeOptions
 from lithos.host.place import Place
 from lithos.host.spawn import LARGEST_LOG
-from lithos.mcp import set_up_log
+from lithos.mcp import BoundedLog, set_up_log
 from lithos.settings import LithosConfig, load_config
 
 
@@ -21,14 +20,11 @@ def load_for_host(options: ServeOptions, place: Place) -> LithosConfig:
 
 def set_up_host_log(config: LithosConfig, place: Place) -> None:
     """`.lithos/host.log`, unless the settings name another; bounded, with the last two kept."""
-    set_up_log(config, None if config.server.log_file else _HostLog(place.log_path))
+    set_up_log(config, None if config.server.log_file else _HostLog(place.log_path, LARGEST_LOG))
 
 
-class _HostLog(RotatingFileHandler):
+class _HostLog(BoundedLog):
     """stderr goes where the log goes, also after the log has rotated: what Python says in its last breath is there."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path, maxBytes=LARGEST_LOG, backupCount=2, encoding="utf-8")
 
     def _open(self):  # type: ignore[no-untyped-def]  # the type of logging's own stream differs between versions
         stream = super()._open()

@@ -11,9 +11,10 @@ from lithos.mcp.callers import Connection
 from lithos.mcp.guard import is_loopback
 from lithos.mcp.http import http_app
 from lithos.mcp.listener import Listener, bind
-from lithos.mcp.start import default_caller, require_token, set_up_log
+from lithos.mcp.start import BoundedLog, default_caller, require_token, set_up_log
 
 __all__ = [
+    "BoundedLog",
     "Connection",
     "Listener",
     "LithosServer",
