@@ -85,3 +85,7 @@ def test_a_scan_from_what_is_known_equals_a_scan_from_scratch(
     old = (before + "\n".join(pieces)).replace("\n", end)
     text = (frame + "\n".join([*pieces[:first], *new, *pieces[last:]])).replace("\n", end)
     assert rescan(scan(old), text) == scan(text)
+
+
+def test_a_heading_in_the_same_place_ends_no_scan_while_lines_below_it_differ() -> None:
+    assert rescan(scan("# A\ntext\n# B\n"), "# C\n```\n# B\n") == scan("# C\n```\n# B\n")
