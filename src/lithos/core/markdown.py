@@ -13,6 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass, field
 from enum import Enum
 from operator import attrgetter, eq
+from typing import NamedTuple
 
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 _OTHER_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
@@ -57,8 +58,7 @@ class Kind(Enum):
     TEXT = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     level: int
     text: str
     first: int  # index of its first line
@@ -159,7 +159,7 @@ class _Scanner:
     table: bool = False
 
     def step_over_text(self, index: int) -> bool:
-        """Most lines are blank or begin with a letter, outside any fence or HTML: such a line costs a tenth here."""
+        """Most lines are blank, plain text or plain items, outside any fence or HTML: here they cost a tenth."""
         line = self.lines[index]
         if self.fence or self.in_html:
             return False
@@ -167,7 +167,7 @@ class _Scanner:
             self.kinds.append(self._blank())
             return True
         if line[0] in _MARKS:
-            return False
+            return line.startswith("- ") and self._step_over_item(line[2:])
         if self.item_paragraph or self.quote_paragraph:
             self.kinds.append(Kind.NESTED)
             return True
@@ -175,6 +175,13 @@ class _Scanner:
         if self.paragraph < 0:
             self.paragraph = index
         self.kinds.append(Kind.TEXT)
+        return True
+
+    def _step_over_item(self, text: str) -> bool:
+        if not text or (text[0] in _MARKS and not (text[0].isdigit() and _ITEM.match(text) is None)):
+            return False
+        self.item, self.item_paragraph, self.quote_paragraph = 2, True, False
+        self.kinds.append(self._ends_paragraph(Kind.NESTED))
         return True
 
     def step(self, index: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from lithos.core.markdown import Heading, Kind, Scan, rescan, scan
 from lithos.errors import InvalidInput, NotFound
@@ -18,8 +19,7 @@ PATH_SEPARATOR = " > "
 ANCHOR = re.compile(r"^[ ]{0,3}<!--[ \t]*@anchor:[ \t]*(\S[^>\r\n]{0,200}?)[ \t]*-->[ \t]*$")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     anchor: str | None
     heading: str
     level: int
@@ -88,11 +88,9 @@ def _outlined(text: str, scanned: Scan, anchor: re.Pattern[str]) -> Outline:
 
 def _anchors(scanned: Scan, anchor: re.Pattern[str]) -> dict[int, str]:
     """Line → name."""
-    found = (
-        (index, anchor.match(scanned.lines[index].rstrip("\r\n")))
-        for index, kind in enumerate(scanned.kinds)
-        if kind is Kind.HTML
-    )
+    html = Kind.HTML  # looked up once: an Enum's own lookup costs as much as all the rest of the loop
+    places = [index for index, kind in enumerate(scanned.kinds) if kind is html]
+    found = ((index, anchor.match(scanned.lines[index].rstrip("\r\n"))) for index in places)
     return {index: match[1] for index, match in found if match}
 
 
