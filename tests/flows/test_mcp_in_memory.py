@@ -54,3 +54,24 @@ async def test_a_call_that_the_gate_turns_away_is_a_whole_answer(lithos: Lithos,
         result = await client.call_tool("lithos_tool_call", inner)
     assert result.is_error and result.result_type == "complete"
     assert result.structured_content["error"]["message"] == "no room for lithos_stats"
+
+
+IDS = {"lithos/tool_call_id": "call-7", "lithos/transaction_id": "tx-7", "lithos/agent_action_id": "act-7"}
+
+
+async def test_ids_in_meta_tie_a_change_to_the_trace_of_a_client_that_validates(connect: Connect) -> None:
+    async with connect() as client:
+        schema = next(tool.input_schema for tool in (await client.list_tools()).tools if tool.name == "lithos_write")
+        assert schema["additionalProperties"] is False and "tool_call_id" not in schema["properties"]
+        await client.call_tool("lithos_agent_register", {"id": "a"}, meta=IDS)
+        found = await client.call_tool("lithos_events_query", {"transaction_id": "tx-7"})
+    (row,) = found.structured_content["rows"]
+    assert (row["tool_call_id"], row["agent_action_id"], row["agent"]) == ("call-7", "act-7", "a")
+
+
+async def test_an_id_in_meta_that_is_no_short_text_is_refused(connect: Connect) -> None:
+    async with connect() as client:
+        for wrong in (7, "x" * 201, ["a"]):
+            result = await client.call_tool("lithos_agent_register", {"id": "a"}, meta={"lithos/tool_call_id": wrong})
+            assert result.structured_content["error"]["code"] == "invalid_input"
+            assert "lithos/tool_call_id" in result.structured_content["error"]["message"]

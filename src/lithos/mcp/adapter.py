@@ -19,7 +19,7 @@ from mcp.server.lowlevel import Server
 from lithos import __version__
 from lithos.app import Lithos
 from lithos.errors import UnknownTool
-from lithos.mcp.callers import caller_of
+from lithos.mcp.callers import caller_of, traced
 from lithos.mcp.inflight import InFlight
 from lithos.mcp.instructions import INSTRUCTIONS
 from lithos.mcp.workers import Workers
@@ -122,7 +122,7 @@ class Adapter:
         caller = caller_of(context, self._way.default)
         agent = caller.agent
         try:
-            ready = self._registry.ready(name, arguments, caller, self._way.largest)
+            ready = self._registry.ready(name, arguments, traced(caller, context), self._way.largest)
             agent = ready.call.agent
             async with self._way.gate(context.request, ready.tool):
                 return await self._run(ready), "ok", agent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -10,6 +11,7 @@ from mcp_types import RequestId
 from starlette.requests import Request
 
 from lithos.tools.caller import Caller
+from lithos.tools.dispatch import correlation_in
 
 SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASGI scope
 
@@ -32,3 +34,9 @@ def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Calle
     caller: Caller = request.scope.get(SCOPE_KEY, default)
     # An SSE client names its toolsets when it opens the stream; its messages come in requests of their own.
     return replace(caller, toolsets=base.toolsets) if base else caller
+
+
+def traced(caller: Caller, context: ServerRequestContext[Any, Any]) -> Caller:
+    """With the ids in the request's `_meta` that tie it to the caller's own trace."""
+    meta = (context.params or {}).get("_meta")
+    return replace(caller, correlation=correlation_in(meta)) if isinstance(meta, Mapping) else caller

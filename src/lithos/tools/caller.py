@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lithos.core.call import Delivery
+from lithos.core.call import Correlation, Delivery
 from lithos.core.names import agent_name
 from lithos.errors import Forbidden
 
 DEFAULT_TOOLSETS = ("core",)
+NO_IDS = Correlation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Caller:
     user_bound: bool = False  # `user` is the only one this caller may act for
     owner: bool = True  # may see what everybody did
     delivery: Delivery | None = None
+    correlation: Correlation = NO_IDS  # ids that came beside the arguments
     operator: bool = False  # the person at the server's own machine, through the lithos command
 
     def acting_as(self, named: str | None, field: str = "agent") -> str | None:

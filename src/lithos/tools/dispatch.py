@@ -24,6 +24,8 @@ MOST_PROBLEMS = 5  # a model mends one call at a time; the sixth problem only co
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
 USER = "user_id"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
+IN_META = "lithos/"  # stands before them in a request's `_meta`
+LONGEST_ID = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,15 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
     return Ready(tool, _call(tool, checked, agent, caller), values)
+
+
+def correlation_in(meta: Mapping[str, Any]) -> Correlation:
+    """For clients that hold arguments against the listed schemas, where these ids are left out to save tokens."""
+    found = {name: meta[IN_META + name] for name in CORRELATION if meta.get(IN_META + name) is not None}
+    for name, value in found.items():
+        if not isinstance(value, str) or _text_weight(value) > LONGEST_ID:
+            raise InvalidInput(f"_meta: {IN_META}{name} is not a text of at most {LONGEST_ID} bytes")
+    return Correlation(**found)
 
 
 def _check_scope(tool: Tool, caller: Caller) -> None:
@@ -170,7 +181,12 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         idempotency_key=getattr(checked, "idempotency_key", None),
         delivery=caller.delivery,
         rationale=getattr(checked, "rationale", None),
-        correlation=Correlation(**{name: getattr(checked, name) for name in CORRELATION}),
+        correlation=_correlation(checked, caller.correlation),
         owner=caller.owner,
         operator=caller.operator,
     )
+
+
+def _correlation(checked: BaseModel, beside: Correlation) -> Correlation:
+    """Ids among the arguments count before those beside them."""
+    return Correlation(**{name: getattr(checked, name) or getattr(beside, name) for name in CORRELATION})

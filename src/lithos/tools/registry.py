@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 from lithos.core.text import estimate_tokens, nearest
 from lithos.errors import InvalidInput, UnknownTool
 from lithos.tools.caller import Caller
-from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, OPERATOR, Ready, prepare
+from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
@@ -29,7 +29,7 @@ GIVEN = ("lithos", "call")  # parameters that the dispatcher fills, never the cl
 IdempotencyKey = Annotated[
     str | None, Field(max_length=200, description="Retry safely: same key, same answer, one effect.")
 ]
-CorrelationId = Annotated[str | None, Field(max_length=200)]
+CorrelationId = Annotated[str | None, Field(max_length=LONGEST_ID)]
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
     "required": ["error"],
@@ -46,7 +46,7 @@ ERROR_SCHEMA: dict[str, Any] = {
         }
     },
 }
-# Accepted by every mutating tool, not listed: programs set them, and a model would pay for reading them.
+# Accepted by every mutating tool, not listed: programs set them (best in `_meta`), and a model would pay for reading.
 UNLISTED = CORRELATION
 
 
