@@ -27,9 +27,10 @@ def sketch_of(words: Iterable[str]) -> bytes | None:
     """The same in every process and on every machine; None for a text without words."""
     import numpy as np
 
-    numbers = np.fromiter((crc32(word.encode("utf-8", "replace")) for word in words), np.uint32)
-    if not len(numbers):
+    joined = "\n".join(words).encode("utf-8", "replace")
+    if not joined:
         return None
+    numbers = np.fromiter(map(crc32, joined.split(b"\n")), np.uint32)
     factors, offsets = _orders()
     first = (factors * numbers + offsets).argmin(axis=1)
     return bytes(numbers[first].astype(np.uint8).tobytes())

@@ -1,4 +1,4 @@
-"""Embedding behind the requests: a thread per core, one text at a time, giving way to every question."""
+"""Embedding behind the requests: a thread per core, one text at a time, giving way to questions and writes."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 QUESTIONS_REMEMBERED = 128
 RETRY_AFTER = 30.0  # seconds until a model that could not be loaded is tried again
+REST = 0.03  # seconds after a call that changes something: the next one often follows
+LONGEST_REST = 0.1  # in a row: a flood of writes must not keep what it wrote from ever being found by meaning
 _NICE = 10
 
 
@@ -53,6 +55,9 @@ class Embedding:
         self._sources: list[Take] = []
         self._changed = threading.Condition()
         self._questions = 0
+        self._awaited = 0  # questions that wait for vectors of documents
+        self._writing = 0
+        self._rest_until = 0.0
         self._closed = False
         self._wakes = 0
         self._measurements = 0
@@ -124,6 +129,31 @@ class Embedding:
                 self._questions -= 1
                 self._changed.notify_all()
 
+    @contextlib.contextmanager
+    def resting(self) -> Iterator[None]:
+        """Somebody writes: rest meanwhile. A text takes 10 to 50 ms of a core, and the write wants that core."""
+        with self._changed:
+            self._writing += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._writing -= 1
+                self._rest_until = time.monotonic() + REST
+                self._changed.notify_all()
+
+    @contextlib.contextmanager
+    def awaited(self) -> Iterator[None]:
+        """A question waits for what is pending: no rest meanwhile."""
+        with self._changed:
+            self._awaited += 1
+            self._changed.notify_all()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._awaited -= 1
+
     def pause(self) -> None:
         with self._changed:
             self.paused = True
@@ -156,10 +186,11 @@ class Embedding:
 
     def _next(self) -> Job | None:
         """The next text; None when all is over. Sources are asked outside the lock: they may read a disk."""
+        latest = time.monotonic() + LONGEST_REST
         while True:
             with self._changed:
-                while not self._closed and not self._may_work():
-                    self._changed.wait(max(0.0, self._retry_at - time.monotonic()) or None)
+                while not self._closed and (seconds := self._pause(latest)) != 0:
+                    self._changed.wait(seconds)
                 if self._closed:
                     return None
                 wakes, sources = self._wakes, tuple(self._sources)
@@ -169,9 +200,14 @@ class Embedding:
             with self._changed:
                 if self._wakes == wakes and not self._closed:
                     self._changed.wait()
+            latest = time.monotonic() + LONGEST_REST
 
-    def _may_work(self) -> bool:
-        return not self.paused and not self._questions and time.monotonic() >= self._retry_at
+    def _pause(self, latest: float) -> float | None:
+        """Seconds until work may go on, 0: now, None: when somebody says so; a rest is over at `latest`."""
+        if self.paused or self._questions:
+            return None
+        rest = 0.0 if self._awaited else latest if self._writing else min(self._rest_until, latest)
+        return max(0.0, max(rest, self._retry_at) - time.monotonic())
 
     def _measured(self, seconds: float) -> None:
         self.failure = ""

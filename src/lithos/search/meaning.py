@@ -138,7 +138,7 @@ class Meaning:
     def embedded(self, deadline: float) -> str:
         """Wait for the passages that are missing now; returns why some still are, or nothing."""
         self._embedding.start()
-        with self._changed:
+        with self._embedding.awaited(), self._changed:
             target = set(self._missing)
             while True:
                 left = sum(len(self._missing[ordinal]) for ordinal in target if ordinal in self._missing)

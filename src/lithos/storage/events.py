@@ -61,12 +61,20 @@ class Events:
         row = {"sequence": _number(end), "id": event_id or self.new_id()}
         row |= self._row(call, draft, status, head.length + 1)
         tx.put(f"INSERT INTO events ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
-        self._link(tx, head, row, previous=0)
+        self._link(tx, head, [row], previous=0)
         return str(row["id"])
 
-    def advance(self, tx: Tx, event_id: str, status: Status, error: dict[str, Any] | None = None) -> None:
-        """Give an event its next status; what it was before stays provable from the chain."""
-        self._change(tx, event_id, lambda known: {"status": status, "error": _json(error)})
+    def advance(
+        self,
+        tx: Tx,
+        event_id: str,
+        status: Status,
+        error: dict[str, Any] | None = None,
+        *,
+        through: tuple[Status, ...] = (),
+    ) -> None:
+        """Give an event its next status, `through` others on the way; each stays provable from the chain."""
+        self._change(tx, event_id, lambda known: {"status": status, "error": _json(error)}, through)
 
     def amend(self, tx: Tx, event_id: str, *, rationale: str | None = None, details: dict[str, Any]) -> None:
         """Add to an event what its agent says of it later; details are joined with those that it has."""
@@ -79,17 +87,20 @@ class Events:
             },
         )
 
-    def _change(self, tx: Tx, event_id: str, change: Callable[[Row], Row]) -> None:
+    def _change(self, tx: Tx, event_id: str, change: Callable[[Row], Row], through: tuple[Status, ...] = ()) -> None:
         tx.lock(f"events {self.store}")
         asked = tx.ask(_HEAD, self.store)
         known = tx.one("SELECT * FROM events WHERE id = ? AND store = ?", event_id, self.store)
         if known is None:
             raise Damaged(f"event {event_id} is gone from the audit", hint="Run `lithos events verify`.")
         head = self._head(asked)
-        values = {**change(known), "updated_at": micros(self._clock.now()), "position": head.length + 1}
+        last = head.length + len(through) + 1
+        values = {**change(known), "updated_at": micros(self._clock.now()), "position": last}
         changes = ", ".join(f"{column} = ?" for column in values)
         tx.put(f"UPDATE events SET {changes} WHERE id = ?", *values.values(), event_id)
-        self._link(tx, head, {**known, **values}, previous=known["position"])
+        row = {**known, **values}
+        passed = [{**row, "status": status, "position": head.length + at} for at, status in enumerate(through, 1)]
+        self._link(tx, head, [*passed, row], previous=known["position"])
 
     def rotate(self, tx: Tx, call: Call) -> int:
         """From here on a new key; the old ones stay, to verify what they sealed. Returns the new salt version."""
@@ -146,14 +157,16 @@ class Events:
         row = asked.one()
         return Head(**row) if row is not None else Head(self.store)
 
-    def _link(self, tx: Tx, head: Head, event: Row, *, previous: int) -> None:
+    def _link(self, tx: Tx, head: Head, states: list[Row], *, previous: int) -> None:
+        """The states of one event, in their order."""
         version, key = self._key(tx, head)
-        link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
-        mac = link.mac(key, head.mac)
-        values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, mac)
-        tx.put(_ADD_LINK, *values)
-        new = Head(self.store, link.position, mac, version)
-        tx.put(_SET_HEAD, self.store, new.length, new.mac, version, new.seal(key))
+        for event in states:
+            link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
+            head = Head(self.store, link.position, link.mac(key, head.mac), version)
+            values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, head.mac)
+            tx.put(_ADD_LINK, *values)
+            previous = link.position
+        tx.put(_SET_HEAD, self.store, head.length, head.mac, version, head.seal(key))
 
     def _key(self, tx: Tx, head: Head) -> tuple[int, bytes]:
         """The newest key; made here when there is none, or none any more (verify then tells that one is lost)."""

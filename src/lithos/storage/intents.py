@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -25,7 +25,7 @@ class Intent:
 def save(tx: Tx, intent: Intent) -> None:
     call = intent.call
     scope = (call.tool, call.agent or "", call.idempotency_key)
-    texts = (orjson.dumps(asdict(call)).decode(), orjson.dumps(intent.answer).decode())
+    texts = (orjson.dumps(call).decode(), orjson.dumps(intent.answer).decode())
     tx.put(
         "INSERT INTO intents (id, store, at, tool, agent, key, call, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         *(intent.id, intent.store, intent.at, *scope, *texts),
@@ -44,8 +44,7 @@ def is_open(tx: Tx, intent_id: str) -> bool:
 
 
 def drop(tx: Tx, intent_id: str) -> None:
-    tx.put("DELETE FROM intent_changes WHERE intent = ?", intent_id)
-    tx.put("DELETE FROM intents WHERE id = ?", intent_id)
+    tx.put("DELETE FROM intents WHERE id = ?", intent_id)  # and with it its changes
 
 
 def ask_elsewhere(tx: Tx, call: Call, store: str) -> Asked | None:

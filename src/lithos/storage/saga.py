@@ -124,8 +124,7 @@ class Saga:
     def _settled(self, tx: Tx, intent: Intent, after: After) -> None:
         if after is not None:
             after(tx)
-        self._events.advance(tx, intent.id, "written")
-        self._events.advance(tx, intent.id, "committed")
+        self._events.advance(tx, intent.id, "committed", through=("written",))
         self._once.record(tx, intent.call, intent.answer)
         intents.drop(tx, intent.id)
 

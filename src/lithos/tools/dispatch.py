@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,8 @@ class Ready:
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
-        answer = self.tool.function(lithos, self.call, **self.values)
+        with nullcontext() if self.tool.reads else lithos.embedding.resting():
+            answer = self.tool.function(lithos, self.call, **self.values)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         return answer

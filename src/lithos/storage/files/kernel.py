@@ -90,6 +90,8 @@ class LinuxKernel:
         self._portable = PortableKernel()
 
     def open(self, folder: int, path: str, flags: int, mode: int = 0o666) -> int:
+        if "/" not in path and path != "..":  # nothing to resolve: openat is as safe, at a quarter of the cost
+            return os.open(path, flags | OPEN_ALWAYS, mode, dir_fd=folder)
         # openat2 is strict: beside O_PATH the other flags of OPEN_ALWAYS are an error.
         flags |= os.O_CLOEXEC | os.O_NOFOLLOW if flags & _NAME_ONLY else OPEN_ALWAYS
         how = _OpenHow(flags, mode if flags & os.O_CREAT else 0, self._BENEATH_WITHOUT_LINKS)
@@ -129,7 +131,7 @@ def best_kernel() -> Kernel:
     kernel = LinuxKernel()
     top = os.open("/", _FOLDER)
     try:
-        os.close(kernel.open(top, ".", _FOLDER))
+        os.close(kernel.open(top, "./.", _FOLDER))
     except OSError as error:
         if error.errno in _UNKNOWN_CALL:
             return PortableKernel()
@@ -141,6 +143,8 @@ def best_kernel() -> Kernel:
 
 def look(kernel: Kernel, folder: int, path: str) -> os.stat_result:
     """What is there, without opening it for reading: a FIFO or device is only named."""
+    if "/" not in path:
+        return os.stat(path, dir_fd=folder, follow_symlinks=False)
     if _NAME_ONLY:
         named = kernel.open(folder, path, _NAME_ONLY)
         try:
@@ -148,12 +152,11 @@ def look(kernel: Kernel, folder: int, path: str) -> os.stat_result:
         finally:
             os.close(named)
     above, _, name = path.rpartition("/")
-    opened = kernel.open(folder, above, _FOLDER) if above else folder
+    opened = kernel.open(folder, above, _FOLDER)
     try:
         return os.stat(name, dir_fd=opened, follow_symlinks=False)
     finally:
-        if above:
-            os.close(opened)
+        os.close(opened)
 
 
 def open_folder(kernel: Kernel, folder: int, path: str) -> int:
