@@ -12,6 +12,7 @@ from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
 from lithos.errors import ClaimLost, Conflict, InvalidInput, KeyReused, NotFound, TooLarge
 from lithos.settings import LithosConfig
+from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 from tests.notes_bench import Person, assert_index_is_true
 
@@ -406,3 +407,47 @@ def test_a_version_from_before_the_id_does_not_make_it_another_note(call: CallTo
     call("lithos_note_revert", id=first["id"], version=first["version"], agent="a")
     after = call("lithos_read", path="moved")
     assert (after["id"], after["content"]) == (first["id"], "by hand")
+
+
+# What two saves leave
+
+
+def test_a_write_names_the_copy_of_a_save_that_met_an_earlier_one(
+    call: CallTool, person: Person, clock: FakeClock
+) -> None:
+    made = call("lithos_write", agent="a", title="Plan", content="one")
+    with open(person.folder / made["path"], "r+b") as editor:
+        call("lithos_write", agent="a", id=made["id"], content="two")
+        editor.truncate(0)
+        editor.write(b"by hand")
+    clock.advance(10)
+    answer = call("lithos_write", agent="a", id=made["id"], tags=["t"])
+    (copy,) = answer["conflict_copies"]
+    assert (person.folder / copy).read_bytes() == b"by hand"
+    assert call("lithos_validate")["counts"]["conflict_copies"] == 1
+
+
+def test_a_refused_write_names_the_copies_too(call: CallTool, person: Person) -> None:
+    made = call("lithos_write", agent="a", title="Plan", content="one")
+    person.save("plan.conflict-20260131T120000Z.md", "the other one")
+    person.rests()
+    person.save("plan.md", "by hand")
+    with pytest.raises(Conflict) as refused:
+        call("lithos_write", agent="a", id=made["id"], content="two")
+    assert refused.value.details["conflict_copies"] == ["plan.conflict-20260131T120000Z.md"]
+
+
+def test_what_an_editor_with_an_older_text_saves_over_is_kept_though_the_host_ended(
+    config: LithosConfig, tmp_path: Path
+) -> None:
+    first = open_lithos(config)
+    made = catalogue().call(first, "lithos_write", {"agent": "a", "title": "Plan", "content": "one"})
+    person = Person(first)
+    older = person.text(made["path"])
+    second = catalogue().call(first, "lithos_write", {"agent": "a", "id": made["id"], "content": "two"})
+    first.close()
+    person.save(made["path"], older)
+    again = open_lithos(config)
+    assert again.notes.reader.read(made["id"])["content"] == "one"
+    assert b"two" in again.ground.roots["vault"].version_kept(made["path"], second["version"])
+    again.close()

@@ -30,6 +30,7 @@ class Written(TypedDict):
     existing: NotRequired[Existing]  # another note with the same title in this folder
     similar: NotRequired[list[Similar]]  # notes that say nearly the same
     warnings: NotRequired[list[str]]
+    conflict_copies: NotRequired[list[str]]  # saves of others that were kept beside the note
 
 
 class Deleted(TypedDict):

@@ -22,7 +22,6 @@ from lithos.notes.identities import Claim, Identities, Record, Renamed, assign
 from lithos.notes.naming import is_note_path, path_id
 from lithos.notes.note import Note, read_note
 from lithos.notes.projection import search_document, search_hash
-from lithos.notes.recent import Recent
 from lithos.notes.sketches import Sketches, sketch_of
 from lithos.notes.standing import IsPromoted, standing
 from lithos.notes.survey import Ignored, Survey, survey
@@ -30,6 +29,7 @@ from lithos.search import Change, Document, Remove
 from lithos.storage import Entry, FileChange, Root, is_conflict_copy
 
 Project = Callable[[Sequence[Change]], object]
+Look = Found | Seen | None  # a note or a reason why not; only its date where the bytes are known; None: gone
 
 _PORTION = 256  # files taken in at once: fewer cost twice the work of SQLite, more let a writer wait over 100 ms
 # A file saved again within the resolution of its date looks unchanged; it is read once more at the next scan.
@@ -77,7 +77,6 @@ class Index:
         self.project: Project = project or (lambda changes: None)
         self.is_promoted: IsPromoted = lambda event_id: False
         self.sketches = Sketches(lambda: catalogue.read(queries.sketches))
-        self._recent = Recent()
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
         self._scanning = threading.Lock()
@@ -88,22 +87,19 @@ class Index:
     def refresh(self, paths: Iterable[str], written: Sequence[FileChange] = ()) -> None:
         """Something happened to these files just now; `written` is what we did to them ourselves."""
         with self._lock:
-            for change in written:
-                if change.before is not None:
-                    self._recent.take(change.before)  # the root has kept it
-                if change.after is not None:
-                    self._recent.add(change.after)
-            known = self._known(paths)
-            self._take(list(known), [], known)
+            made = {change.path for change in written if change.before is None}
+            known = {path: _unknown(path) for path in made} | self._known(path for path in paths if path not in made)
+            looks = self._take(list(known), [], known)
             for change in written:
                 if change.after is not None:
-                    self._check_written(change.move_to or change.path, version_of(change.after))
+                    self._check_written(change.move_to or change.path, version_of(change.after), looks)
 
-    def _check_written(self, path: str, version: str) -> None:
+    def _check_written(self, path: str, version: str, looks: Mapping[str, Look]) -> None:
         """Somebody may have saved over it before we looked."""
-        seen = self._catalogue.files(path).get(path)
+        look = looks.get(path)
+        seen = look.seen if isinstance(look, Found) else look
         if seen is None or seen.version != version:
-            self._keep_overwritten(Seen(path, 0, 0, 0, 0, 0, version), None)
+            self._root.keep_overwritten(path, version)
 
     def follow(self, paths: Iterable[str]) -> None:
         """A hint that something happened to these files or folders."""
@@ -166,8 +162,9 @@ class Index:
             if found.listed:
                 self._apply([Found(seen) for seen in found.listed], [], settle=True)
             if len(found.changed) + len(found.gone) <= _PORTION:
-                return self._take(found.changed, [path for path in found.gone if self._is_gone(path)], known)
-        return self._carry_out_in_portions(found, known)
+                self._take(found.changed, [path for path in found.gone if self._is_gone(path)], known)
+                return
+        self._carry_out_in_portions(found, known)
 
     def _carry_out_in_portions(self, found: Survey, known: Mapping[str, Seen]) -> None:
         renamed = self._renames(found.gone)
@@ -196,20 +193,24 @@ class Index:
         *,
         renamed: Mapping[str, Renamed] | None = None,
         settle: bool = True,
-    ) -> None:
+    ) -> dict[str, Look]:
+        """What was seen of each of these files."""
+        first: dict[str, Look] = {}
         pending = list(paths)
         for _ in range(_ROUNDS):
             looks = {path: self._look(path, known.get(path)) for path in pending}
+            first = first or looks
             self._catalogue.touch(look for look in looks.values() if isinstance(look, Seen))
             found = [look for look in looks.values() if isinstance(look, Found)]
             lost = [*gone, *(path for path, look in looks.items() if look is None and path in known)]
             if not found and not lost:
-                return
+                break
             before = self._renames(lost) if renamed is None else renamed
             applied = self._apply(self._identified(found, lost, before), lost, settle=settle)
             pending, gone, known = applied.again, (), {}
             if not pending:
-                return
+                break
+        return first
 
     def _apply(self, found: list[Found], gone: list[str], *, settle: bool) -> Applied:
         found = [each if each.note is None else self._standing(each, each.note) for each in found]
@@ -229,8 +230,7 @@ class Index:
         assert found.note is not None
         return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.standing)
 
-    def _look(self, path: str, known: Seen | None) -> Found | Seen | None:
-        """The file as a note or with a reason; only its date where the bytes are known; None where it is gone."""
+    def _look(self, path: str, known: Seen | None) -> Look:
         try:
             file = self._root.read(path)
         except NotFound:
@@ -249,11 +249,10 @@ class Index:
 
     def _keep_overwritten(self, known: Seen | None, now: str | None) -> None:
         """What an agent wrote a while ago and somebody's editor has replaced with an older text is kept too."""
-        data = self._recent.take(known.version) if known is not None and known.version != now else None
-        if known is not None and data is not None:
-            self._root.keep_history(known.path, data)
+        if known is not None and known.version not in (now, ""):
+            self._root.keep_overwritten(known.path, known.version)
 
-    def _unread(self, path: str, known: Seen | None, error: LithosError) -> Found | Seen | None:
+    def _unread(self, path: str, known: Seen | None, error: LithosError) -> Look:
         """A regular file that cannot be read now may be readable again: what is known of it stays."""
         try:
             found = self._root.stat(path)
@@ -346,8 +345,7 @@ class Index:
     def _known(self, paths: Iterable[str]) -> dict[str, Seen]:
         known: dict[str, Seen] = {}
         for path in paths:
-            unknown = Seen(path, 0, -1, -1, 0, 0, "")
-            known[path] = self._catalogue.files(path).get(path, unknown)
+            known[path] = self._catalogue.files(path).get(path) or _unknown(path)
         return known
 
     def _entries(self, path: str) -> Iterable[Entry]:
@@ -380,6 +378,10 @@ class Index:
             return (self._root.stat(folder) if folder else os.stat(self._root.path)).st_dev  # noqa: PTH116 a stat result
         except (LithosError, OSError):
             return None
+
+
+def _unknown(path: str) -> Seen:
+    return Seen(path, 0, -1, -1, 0, 0, "")
 
 
 def _before(seen: Seen, served: Mapping[str, str], renamed: Mapping[str, Renamed]) -> Renamed | None:

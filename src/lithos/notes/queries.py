@@ -197,10 +197,11 @@ def links_of(tx: Tx, number: int) -> list[Row]:
     )
 
 
-def conflict_copies(tx: Tx, path: str) -> list[str]:
-    start = f"{path[:-3]}.conflict-"
-    rows = tx.all("SELECT path FROM files WHERE path >= ? AND path < ? AND reason IS NOT NULL", start, start + _LAST)
-    return [row["path"] for row in rows]
+def conflict_copies(tx: Tx, paths: Sequence[str]) -> list[str]:
+    """What lies beside these notes because two saves met."""
+    sql = "SELECT path FROM files WHERE path >= ? AND path < ? AND reason IS NOT NULL"
+    starts = [f"{path[:-3]}.conflict-" for path in paths]
+    return [row["path"] for start in starts for row in tx.all(sql, start, start + _LAST)]
 
 
 def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[list[Any]]:

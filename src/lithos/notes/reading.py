@@ -113,7 +113,7 @@ class Reader:
         if note.front.problem:
             answer["problem"] = f"frontmatter: {note.front.problem}"
         self._tell_life(found, answer)
-        if copies := self._catalogue.read(lambda tx: queries.conflict_copies(tx, found.path)):
+        if copies := self._catalogue.read(lambda tx: queries.conflict_copies(tx, [found.path])):
             answer["conflict_copies"] = copies
         return answer
 

@@ -126,17 +126,27 @@ class Vault:
 
             try:
                 answer = self._effects.apply(call, decided)
-            except Conflict:
+            except Conflict as conflict:
                 self._follow(planned, written=False)
+                if "path" in conflict.details:
+                    conflict.details |= self._copies([conflict.details["path"]])
                 raise
-            self._follow(planned, written=True)
-            return answer
+            changes = self._follow(planned, written=True)
+            return {**answer, **self._copies([change.path for change in changes if change.before is not None])}
 
-    def _follow(self, planned: list[Plan | Outcome], *, written: bool) -> None:
+    def _follow(self, planned: list[Plan | Outcome], *, written: bool) -> list[FileChange]:
         changes = [change for each in planned if isinstance(each, Plan) for change in each.changes]
         paths = dict.fromkeys(path for each in changes for path in (each.path, each.move_to) if path)
         if paths:
             self.index.refresh(paths, changes if written else ())
+        return changes
+
+    def _copies(self, paths: list[str]) -> dict[str, list[str]]:
+        """What lies beside these notes because two saves met, now or earlier, for the answer."""
+        if fresh := self.root.new_conflict_copies():
+            self.index.follow(fresh)
+        copies = self.catalogue.read(lambda tx: queries.conflict_copies(tx, paths)) if paths else []
+        return {"conflict_copies": copies} if copies else {}
 
     def _decide_write(self, wanted: Write, held: ExitStack) -> Plan | Outcome:
         step = self._step(wanted, held)

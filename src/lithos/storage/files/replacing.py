@@ -46,6 +46,7 @@ class Replacement:
     root: int
     watch: Watch
     now: Callable[[], datetime]
+    lit: Callable[[str], None]  # a conflict copy has come to light at this path
 
     @property
     def path(self) -> str:
@@ -268,8 +269,9 @@ def leave(change: Replacement, held: Leftover) -> None:
     change.watch(change.place.folder, left)
 
 
-def _to_light(change: Replacement, name: str) -> str:
-    return to_light(change.place, name, change.name, change.now())
+def _to_light(change: Replacement, name: str) -> None:
+    copy = to_light(change.place, name, change.name, change.now())
+    change.lit(joined(change.place.folder, copy))
 
 
 def to_light(place: Place, name: str, target: str, now: datetime) -> str:

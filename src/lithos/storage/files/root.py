@@ -20,6 +20,7 @@ from lithos.storage.files.kernel import Kernel, best_kernel, held_by_others, loo
 from lithos.storage.files.leftovers import HELD, NEW, Leftover, Sighting, judge, new_name
 from lithos.storage.files.paths import checked, checked_new, joined, split
 from lithos.storage.files.place import Place
+from lithos.storage.files.recent import Recent
 from lithos.storage.files.tree import Tree
 from lithos.storage.files.trouble import changed, translated
 from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
@@ -58,8 +59,10 @@ class Root:
         self._kept = Tree(keep, kernel, faults, largest, mode=0o700)
         self._history = Archive(self._kept, f"history/{name}", clock, _history_bounds(self._limits))
         self._trash = Archive(self._kept, f"trash/{name}", clock, _trash_bounds(self._limits))
+        self._recent = Recent(keep / "recent" / name)
         self._locks = [threading.RLock() for _ in range(_LOCKS)]
         self._watched: deque[_Watched] = deque()
+        self._copies: deque[str] = deque(maxlen=_MOST_WATCHED)
 
     @property
     def path(self) -> Path:
@@ -141,6 +144,7 @@ class Root:
                 replacing.create(place, name, data, self._tree.descriptor)
             except FileExistsError:
                 raise changed(joined(folder, name), place.version(name)) from None
+            self._recent.add(data)
             return Replaced(version_of(data))
 
     def _replace(self, place: Place, name: str, data: bytes, before: str, history: bool) -> Replaced:
@@ -154,6 +158,8 @@ class Root:
             self._history.keep(path, old.data)
         change = self._change(place, name, before, data)
         replacing.replace(change, old)
+        self._recent.drop(before)
+        self._recent.add(data)
         return Replaced(change.after, old.data)
 
     def move(self, path: str, to: str, before: str) -> None:
@@ -181,6 +187,7 @@ class Root:
                 raise changed(path, old.version)
             kept = self._trash.keep(path, old.data)
             replacing.take_away(self._change(place, name, before, b""))
+            self._recent.drop(before)
             return kept.kept
 
     def make_folder(self, path: str) -> None:
@@ -199,7 +206,20 @@ class Root:
         with translated(path), self._tree.place(folder, make=True) as place:
             fresh = new_name()
             place.write_durably(fresh, data)
-            return joined(folder, replacing.to_light(place, fresh, name, self._clock.now()))
+            return self._lit(place, replacing.to_light(place, fresh, name, self._clock.now()))
+
+    def keep_overwritten(self, path: str, version: str) -> None:
+        """Somebody saved over this version without having seen it: if it is of our writing, history has it."""
+        data = self._recent.take(version)
+        if data is not None:
+            self.keep_history(path, data)
+
+    def new_conflict_copies(self) -> list[str]:
+        """Those that came to light since this was last asked."""
+        found: list[str] = []
+        while self._copies:
+            found.append(self._copies.popleft())
+        return found
 
     def history(self, path: str) -> list[Kept]:
         """Older versions, newest first."""
@@ -278,8 +298,13 @@ class Root:
             place.flush()
         else:
             copy = replacing.to_light(place, leftover.name, leftover.target, self._clock.now())
-            return [joined(place.folder, copy)]
+            return [self._lit(place, copy)]
         return []
+
+    def _lit(self, place: Place, name: str) -> str:
+        path = joined(place.folder, name)
+        self._copies.append(path)
+        return path
 
     def _watch(self, folder: str, leftover: Leftover, since: float | None = None) -> None:
         self._watched.append(_Watched(folder, leftover, self._clock.since_boot() if since is None else since))
@@ -288,7 +313,15 @@ class Root:
 
     def _change(self, place: Place, name: str, before: str, data: bytes) -> replacing.Replacement:
         return replacing.Replacement(
-            place, name, before, version_of(data), data, self._tree.descriptor, self._watch, self._clock.now
+            place,
+            name,
+            before,
+            version_of(data),
+            data,
+            self._tree.descriptor,
+            self._watch,
+            self._clock.now,
+            self._copies.append,
         )
 
     @contextmanager
