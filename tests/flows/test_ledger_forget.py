@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import pytest
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
-from lithos.errors import InvalidInput, NotFound
-from lithos.ledger import Verification
+from lithos.errors import Damaged, InvalidInput, NotFound, StorageFull
+from lithos.ledger import Filter, Verification
 from lithos.settings import LedgerSettings, LithosConfig, StorageSettings
 from lithos.storage import Crash, PlannedFaults
 from lithos.tools.caller import Caller
@@ -137,3 +138,33 @@ def test_answers_remembered_for_retries_forget_too(lithos: Lithos, call: CallToo
     assert traces(data_dir, SECRET)
     call("lithos_ledger_forget", _caller=OPERATOR, thought_index=0, reason="r")
     assert traces(data_dir, SECRET) == []
+
+
+@pytest.mark.parametrize("adapter", ["jsonl", "binary"])
+def test_forgetting_in_any_order_leaves_the_index_as_if_it_were_made_anew(tmp_path: Path, adapter: Any) -> None:
+    ledger = open_ledger(tmp_path, default_adapter=adapter, segment_bytes=4000)
+    fill(ledger, 20)
+    for index in (0, 19, 7, 6, 13):
+        ledger.forget(CALL, None, thought_id=None, thought_index=index, reason="test")
+        ledger.append(CALL, thought_type="Plan", content=f"after {index}", tags=["ops", f"new {index}"])
+        ledger.chain(None).write_checkpoint()
+        assert verify(tmp_path, full=True, live=True) == []
+    assert [one["index"] for one in ledger.search(None, Filter(tags_any=("t3",)))["thoughts"]] == [3, 11, 15]
+    ledger.close()
+    assert verify(tmp_path, full=True) == []
+
+
+def test_a_disk_that_is_full_while_forgetting_stops_the_chain_until_it_is_finished(tmp_path: Path) -> None:
+    faults = PlannedFaults()
+    ledger = open_ledger(tmp_path, faults=faults)
+    fill(ledger, 4)
+    ledger.append(CALL, thought_type="Plan", content=SECRET)
+    faults.plan("ledger.erase", OSError(errno.ENOSPC, "full"))
+    with pytest.raises(StorageFull):
+        ledger.forget(CALL, None, thought_id=None, thought_index=4, reason="r")
+    with pytest.raises(Damaged):
+        ledger.append(CALL, thought_type="Plan", content="not now")
+    again = open_ledger(tmp_path, seed=3)
+    assert again.chain(None).entry(4).body is None
+    again.close()
+    assert traces(tmp_path, SECRET) == [] and verify(tmp_path, full=True) == []

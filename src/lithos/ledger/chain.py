@@ -19,7 +19,7 @@ from lithos.ledger.checkpoints import Checkpoint, CheckpointFile, sign_checkpoin
 from lithos.ledger.format import SALT_BYTES, Entry, open_entry, seal
 from lithos.ledger.history import Change, History, Op
 from lithos.ledger.keys import SigningKey, signed_bytes, verify_signature
-from lithos.ledger.log import Log
+from lithos.ledger.log import Log, translated
 from lithos.ledger.mark import Mark
 from lithos.ledger.nodes import Nodes
 from lithos.ledger.opening import Opening, Tail, check_link, read_header
@@ -501,21 +501,24 @@ class Chain:
                 return False
             if self.problem is not None:
                 raise self._refusal()
-            offset, size = int(self.columns["offset"][index]), int(self.columns["size"][index])
-            [(record, _, _, digest)] = self._log.read_many([(index, offset, size)])
-            bare = self._log.adapter.encode((record, b"", b"", digest))
-            self._log.rewrite(self._log.segment_of(index), offset, size, bare)
-            self._derive_anew()
+            self._erase(index)
             return True
 
-    def _derive_anew(self) -> None:
-        """Offsets moved and terms went: make the columns from the segments again, and flush them."""
-        self._files.close()
-        self.nodes.close()
-        self._take_over(Opening(self.folder, self.origin, self.checkpoint_file, self._log, trust=False).run())
-        if self.problem is None:
-            self._files.flush()
-            self.nodes.flush()
+    def _erase(self, index: int) -> None:
+        """One segment is rewritten, and the columns are changed as that changes them: nothing else is read."""
+        offset, size = int(self.columns["offset"][index]), int(self.columns["size"][index])
+        [(record, _, _, digest)] = self._log.read_many([(index, offset, size)])
+        bare = self._log.adapter.encode((record, b"", b"", digest))
+        segment = self._log.segment_of(index)
+        try:
+            self._log.rewrite(segment, offset, size, bare)
+            end = next((one.first for one in self._log.segments if one.first > index), self.size)
+            self.columns = self.columns.without_content(index, len(bare), end)
+            self._files.replace(self.columns)
+        except OSError as error:
+            # The announcement is still there: the next opening reads everything anew and finishes.
+            self.problem = Damaged(f"forgetting was cut short: {error}", finding="index_damaged")
+            raise translated(error) from error
 
     # -- checkpoints and the end
 

@@ -154,6 +154,37 @@ class Columns:
         names = sum(len(orjson.dumps(name)) + 1 for name in self.names)
         return names, self._terms.count * _PAIR.size, self.count * ROW_BYTES
 
+    def without_content(self, index: int, size: int, end: int) -> Columns:
+        """As read anew after a thought lost its body: its entry has `size` bytes now, and those before `end` moved."""
+        rows, pairs = self._as_stored()
+        rows["offset"][index + 1 : end] -= rows["size"][index] - np.uint64(size)
+        rows["size"][index] = size
+        rows["flags"][index] |= FORGOTTEN
+        gone = [code for code, name in enumerate(self.names) if name[0] in ("tag", "concept")]
+        pairs = pairs[(pairs["index"] != index) | ~np.isin(pairs["term"], np.array(gone, np.uint32))]
+        fresh = Columns()
+        order = _in_order_of_appearance(rows["agent"], pairs)
+        for code in order:
+            fresh.code(*self.names[code])
+        numbers = np.zeros(len(self.names), np.uint32)
+        numbers[order] = np.arange(len(order))
+        rows["agent"], pairs["term"] = numbers[rows["agent"]], numbers[pairs["term"]]
+        fresh.take(rows, pairs)
+        return fresh
+
+    def _as_stored(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        rows = np.zeros(self.count, row_type())
+        for name in self._columns:
+            rows[name] = self[name]
+        pairs = np.zeros(self._terms.count, pair_type())
+        pairs["term"], pairs["index"] = self._terms.view, self._term_index.view
+        return rows, pairs
+
+    def stored_bytes(self) -> tuple[bytes, bytes, bytes]:
+        """What the three files hold."""
+        rows, pairs = self._as_stored()
+        return b"".join([orjson.dumps(name) + b"\n" for name in self.names]), pairs.tobytes(), rows.tobytes()
+
     def _row(self, entry: Entry, offset: int, size: int) -> bytes:
         record = entry.record
         given = record.get
@@ -231,6 +262,16 @@ class Columns:
         return np.unique(found[found < self.count])
 
 
+def _in_order_of_appearance(agents: Ints, pairs: npt.NDArray[Any]) -> list[int]:
+    """Numbers of names as a reader of the chain meets them: of each thought first the agent, then its terms."""
+    codes, places = np.unique(agents, return_index=True)
+    met = [(int(place), -1, int(code)) for code, place in zip(codes, places, strict=True)]
+    codes, places = np.unique(pairs["term"], return_index=True)
+    thoughts = pairs["index"][places]
+    met += [(int(index), int(at), int(code)) for code, at, index in zip(codes, places, thoughts, strict=True)]
+    return [code for _, _, code in sorted(met)]
+
+
 def _flags(entry: Entry) -> int:
     refers = "refs" in entry.record or "relations" in entry.record
     forgets = "forgets" in entry.record
@@ -283,6 +324,13 @@ class ColumnFiles:
     def append(self, grown: tuple[bytes, bytes, bytes]) -> None:
         for waiting, data in zip(self._waiting, grown, strict=True):
             waiting += data
+
+    def replace(self, columns: Columns) -> None:
+        """Everything anew; not the old bytes, not for a moment longer than needed."""
+        for descriptor, waiting, data in zip(self._files, self._waiting, columns.stored_bytes(), strict=True):
+            waiting.clear()
+            os.ftruncate(descriptor, 0)
+            append_whole(descriptor, data)
 
     def flush(self) -> None:
         for descriptor, waiting in zip(self._files, self._waiting, strict=True):

@@ -95,10 +95,14 @@ class Log:
         """Replace one entry's bytes in its segment, whole or not at all, and wipe the old file's copy of them."""
         data = segment.path.read_bytes()
         fresh = segment.path.with_suffix(REWRITING)
-        with fresh.open("wb") as file:
-            file.write(data[:offset] + entry + data[offset + size :])
-            file.flush()
-            os.fsync(file.fileno())
+        try:
+            with fresh.open("wb") as file:
+                file.write(data[:offset] + entry + data[offset + size :])
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            fresh.unlink()
+            raise
         fresh.chmod(0o600)
         old = os.open(segment.path, os.O_WRONLY | os.O_CLOEXEC)
         try:
