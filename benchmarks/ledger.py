@@ -197,9 +197,13 @@ def _measure_size(folder: Path, adapter: str) -> None:
 
 def _measure_reading(folder: Path, adapter: str) -> None:
     ledger = _open(folder, adapter)
-    chosen = Filter(thought_types=("Mistake",), tags_any=("tag-7",), agent_ids=("agent-3",), min_importance=0.5)
+    chosen = Filter(thought_types=("Mistake",), tags_any=("tag-8",), agent_ids=("agent-3",), min_importance=0.5)
+    assert ledger.search(None, chosen, 50)["thoughts"]
     took = _times(lambda: ledger.search(None, chosen, 50))
     line(f"filtered search at {THOUGHTS:,}, {adapter}, p50", percentile(took, 0.5), 10, "ms")
+    everybody = Filter(tags_any=("ops",), thought_types=("Plan", "Insight"))
+    took = _times(lambda: ledger.search(None, everybody, 50))
+    line("  by a tag that all carry, p50", percentile(took, 0.5), 10, "ms")
     took = _times(lambda: ledger.traverse(None, Walk(anchor_index=THOUGHTS // 2)))
     line(f"traverse, a chunk of 50, {adapter}, p50", percentile(took, 0.5), 3, "ms")
     ledger.close()

@@ -16,14 +16,15 @@ from lithos.ledger.answers import (
     Traversal,
 )
 from lithos.ledger.bundle import Proof, bundle_lines
-from lithos.ledger.chain import Chain, World
+from lithos.ledger.chain import Chain
 from lithos.ledger.checkpoints import Checkpoint, parse_checkpoint
 from lithos.ledger.forgetting import Forgotten
 from lithos.ledger.keys import host_key, sign_arguments, signing_key
-from lithos.ledger.ledger import Imported, Ledger, chain_folder, chain_folders
+from lithos.ledger.ledger import Imported, Ledger
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
 from lithos.ledger.registrar import Registrar
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
+from lithos.ledger.shelf import chain_folder, chain_folders
 from lithos.ledger.skills import (
     OneSkill,
     ReadSkill,
@@ -37,6 +38,7 @@ from lithos.ledger.skills import (
 )
 from lithos.ledger.verify import EXIT_CODES, Finding, Report, Verification
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
+from lithos.ledger.world import World
 
 __all__ = [
     "EXIT_CODES",

@@ -3,65 +3,31 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lithos.core.clock import Clock, micros, rfc3339
-from lithos.core.ids import Ids
-from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, LedgerFork, NotFound
-from lithos.ledger import merkle, repeats
+from lithos.core.clock import micros, rfc3339
+from lithos.errors import Damaged, LedgerFork, NotFound
+from lithos.ledger import admission, merkle, repeats
 from lithos.ledger.checkpoints import Checkpoint, CheckpointFile, sign_checkpoint
 from lithos.ledger.format import SALT_BYTES, Entry, open_entry, seal
 from lithos.ledger.history import Change, History, Op
-from lithos.ledger.keys import SigningKey, signed_bytes, verify_signature
 from lithos.ledger.log import Log, translated
 from lithos.ledger.mark import Mark
 from lithos.ledger.nodes import Nodes
 from lithos.ledger.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.registry import Key, Registry
-from lithos.ledger.segments import ADAPTERS, SEGMENT_BYTES, list_segments
+from lithos.ledger.segments import ADAPTERS, list_segments
 from lithos.ledger.thoughts import Draft, Request
 from lithos.ledger.tickets import Flushed, Stored, Ticket
-from lithos.storage import Faults, NoFaults
+from lithos.ledger.world import World
 
 CHECKPOINT_EVERY = 1024
 FORGETTING = "forgetting.json"  # there while a forgetting is under way
-REMEMBER_HOURS = 48.0
 _log = logging.getLogger(__name__)
-
-
-class Noise:
-    """Random bytes from the system, many at a time: each fetch is a system call, and lets other threads in."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._left = b""
-
-    def __call__(self, count: int) -> bytes:
-        with self._lock:
-            if len(self._left) < count:
-                self._left = os.urandom(max(4096, count))
-            taken, self._left = self._left[:count], self._left[count:]
-            return taken
-
-
-@dataclass(frozen=True)
-class World:
-    """What every chain of a ledger shares."""
-
-    clock: Clock
-    ids: Ids
-    key: SigningKey
-    checkpoints: Path
-    faults: Faults = field(default_factory=NoFaults)
-    noise: Callable[[int], bytes] = field(default_factory=Noise)
-    segment_bytes: int = SEGMENT_BYTES
-    remember_hours: float = REMEMBER_HOURS
 
 
 class Unhashed:
@@ -218,7 +184,7 @@ class Chain:
     @property
     def nodes(self) -> Nodes:
         if self._nodes is None:
-            raise self._refusal()
+            raise self.refusal()
         return self._nodes
 
     def checkpoint(self, at_most: int | None = None) -> Checkpoint:
@@ -282,7 +248,7 @@ class Chain:
 
     def append(self, draft: Draft) -> Stored:
         """Durable when it returns; a repetition of an earlier request returns what that one wrote."""
-        signer = self._check_signature(draft)
+        signer = admission.signer_of(self, draft)
         fresh = self._fresh()
         with self._lock:
             ticket = self._repeated(draft.request) or self._enqueue(draft, signer, fresh)
@@ -320,25 +286,6 @@ class Chain:
             turn = self._take_turn(ticket)
         return self._settled(ticket, turn)
 
-    def _check_signature(self, draft: Draft) -> Key | None:
-        """Outside the lock: it takes 0.13 ms. That the key still holds is looked at again inside."""
-        if draft.signature is None:
-            return None
-        agent = self.registry.agents.get(draft.agent_id)
-        key = agent.key(str(draft.signing_key_id)) if agent else None
-        if key is None:
-            raise Forbidden(
-                f"{draft.agent_id} has no key {draft.signing_key_id!r} on this chain",
-                hint="Register it first with mentisdb_add_agent_key.",
-            )
-        message = signed_bytes(self.key, draft.record(), draft.body())
-        if not verify_signature(key.public, draft.signature, message):
-            raise Forbidden(
-                "thought_signature is not this key's signature of this thought",
-                hint="Sign the bytes that docs/ledger-format.md describes; `lithos ledger sign` makes them.",
-            )
-        return key
-
     def _repeated(self, request: Request) -> Entry | Ticket | None:
         """What an earlier call with the same key, or the same delivery sent again, wrote or is writing."""
         if request.key is None and not (request.delivery and request.resent):
@@ -348,7 +295,7 @@ class Chain:
 
     def _enqueue(self, draft: Draft, signer: Key | None, fresh: tuple[str, bytes]) -> Ticket:
         """Give the thought its place; from here on it is written, or everything after it fails with it."""
-        self._may_append(draft, signer)
+        admission.check(self, draft, signer, self._next_index, self._pending)
         record = draft.record()
         record["id"], noise = fresh
         record["index"] = self._next_index
@@ -363,40 +310,7 @@ class Chain:
         self._next_head = entry.hash
         return ticket
 
-    def _may_append(self, draft: Draft, signer: Key | None) -> None:
-        if self.problem is not None:
-            raise self._refusal()
-        agent = self.registry.agents.get(draft.agent_id)
-        if agent is not None and agent.status == "revoked":
-            raise Forbidden(
-                f"{draft.agent_id} is revoked on this chain and cannot append",
-                hint="mentisdb_upsert_agent with status active lets it write again.",
-            )
-        if signer is not None:
-            self._may_sign(draft, signer)
-        for target in (*draft.refs, *(target for _, target in draft.relations)):
-            if target >= self._next_index:
-                raise InvalidInput(
-                    f"refs: there is no thought {target} yet; the chain has {self._next_index}",
-                    hint="refs and relations name indexes of earlier thoughts of the same chain.",
-                )
-
-    def _may_sign(self, draft: Draft, signer: Key) -> None:
-        if signer.until_change is not None:
-            raise Forbidden(
-                f"the key {signer.key_id!r} of {draft.agent_id} was revoked",
-                hint="Sign with a key that holds, or register a new one.",
-            )
-        digest = draft.record()["signature_hash"]
-        used = any(ticket.entry.record.get("signature_hash") == digest for ticket in self._pending)
-        stored = self.entries(self.columns.places_of("signature", digest))
-        if used or any(entry.record.get("signature_hash") == digest for entry in stored):
-            raise Conflict(
-                "this signature was used on this chain before",
-                hint="A signature counts once. To say the same again, change a field, for example session_id.",
-            )
-
-    def _refusal(self) -> Damaged:
+    def refusal(self) -> Damaged:
         problem = self.problem
         reason = problem.message if problem else "its derived files are missing"
         return Damaged(
@@ -472,7 +386,7 @@ class Chain:
         """One more entry of the registry's history, durable; thoughts appended from now on are bound to it."""
         with self._lock:
             if self.problem is not None:
-                raise self._refusal()
+                raise self.refusal()
             change = Change(
                 seq=len(self.registry.hashes),
                 op=op,
@@ -500,7 +414,7 @@ class Chain:
             if self._pending:
                 return False
             if self.problem is not None:
-                raise self._refusal()
+                raise self.refusal()
             self._erase(index)
             return True
 

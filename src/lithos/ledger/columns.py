@@ -249,17 +249,25 @@ class Columns:
             start = max(0, start - 4096)
         return start
 
-    def with_terms(self, kind: str, texts: Iterable[str]) -> Ints:
-        """Indexes of the thoughts that carry any of these terms."""
+    def with_terms(self, kind: str, texts: Iterable[str]) -> Mask:
+        """Which thoughts carry any of these terms."""
         codes = [code for code in (self.known_code(kind, text.casefold()) for text in texts) if code is not None]
-        if not codes:
-            return np.empty(0, np.int64)
+        mask = np.zeros(self.count, np.bool_)
         self._settle()
         count = min(self._terms.count, self._term_index.count)
-        terms = self._terms.view[:count]
-        chosen = terms == codes[0] if len(codes) == 1 else np.isin(terms, np.array(codes, np.uint32))
-        found = self._term_index.view[:count][chosen].astype(np.int64)
-        return np.unique(found[found < self.count])
+        terms, indexes = self._terms.view[:count], self._term_index.view[:count]
+        for code in codes:
+            found = indexes[terms == code]
+            mask[found[: np.searchsorted(found, len(mask))]] = True
+        return mask
+
+    def among(self, column: str, codes: Iterable[int]) -> Mask:
+        """Which thoughts have one of these small numbers in a column: a look at a table, ten times faster than isin."""
+        values = self[column]
+        table = np.zeros(max(256, len(self.names)), np.bool_)
+        table[list(codes)] = True
+        mask: Mask = table[values]
+        return mask
 
 
 def _in_order_of_appearance(agents: Ints, pairs: npt.NDArray[Any]) -> list[int]:

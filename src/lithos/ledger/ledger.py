@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,11 +10,8 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
-from lithos.core.canonical import sha256_hex
-from lithos.core.clock import rfc3339
 from lithos.core.secrets import find as find_secrets
-from lithos.core.text import slug
-from lithos.errors import Damaged, InvalidInput, NotFound, SecretRefused
+from lithos.errors import InvalidInput, NotFound, SecretRefused
 from lithos.ledger import render, thoughts
 from lithos.ledger.answers import (
     Appended,
@@ -33,26 +28,22 @@ from lithos.ledger.answers import (
 )
 from lithos.ledger.bringing import Item, read_memory
 from lithos.ledger.bundle import Proof, prove
-from lithos.ledger.chain import Chain, World, not_there
+from lithos.ledger.chain import Chain
 from lithos.ledger.checkpoints import parse_checkpoint
-from lithos.ledger.convert import convert, finish_conversion
 from lithos.ledger.forgetting import Forgetting, Forgotten
-from lithos.ledger.format import VERSION
 from lithos.ledger.graph import Links, causal_thread
-from lithos.ledger.log import sync_folder
-from lithos.ledger.opening import HEADER, header_bytes, read_header
 from lithos.ledger.query import Filter, Walk, matches, traverse
 from lithos.ledger.registry import Agent
 from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
-from lithos.ledger.segments import ADAPTERS, segment_path
+from lithos.ledger.shelf import Shelf
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.tickets import Stored
 from lithos.ledger.words import Adapter
+from lithos.ledger.world import World
 
 LIMIT = 50
 MOST = 1000
-UNFINISHED = ".new-"
 
 
 class Imported(TypedDict):
@@ -83,82 +74,28 @@ class Ledger:
         self._search = search or ThoughtSearch()
         self._forgetting = Forgetting(self._search, scrub)
         self._storage_root = storage_root or folder.parent.parent
-        self._chains: dict[str, Chain] = {}
+        self._shelf = Shelf(folder, world, self._opened)
         self._links: dict[str, Links] = {}
         self._lock = threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _sweep(folder)
 
     # -- chains
 
     def chain(self, key: str | None) -> Chain:
         """One that exists; reading never makes one."""
-        key = self._key(key)
-        with self._lock:
-            known = self._chains.get(key)
-            if known is not None:
-                return known
-            folder = self._place(key)
-            if not (folder / HEADER).exists():
-                raise not_there(key)
-            return self._open(key, folder)
+        return self._shelf.chain(self._key(key))
 
     def chain_to_write(self, key: str | None, adapter: Adapter | None = None) -> Chain:
-        key = self._key(key)
-        with self._lock:
-            known = self._chains.get(key)
-            if known is not None:
-                return known
-            folder = self._place(key)
-            if not (folder / HEADER).exists():
-                self._create(key, folder, adapter or self._default_adapter)
-            return self._open(key, folder)
+        return self._shelf.chain_to_write(self._key(key), adapter or self._default_adapter)
 
     def _key(self, key: str | None) -> str:
         return self.default_chain if key is None else thoughts.chain_key(key)
 
-    def _place(self, key: str) -> Path:
-        return chain_folder(self.folder, key)
+    def keys(self) -> list[str]:
+        return self._shelf.keys()
 
-    def _open(self, key: str, folder: Path) -> Chain:
-        finish_conversion(folder)
-        chain = Chain(folder, self.world)
-        if chain.key != key:
-            raise Damaged(
-                f"{folder.name} holds the chain {chain.key!r}", hint="Somebody moved folders; move them back."
-            )
-        self._chains[key] = chain
+    def _opened(self, chain: Chain) -> None:
         self._forgetting.resume(chain)
         self._search.take(chain)
-        return chain
-
-    def _create(self, key: str, folder: Path, adapter: Adapter) -> None:
-        """Whole or not at all: made under another name, flushed, then renamed."""
-        fresh = self.folder / f"{UNFINISHED}{folder.name}"
-        fresh.mkdir(mode=0o700)
-        fields = {
-            "chain_key": key,
-            "created_at": rfc3339(self.world.clock.now()),
-            "nonce": self.world.noise(16).hex(),
-            "version": VERSION,
-        }
-        for path, data in (
-            (fresh / HEADER, header_bytes(fields)),
-            (segment_path(fresh, 0, ADAPTERS[adapter]), ADAPTERS[adapter].magic),
-        ):
-            _write_durably(path, data)
-        sync_folder(fresh)
-        fresh.rename(folder)
-        sync_folder(self.folder)
-
-    def keys(self) -> list[str]:
-        return sorted(key for folder in chain_folders(self.folder) if (key := self._key_of(folder)) is not None)
-
-    def _key_of(self, folder: Path) -> str | None:
-        try:
-            return read_header(folder).chain_key
-        except Damaged:
-            return None
 
     def chains(self) -> Chains:
         keys = self.keys()
@@ -318,11 +255,7 @@ class Ledger:
 
     def convert(self, chain_key: str | None, to: Adapter) -> ChainInfo:
         """Store a chain in the other way. It is closed meanwhile: calls to it wait."""
-        key = self.chain(chain_key).key
-        with self._lock:
-            self._chains.pop(key).close()
-            convert(self._place(key), to)
-            return self._info(self._open(key, self._place(key)))
+        return self._info(self._shelf.convert(self.chain(chain_key).key, to))
 
     def import_memory(self, call: Call, chain_key: str | None, text: str, agent_id: str | None) -> Imported:
         """A MEMORY.md as thoughts. What the chain says already, word for word, is left out."""
@@ -459,8 +392,7 @@ class Ledger:
     # -- housekeeping
 
     def open_chains(self) -> list[Chain]:
-        with self._lock:
-            return list(self._chains.values())
+        return self._shelf.open_chains()
 
     def checkpoint_all(self) -> None:
         """On a schedule: sign and keep what grew since the last time."""
@@ -475,31 +407,14 @@ class Ledger:
                 chain.verify_some(seconds)
 
     def close_chain(self, key: str) -> None:
-        with self._lock:
-            chain = self._chains.pop(key, None)
-        if chain is not None:
-            chain.close()
+        self._shelf.close_chain(key)
 
     def size_on_disk(self) -> int:
         return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
 
     def close(self) -> None:
         self._search.stop()
-        with self._lock:
-            chains, self._chains = list(self._chains.values()), {}
-        for chain in chains:
-            chain.close()
-
-
-def chain_folder(ledger: Path, key: str) -> Path:
-    """A safe name that tells a person which chain it is, and a hash that tells chains apart."""
-    readable = slug(key, 40) or "chain"
-    return ledger / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
-
-
-def chain_folders(ledger: Path) -> list[Path]:
-    found = sorted(ledger.iterdir()) if ledger.is_dir() else []
-    return [folder for folder in found if (folder / HEADER).exists() and not folder.name.startswith(UNFINISHED)]
+        self._shelf.close()
 
 
 def _growth(chain: Chain, old: int, new: int) -> Growth:
@@ -531,18 +446,3 @@ def _limit(limit: int | None) -> int:
     if limit < 1:
         raise InvalidInput(f"limit is {limit}", hint=f"Use 1 to {MOST}.")
     return min(limit, MOST)
-
-
-def _write_durably(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        os.write(descriptor, data)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _sweep(folder: Path) -> None:
-    """What a crash left of a chain that was being made: nothing in it was ever acknowledged."""
-    for unfinished in folder.glob(f"{UNFINISHED}*"):
-        shutil.rmtree(unfinished)

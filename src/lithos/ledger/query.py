@@ -71,9 +71,9 @@ def mask_of(chain: Chain, chosen: Filter) -> Mask | None:
     columns = chain.columns
     parts: list[Mask] = []
     if chosen.thought_types:
-        parts.append(np.isin(columns["type"], [TYPE_CODES[name] for name in chosen.thought_types]))
+        parts.append(columns.among("type", [TYPE_CODES[name] for name in chosen.thought_types]))
     if chosen.roles:
-        parts.append(np.isin(columns["role"], [ROLE_CODES[name] for name in chosen.roles]))
+        parts.append(columns.among("role", [ROLE_CODES[name] for name in chosen.roles]))
     if chosen.min_importance is not None:
         parts.append(columns["importance"] >= chosen.min_importance)
     if chosen.min_confidence is not None:
@@ -108,19 +108,12 @@ def _agents(chain: Chain, chosen: Filter) -> list[Mask]:
     wanted = [list(chosen.agent_ids)] if chosen.agent_ids else []
     wanted += [roster.ids_named(list(chosen.agent_names))] if chosen.agent_names else []
     wanted += [roster.ids_owned(list(chosen.agent_owners))] if chosen.agent_owners else []
-    return [np.isin(chain.columns["agent"], np.array(roster.codes_of_ids(ids), np.uint32)) for ids in wanted]
+    return [chain.columns.among("agent", roster.codes_of_ids(ids)) for ids in wanted]
 
 
 def _terms(chain: Chain, chosen: Filter) -> list[Mask]:
-    parts = []
-    size = chain.columns.count
-    for kind, terms in (("tag", chosen.tags_any), ("concept", chosen.concepts_any)):
-        if terms:
-            part = np.zeros(size, np.bool_)
-            found = chain.columns.with_terms(kind, terms)
-            part[found[found < size]] = True
-            parts.append(part)
-    return parts
+    asked = (("tag", chosen.tags_any), ("concept", chosen.concepts_any))
+    return [chain.columns.with_terms(kind, terms) for kind, terms in asked if terms]
 
 
 def matches(chain: Chain, chosen: Filter) -> Ints:

@@ -29,6 +29,7 @@ def _modules() -> list[ModuleType]:
         garden_files,
         garden_sections,
         ledger,
+        ledger_agents,
         ledger_upkeep,
         lifecycle,
         notes,
@@ -39,5 +40,5 @@ def _modules() -> list[ModuleType]:
     )
 
     garden = [garden_files, garden_sections, garden_changes]
-    ours = [notes, search, lifecycle, agents, board, ledger, ledger_upkeep, skills]
+    ours = [notes, search, lifecycle, agents, board, ledger, ledger_agents, ledger_upkeep, skills]
     return [*ours, stats, find, tokens, events, *garden]
