@@ -14,7 +14,7 @@ import pytest
 
 from lithos.core.call import Call, Delivery
 from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, SecretRefused, StorageFull
-from lithos.ledger import Ledger, Verification
+from lithos.ledger import Ledger, Verification, admission
 from lithos.ledger.keys import sign_arguments, signing_key
 from lithos.ledger.segments import Frames, Lines
 from lithos.storage import Crash, PlannedFaults
@@ -468,8 +468,7 @@ def test_a_signature_that_stands_twice_is_found_although_the_server_would_refuse
     register(ledger, 3)
     twice = signed(ledger, 3, "k1")
     ledger.append(CALL, **twice)
-    chain = ledger.chain(None)
-    monkeypatch.setattr(chain, "_may_sign", lambda draft, signer: None)  # a server that does not look
+    monkeypatch.setattr(admission, "_may_sign", lambda *given: None)  # a server that does not look
     ledger.append(CALL, **twice)
     ledger.close()
     assert verify(tmp_path, full=True) == ["signature_wrong"]
@@ -483,6 +482,9 @@ def test_a_signature_that_stands_twice_is_found_although_the_server_would_refuse
         (b'"index":0', b'"index":0.0'),
         (b'"role":"Memory"', b'"role":"\\u004demory"'),
         (b'"role":"Memory"', b'"role": "Memory"'),
+        (b'"agent_id":"lithos"', b'"agent_id":5.0'),
+        (b'"importance":0.5', b'"importance":"0.5"'),
+        (b'"thought_type":"FactLearned"', b'"thought_type":"Invented"'),
         (b'{"agent_id"', b'{"role":"Memory","agent_id"'),
     ],
 )

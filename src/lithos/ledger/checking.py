@@ -188,5 +188,5 @@ def _types(lists: Iterable[Iterable[object]]) -> set[type]:
 
 def _relate(record: Json, data: bytes) -> bool:
     relations = record["relations"]
-    right = all(tuple(one) == RELATION_KEYS and type(one["target"]) is int for one in relations)
+    right = all(_form(one) == (*RELATION_KEYS, str, int) for one in relations)
     return right and orjson.dumps(record) == data

@@ -42,6 +42,8 @@ RECORD_MAY = RECORD_NEEDS | {
 BODY_NEEDS = frozenset(("content",))
 BODY_MAY = BODY_NEEDS | {"arguments", "concepts", "tags", "thought_signature"}
 RELATION_KEYS = ("kind", "target")
+_FRACTIONS = frozenset(("confidence", "importance"))
+_WHOLE = frozenset(("forgets", "index", "refs", "relations"))  # numbers and lists of them
 
 Json = dict[str, Any]
 # record, body, salt and hash (both as hexadecimal ASCII); body and salt are empty once the content was forgotten.
@@ -164,17 +166,22 @@ def _check_shape(
 
 
 def _check_types(record: Json) -> None:
-    """Where a number could hide in a spelling that orjson keeps and RFC 8785 does not (5.0 for 5)."""
+    """Whole numbers, two fractions, two lists, and text: a number elsewhere could hide in a spelling that orjson keeps
+    and RFC 8785 does not (5.0 for 5)."""
     if record["thought_type"] not in TYPE_CODES or record["role"] not in ROLE_CODES:
         raise Damaged("unknown thought_type or role", finding="malformed")
     numbers = [record["index"], record.get("forgets", 0), *record.get("refs", ())]
     for relation in record.get("relations", ()):
-        if not isinstance(relation, dict) or tuple(relation) != RELATION_KEYS:
+        if not isinstance(relation, dict) or tuple(relation) != RELATION_KEYS or type(relation["kind"]) is not str:
             raise Damaged("a relation is not {kind, target}", finding="malformed")
         numbers.append(relation["target"])
-    for number in numbers:
-        if type(number) is not int:
-            raise Damaged("an index is not an integer", finding="malformed")
+    for name, value in record.items():
+        if (type(value) is not str and name not in _NO_TEXT) or (
+            name in _FRACTIONS and type(value) not in (int, float)
+        ):
+            raise Damaged(f"{name} is of the wrong type", finding="malformed")
+    if any(type(number) is not int for number in numbers):
+        raise Damaged("an index is not an integer", finding="malformed")
 
 
 def _check_spelling(data: bytes, record: Json) -> None:
