@@ -176,9 +176,8 @@ def _check_types(record: Json) -> None:
             raise Damaged("a relation is not {kind, target}", finding="malformed")
         numbers.append(relation["target"])
     for name, value in record.items():
-        if (type(value) is not str and name not in _NO_TEXT) or (
-            name in _FRACTIONS and type(value) not in (int, float)
-        ):
+        allowed = (int, float) if name in _FRACTIONS else (str,)
+        if type(value) not in allowed and name not in _WHOLE:
             raise Damaged(f"{name} is of the wrong type", finding="malformed")
     if any(type(number) is not int for number in numbers):
         raise Damaged("an index is not an integer", finding="malformed")
