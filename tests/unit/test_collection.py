@@ -146,3 +146,14 @@ def test_equal_passages_are_embedded_once(tmp_path: Path) -> None:
     assert len(ids(notes, "same words", "meaning", limit=50)) == 20
     notes.close()
     embedding.close()
+
+
+def test_neighbours_are_found_while_newer_documents_have_no_vector_yet(notes: Collection, embedding: Embedding) -> None:
+    active = {"keywords": {"status": ("active",)}}
+    notes.apply([note("a", "fresh bread", **active), note("b", "fresh bread!", **active)])
+    assert notes.settle()
+    embedding.pause()
+    notes.apply([note(f"n{number}", "other words", **active) for number in range(5)])
+    where = Where(any_of={"status": ("active",)})
+    assert notes.query(Query("words", by="meaning", where=where)).degraded  # indexed, and without vectors
+    assert [each.id for each in notes.neighbours("a", least=0.5, where=where)] == ["b"]

@@ -324,7 +324,8 @@ def _at(mask: NDArray[np.bool_], ordinals: NDArray[np.int64]) -> NDArray[np.bool
     """The mask's word on each record; False for documents that are newer than it, and for nobody's."""
     import numpy as np
 
-    wide = np.append(mask, np.zeros(int(ordinals.max(initial=-1)) + 2 - len(mask), np.bool_))
+    missing = int(ordinals.max(initial=-1)) + 1 - len(mask)
+    wide = np.append(mask, np.zeros(max(missing, 0) + 1, np.bool_))  # nobody's ordinal is -1: the last place
     return wide.take(ordinals)
 
 
