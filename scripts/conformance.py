@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ PACKAGES = (
 )
 REVISIONS = ("2025-11-25", "2026-07-28")
 TIMEOUT_MS = 10_000
+_TIME = re.compile(r"-\d{4}-\d\d-\d\dT[\d-]+Z?$")
 ERAS = ("legacy", "modern")
 TOOL_ERROR = 5  # the inspector's exit code for a result with isError
 
@@ -132,7 +134,7 @@ def judge(revision: str, url: str, environment: dict[str, str]) -> list[str]:
 def scenarios(results: Path) -> Iterator[tuple[str, list[str]]]:
     """Scenario → its failed checks, from the files that the suite writes: `server-<scenario>-<time>/checks.json`."""
     for path in sorted(results.rglob("checks.json")):
-        name = path.parent.name.removeprefix("server-").rpartition("-20")[0]
+        name = _TIME.sub("", path.parent.name.removeprefix("server-"))
         checks = json.loads(path.read_text(encoding="utf-8"))
         yield name, [f"{check['id']} ({check.get('errorMessage')})" for check in checks if check["status"] == "FAILURE"]
 

@@ -11,6 +11,7 @@ import pytest
 
 from lithos.errors import StorageFull, Unavailable
 from lithos.storage import Crash, Database, Migration, PlannedFaults, open_database
+from tests.small_disk import run_on_a_small_disk
 
 PAIRS = (Migration(1, "pairs", "CREATE TABLE pairs (id {text} NOT NULL, side {text} NOT NULL, note {text}) {strict};"),)
 PROJECT = Path(__file__).parents[2]
@@ -37,6 +38,7 @@ import os, sys, threading
 from pathlib import Path
 from lithos.storage import PlannedFaults, open_database
 from tests.faults.test_commit_faults import PAIRS, add_pair
+from tests.small_disk import fill_the_disk
 path, point, visit, callers = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 faults = PlannedFaults()
 database = open_database(path, PAIRS, faults=faults)
@@ -126,6 +128,7 @@ from pathlib import Path
 from lithos.errors import StorageFull
 from lithos.storage import open_database
 from tests.faults.test_commit_faults import PAIRS, add_pair
+from tests.small_disk import fill_the_disk
 database = open_database(Path("/mnt/state.db"), PAIRS)
 Path("/mnt/hold").write_bytes(bytes(4_000_000))
 written = 0
@@ -135,12 +138,7 @@ try:
         written += 1
 except StorageFull as error:
     assert error.retryable and error.hint
-try:
-    with open("/mnt/rest", "wb", buffering=0) as rest:
-        while True:
-            rest.write(bytes(4096))
-except OSError:
-    pass
+fill_the_disk()
 database.write(lambda tx: tx.run("DELETE FROM pairs WHERE id = 'pair-0'"), reserve=True)
 os.unlink("/mnt/hold")
 add_pair(database, "after", "x" * 40_000)
@@ -154,13 +152,7 @@ print("whole")
 
 
 def test_a_really_full_disk_refuses_keeps_what_was_acknowledged_and_lets_work_that_frees_through() -> None:
-    script = 'mount -t tmpfs -o size=32m none /mnt && exec "$0" -c "$1"'
-    command = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script, sys.executable, FULL_DISK]
-    allowed = subprocess.run([*command[:4], "sh", "-c", "mount -t tmpfs none /mnt"], capture_output=True)
-    if allowed.returncode != 0:
-        pytest.skip("this machine lets no user mount a small disk")
-    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, timeout=120)
-    assert ended.stdout == b"whole\n", ended.stderr.decode()
+    assert run_on_a_small_disk(FULL_DISK, megabytes=32) == "whole\n"
 
 
 def test_many_callers_and_one_writer_lose_and_double_nothing(tmp_path: Path) -> None:
