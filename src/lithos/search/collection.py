@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float32]
 
 _log = logging.getLogger(__name__)
-CANDIDATES = 100  # documents that each engine proposes, at least
+CANDIDATES = 100  # documents that each engine proposes, at least; fewer cost hybrid a little of its quality
+CANDIDATES_ALONE = 40  # by words alone: they are ranked by what found them, and more change nothing
 WAIT = 5.0
 PASSAGES_COMPARED = 3  # of a document that looks for its like: its beginning says what it is about
 
@@ -271,7 +272,8 @@ class _Answering:
         return self.indexer.fulltext().matching(reading.query, reading.terms, where, mask, most)
 
     def _candidates(self) -> int:
-        return max(CANDIDATES, 3 * self.query.limit) + len(self.waiting)
+        least = CANDIDATES_ALONE if self.query.by == "words" else CANDIDATES
+        return max(least, 3 * self.query.limit) + len(self.waiting)
 
     def _read(self) -> Reading:
         index = self.indexer.fulltext().documents
@@ -333,7 +335,7 @@ class _Answering:
         return kept
 
     def _entries(self, ranked: Sequence[Ranked]) -> Iterator[tuple[Entry, Ranked]]:
-        page = self.query.limit + 5
+        page = self.query.limit + 2  # one or two may be gone
         for start in range(0, len(ranked), page):
             part = ranked[start : start + page]
             ordinals = dict.fromkeys(each.ordinal for each in part)

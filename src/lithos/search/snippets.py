@@ -11,6 +11,7 @@ from lithos.search.analysis import UNSPACED, analyzer
 
 LONGEST = 240
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 Span = tuple[int, int]
@@ -25,7 +26,8 @@ def snippet(passage: str, terms: Collection[str]) -> str:
 
 
 def _words(text: str, wanted: frozenset[str]) -> list[Span]:
-    there = [word for word in set(_WORD.findall(text)) if _term(word) in wanted]
+    words = text.translate(_ASCII_SIGNS).split() if text.isascii() else _WORD.findall(text)  # a third of the time
+    there = [word for word in set(words) if _term(word) in wanted]
     return [span for word in there for span in _occurrences(text, word)]
 
 
