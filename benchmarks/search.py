@@ -24,8 +24,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from benchmarks.corpus import notes, questions
 from benchmarks.report import line, percentile
 from lithos.search import Collection, Embedder, Embedding, Query, Where, open_collection, open_embedder
@@ -50,6 +48,8 @@ class Noise:
         return self._model.count(text)
 
     def embed(self, text: str) -> Any:
+        import numpy as np  # not before `Embedding` has told BLAS to use one thread
+
         if text.startswith("how does it "):
             return self._model.embed(text)
         seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
@@ -128,6 +128,8 @@ def _plain(at: int, text: str) -> Any:
 
 def bare_session(embedder: Any, texts: list[str], threads: int = 0) -> None:
     import os
+
+    import numpy as np
 
     session, tokenizer, left = embedder._session, embedder._tokenizer, list(texts)
     ids = {text: np.array([tokenizer.encode(text).ids], np.int32) for text in texts}

@@ -152,6 +152,37 @@ def test_recall_admits_that_nothing_is_relevant(ask: CallTool, query: str) -> No
     assert ask("lithos_recall", query=query)["relevant"] is False
 
 
+SMALL = {
+    "Retry policy": "after how many tries do we give up when the gateway is flaky?",
+    "Pasta": "how long should one cook spaghetti for dinner?",
+    "Database pool": "what does ERR_4021 mean?",
+    "Deploy day": "why do we never release on Fridays?",
+    "Ownership": "whom shall I ask before changing the crawler?",
+}
+MORE = {
+    "Deploy day": "We release on Tuesdays. Fridays are forbidden because nobody watches the dashboards at the weekend.",
+    "Ownership": "Anna owns billing. Bruno owns search and the crawler. Ask them before you change the schema.",
+}
+STRANGE = ["who won the chess championship of 1972?", "how do I knit a scarf?", "what does ERR_9999 mean?", "量子力学"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_vault_of_few_notes_knows_what_it_answers_and_what_not(call: CallTool, size: int) -> None:
+    for title in list(SMALL)[:size]:
+        call("lithos_write", agent="ann", title=title, content=(NOTES | MORE)[title])
+    for title, question in list(SMALL.items())[:size]:
+        answer = call("lithos_recall", query=question)
+        assert (answer["results"][0]["title"], answer["relevant"]) == (title, True), question
+    for question in [*STRANGE, *list(SMALL.values())[size:]]:
+        assert call("lithos_recall", query=question)["relevant"] is False, question
+
+
+def test_words_that_a_vault_of_one_note_does_not_have_weigh_no_more_than_elsewhere(call: CallTool) -> None:
+    call("lithos_write", agent="ann", title="Ownership", content=MORE["Ownership"])
+    question = "is Bruno still responsible for the crawler, or has somebody else taken it over?"
+    assert call("lithos_recall", query=question)["relevant"] is True
+
+
 @pytest.mark.parametrize("budget", [10, 120, 300])
 def test_recall_keeps_its_token_budget(call: CallTool, written: dict[str, str], budget: int) -> None:
     call("lithos_write", agent="a", title="Long", content="\n\n".join(f"Spaghetti fact {n}. " * 20 for n in range(9)))

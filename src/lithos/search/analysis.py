@@ -23,6 +23,8 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _CAMEL_WORD = re.compile(r"\b(?=[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[A-Za-z0-9]{3,64}\b")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+# Letters and digits, an underscore inside, or a capital after a small letter.
+_IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
 _APOSTROPHE_S = re.compile(r"['’]s\b")
 LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
 
@@ -63,6 +65,11 @@ def phrase_terms(text: str) -> list[str]:
 
 def function_words(text: str) -> int:
     return sum(word in STOP_WORDS for word in re.findall(r"[a-z]+", text.lower()))
+
+
+def identifiers(text: str) -> list[str]:
+    """Names that nobody says by chance: `ERR_4021`, `parseQuery`, `sha256`; lower case."""
+    return [name.lower() for name in _IDENTIFIER.findall(text)]
 
 
 def latin_share(text: str) -> float:

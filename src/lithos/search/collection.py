@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, LithosError, Unavailable
-from lithos.search.analysis import latin_share
+from lithos.search.analysis import identifiers, latin_share
 from lithos.search.catalogue import Entry
 from lithos.search.chunking import PassageLimits, model_text
 from lithos.search.embedding import Embedding
-from lithos.search.fusion import NO_WORDS, Fused, Place, Ranked, Words, fuse
+from lithos.search.fusion import JUDGED, NO_WORDS, Fused, Place, Ranked, Words, fuse
 from lithos.search.indexer import Indexer, Shape
 from lithos.search.pending import MOST, Met, Waiting, meet
 from lithos.search.snippets import snippet
@@ -208,7 +208,7 @@ class _Answering:
         self._took("fetch", started)
         return Found(
             tuple(hits),
-            relevant=bool(hits) and (fused.relevant or bool(self.met)),
+            relevant=bool(hits) and (fused.relevant or bool(self.met) or self._named(hits[:JUDGED])),
             degraded="; ".join([*self.indexer.trouble.values(), *self.degraded]),
             literal=self.reading.literal,
             trace=self._trace(fused, words, meaning) if self.query.explain else None,
@@ -233,6 +233,12 @@ class _Answering:
         beside = self.embedding.beside.submit(self._words, mask)
         vector = self._vector()
         return beside.result(), vector
+
+    def _named(self, best: Sequence[Hit]) -> bool:
+        """Whether one of the best has every identifier of the question: that is an answer, however it is put."""
+        names = identifiers(self.query.text)
+        texts = [f"{hit.title}\n{hit.passage}".lower() for hit in best] if names else []
+        return any(all(name in text for name in names) for text in texts)
 
     def _waited(self) -> dict[str, Waiting]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""

@@ -58,6 +58,7 @@ class Embedding:
         self._awaited = 0  # questions that wait for vectors of documents
         self._writing = 0
         self._rest_until = 0.0
+        self._held_back = 0  # threads that wait until they may work; the others wait for work, and are not woken
         self._closed = False
         self._wakes = 0
         self._measurements = 0
@@ -127,7 +128,8 @@ class Embedding:
         finally:
             with self._changed:
                 self._questions -= 1
-                self._changed.notify_all()
+                if self._held_back and not self._questions:
+                    self._changed.notify_all()
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
@@ -190,7 +192,9 @@ class Embedding:
         while True:
             with self._changed:
                 while not self._closed and (seconds := self._pause(latest)) != 0:
+                    self._held_back += 1
                     self._changed.wait(seconds)
+                    self._held_back -= 1
                 if self._closed:
                     return None
                 wakes, sources = self._wakes, tuple(self._sources)

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
 
 
+MANY = 1000  # documents from which on the weights of words are those of the language
+
 WORN = 10  # one deleted document to so many living ones
 
 
@@ -85,8 +87,18 @@ class FullText:
         )
 
     def possible(self, terms: Sequence[str]) -> float:
-        weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in terms)
-        return SATURATION * weights
+        """The score of a text made of nothing but these words.
+
+        In a small collection the weights of words tell little: in a vault of one note, a word that it has weighs a
+        fifth of one that nobody has. So how much of the question is known is weighed as if there were `MANY` documents.
+        """
+        known = [term for term in terms if self.documents.frequency(term)]
+        weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in known)
+        share = self._weight(known) / self._weight(terms) if known else 1.0
+        return SATURATION * weights / share
+
+    def _weight(self, terms: Sequence[str]) -> float:
+        return sum(self.documents.weight(term, MANY) for term in terms)
 
     def worn(self) -> bool:
         """Whether enough is deleted that scores begin to drift from those of an index made anew."""

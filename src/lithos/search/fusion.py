@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 WORDS_WEIGHT = 0.5
 PASSAGE_WEIGHT = 0.5  # of the best passage's BM25 beside the whole document's
 LEAST_REACH = 0.25
-RELEVANT = 0.52
+RELEVANT = 0.52  # least confidence of an answer
+JUDGED = 3  # of the best documents; one of them must be an answer
 _NONE = (-1.0, 0)
 _FIRST = (0.0, 0)
 SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
@@ -75,7 +76,7 @@ def fuse(words: Words, similarities: Mapping[Place, float], meaning: float, *, b
     """`similarities` of passages; `meaning` 0 leaves them out of the score."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
     documents = _documents(words, similarities, meaning, WORDS_WEIGHT / reach)
-    confidence = _confidence(documents[0], words.possible, meaning) if documents else 0.0
+    confidence = max((_confidence(each, words.possible, meaning) for each in documents[:JUDGED]), default=0.0)
     ranked = _passages(words, similarities, meaning, WORDS_WEIGHT / reach) if by_passage else documents
     return Fused(ranked, confidence >= RELEVANT, confidence)
 
@@ -128,10 +129,10 @@ def _order(ranked: Ranked) -> tuple[float, int, int]:
     return -ranked.score, ranked.ordinal, ranked.position
 
 
-def _confidence(best: Ranked, possible: float, meaning: float) -> float:
+def _confidence(ranked: Ranked, possible: float, meaning: float) -> float:
     """Cosine and the share of the question that was found; the share alone counts where the model cannot read.
 
     A text of average length that says every word of the question once has a share of 0.45.
     """
-    share = best.words / possible if possible else 0.0
-    return meaning * (best.similarity or 0.0) + (WORDS_WEIGHT + 1.5 * (1.0 - meaning)) * share
+    share = ranked.words / possible if possible else 0.0
+    return meaning * (ranked.similarity or 0.0) + (WORDS_WEIGHT + 1.5 * (1.0 - meaning)) * share

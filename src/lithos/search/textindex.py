@@ -229,9 +229,9 @@ class TextIndex:
         """In how many documents a term is."""
         return int(self.searcher.doc_freq("text", term))
 
-    def weight(self, term: str) -> float:
-        """The idf of BM25, as tantivy has it; a term that nobody has weighs most."""
-        count, having = self.searcher.num_docs, self.frequency(term)
+    def weight(self, term: str, least: int = 0) -> float:
+        """The idf of BM25, as tantivy has it, among at least so many; a term that nobody has weighs most."""
+        count, having = max(self.searcher.num_docs, least), self.frequency(term)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
 
 
