@@ -239,6 +239,18 @@ def test_a_window_counts_days_back_and_ranks_order_by_age(call: CallTool, write:
         assert call(tool, query="retries")["results"][0]["title"] == "Retries old"
 
 
+def test_the_newest_come_first_of_more_matches_than_can_be_sorted(call: CallTool, lithos: Lithos) -> None:
+    folder = lithos.ground.data_dir / "knowledge"
+    for number in range(260):
+        made = f"2025-{1 + number // 28:02}-{1 + number % 28:02}"
+        text = f"---\ncreated_at: {made}\n---\n\n{'retries ' * (1 + (260 - number) // 20)}\n"
+        (folder / f"n{number}.md").write_text(text)
+    (folder / "undated.md").write_text("---\nupdated_at: 2025-12-30\n---\n\nretries\n")
+    lithos.notes.reindex()
+    ordered = call("lithos_search", query="retries", rank="recency_decay")["results"]
+    assert [each["path"] for each in ordered] == ["undated.md", *(f"n{number}.md" for number in range(259, 250, -1))]
+
+
 # Feedback
 
 

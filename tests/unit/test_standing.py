@@ -6,13 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from lithos.core.clock import micros, parse_time
 from lithos.notes.lens import Lens
 from lithos.notes.lifecycle import was_current
+from lithos.notes.newest import newest
 from lithos.notes.note import Note, read_note
 from lithos.notes.standing import GONE, NEVER, ends, life_of, standing
-from lithos.search import Hit, Where
+from lithos.search import Bounds, Found, Hit, Query, Where
 
 NOW = parse_time("2026-03-10T12:00:00Z")
 
@@ -140,3 +143,26 @@ def test_an_answer_says_what_changed_since_and_how_recent_it_is() -> None:
     assert "changed_since" not in Lens(NOW, as_of=NOW).remarks(changed)
     assert Lens(NOW, rank="recency_decay").remarks(hit("y", 1, "2026-03-09T12:00:00Z")) == {"recency_score": 0.5}
     assert Lens(NOW).remarks(changed) == {}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 4000), st.floats(0, 1)), max_size=120, unique_by=lambda each: each[0]))
+def test_the_newest_of_all_that_matches_come_first_however_little_relevant(facts: list[tuple[int, float]]) -> None:
+    day = 86_400.0
+    hits = [
+        Hit(str(at), "", "", "", "", "", "", 0, score, numbers={"created": at % 5 and at * day, "updated": at * day})
+        for at, score in facts
+    ]
+
+    def ask(query: Query) -> Found:
+        there = [each for each in hits if all(_inside(each, *bounds) for bounds in query.where.between.items())]
+        return Found(tuple(sorted(there, key=lambda each: -each.score)[: query.limit]), True)
+
+    found = newest(ask, Query("q", limit=40), 5, 5_000 * day)
+    youngest = sorted((at for at, _ in facts), reverse=True)[:5]
+    assert [int(each.id) for each in found.hits] == youngest
+
+
+def _inside(each: Hit, field: str, bounds: Bounds) -> bool:
+    low, high = bounds
+    return (low is None or each.numbers[field] >= low) and (high is None or each.numbers[field] <= high)

@@ -9,12 +9,14 @@ from typing import Any, Literal
 
 from lithos.core.clock import micros, rfc3339
 from lithos.notes.lifecycle import recency_score
-from lithos.search import Bounds, Hit, Where
+from lithos.notes.newest import Ask, born, newest
+from lithos.search import Bounds, Found, Hit, Query, Where
 
 Rank = Literal["relevance", "recency_decay", "blended"]
 Shown = Literal["active", "superseded", "deprecated", "stale", "unapproved", "all"]
 RECENCY_SHARE = 0.3  # of a blended score; the rest is relevance, measured against the best hit
 CANDIDATES = 200  # that are put into another order than that of relevance
+SIMILAR = 0.3  # a note that shares no word with a question matches it from this similarity on
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +50,17 @@ class Lens:
             keywords["status"] = ("active", "superseded", "stale")
         return replace(where, any_of=keywords, between=between)
 
-    def widened(self, limit: int) -> int:
-        """How many hits are needed to put the best `limit` into this order."""
-        return limit if self.rank == "relevance" and not self.boosts else max(limit, CANDIDATES)
+    def find(self, ask: Ask, query: Query) -> Found:
+        """What counts, in this order; `ask` asks the engines."""
+        asked = replace(query, where=self.where(query.where))
+        if self.rank == "relevance" and not self.boosts:
+            return ask(asked)
+        wide = replace(asked, limit=max(query.limit, CANDIDATES))
+        if self.rank == "recency_decay":
+            least = max(query.threshold, SIMILAR) if query.by == "both" else query.threshold
+            return newest(ask, replace(wide, threshold=least), query.limit, _seconds(self.as_of or self.now))
+        found = ask(wide)
+        return replace(found, hits=tuple(self.arranged(found.hits)[: query.limit]))
 
     def arranged(self, hits: Sequence[Hit]) -> list[Hit]:
         if self.rank == "relevance" and not self.boosts:
@@ -67,8 +77,7 @@ class Lens:
         return (1 - RECENCY_SHARE) * relevance + RECENCY_SHARE * self.recency(hit)
 
     def recency(self, hit: Hit) -> float:
-        born = hit.numbers.get("created") or hit.numbers.get("updated", 0.0)
-        age = max(0.0, _seconds(self.now) - born)
+        age = max(0.0, _seconds(self.now) - born(hit))
         return recency_score(self.now - timedelta(seconds=age), self.now)
 
     def remarks(self, hit: Hit) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NotRequired, Protocol, cast
 
@@ -86,13 +86,9 @@ class RecallAnswer(TypedDict):
 class View(Protocol):
     """Which documents count for a question, and in which order its hits come."""
 
-    def where(self, where: Where) -> Where: ...
-
-    def widened(self, limit: int) -> int:
-        """How many hits are needed to put the best `limit` into this order."""
+    def find(self, ask: Callable[[Query], Found], query: Query) -> Found:
+        """The hits in this order; `ask` gives them by relevance."""
         ...
-
-    def arranged(self, hits: Sequence[Hit]) -> list[Hit]: ...
 
     def remarks(self, hit: Hit) -> dict[str, Any]:
         """Fields that an answer adds to the hit's own."""
@@ -104,14 +100,8 @@ class View(Protocol):
 class Everything:
     """All documents, by relevance."""
 
-    def where(self, where: Where) -> Where:
-        return where
-
-    def widened(self, limit: int) -> int:
-        return limit
-
-    def arranged(self, hits: Sequence[Hit]) -> list[Hit]:
-        return list(hits)
+    def find(self, ask: Callable[[Query], Found], query: Query) -> Found:
+        return ask(query)
 
     def remarks(self, hit: Hit) -> dict[str, Any]:
         return {}
@@ -181,10 +171,8 @@ class NoteSearch:
         return _recalled(found, hits, self._most if limit > self._most else None)
 
     def _query(self, query: Query, view: View) -> Found:
-        wide = replace(query, limit=view.widened(query.limit), where=view.where(query.where))
-        found = self.collection.query(wide)
-        trace = None if found.trace is None else {**found.trace, **view.trace()}
-        return replace(found, hits=tuple(view.arranged(found.hits)[: query.limit]), trace=trace)
+        found = view.find(self.collection.query, query)
+        return found if found.trace is None else replace(found, trace={**found.trace, **view.trace()})
 
 
 def _asked(text: str) -> str:
