@@ -120,6 +120,74 @@ def test_a_note_supersedes_another_by_id(call: CallTool, write: CallTool) -> Non
         call("lithos_write", id=third["id"], agent="ann", supersedes=third["id"])
 
 
+def test_a_merged_text_brings_its_own_end_and_is_served_where_the_old_one_had_expired(
+    call: CallTool, write: CallTool, clock: FakeClock
+) -> None:
+    first = write(merge_key="k", ttl_policy="decay", expires_at="2026-01-02", provenance="commit:ab12")
+    clock.advance(3 * 86_400)
+    assert found(call) == set()
+    assert write(content="Retry once.", merge_key="k")["action"] == "merged"
+    assert found(call) == {"Retries"}
+    assert not {"ttl_policy", "expires_at", "provenance"} & set(call("lithos_read", id=first["id"])["metadata"])
+
+
+def test_superseded_by_marks_a_note_and_its_successor_as_one(call: CallTool, write: CallTool) -> None:
+    old, new = write("Retries old"), write("Retries new")
+    answer = call("lithos_write", id=old["id"], agent="ann", superseded_by=new["id"])
+    assert (answer["action"], answer["superseded_ids"]) == ("updated", [old["id"]])
+    assert call("lithos_read", id=old["id"])["successor"]["id"] == new["id"]
+    assert call("lithos_read", id=new["id"])["metadata"]["supersedes"] == old["id"]
+    assert found(call) == {"Retries new"}
+    call("lithos_write", id=old["id"], agent="ann", status="active")
+    assert not {"superseded_by", "superseded_at"} & set(call("lithos_read", id=old["id"])["metadata"])
+    assert found(call) == {"Retries new", "Retries old"}
+
+
+def test_nothing_is_superseded_by_itself_by_nothing_or_by_what_is_superseded(call: CallTool, write: CallTool) -> None:
+    one, two, three = write("One"), write("Two"), write("Three")
+    call("lithos_write", id=two["id"], agent="ann", superseded_by=three["id"])
+    for refused in (
+        {"superseded_by": one["id"]},
+        {"status": "superseded"},
+        {"status": "active", "superseded_by": three["id"]},
+        {"supersedes": two["id"], "superseded_by": three["id"]},
+    ):
+        with pytest.raises(InvalidInput):
+            call("lithos_write", id=one["id"], agent="ann", **refused)
+    with pytest.raises(InvalidInput):
+        write("Four", superseded_by=three["id"])
+    with pytest.raises(Conflict):
+        call("lithos_write", id=one["id"], agent="ann", superseded_by=two["id"])
+    with pytest.raises(Conflict):
+        call("lithos_write", id=two["id"], agent="ann", superseded_by=one["id"])
+    assert "status" not in call("lithos_read", id=one["id"])["metadata"]
+
+
+def test_no_way_back_leads_to_two_active_notes_of_one_key(call: CallTool, write: CallTool) -> None:
+    first = write(merge_key="k")
+    second = write("Retries two", merge_key="k", on_conflict="supersede")
+    with pytest.raises(Conflict):
+        call("lithos_note_revert", id=first["id"], version=first["version"], agent="ann")
+    with pytest.raises(Conflict) as refusal:
+        call("lithos_write", id=first["id"], agent="ann", status="active")
+    assert refusal.value.details["active_id"] == second["id"]
+    call("lithos_delete", id=second["id"], agent="ann")
+    third = write("Retries three", merge_key="k")
+    with pytest.raises(Conflict) as refusal:
+        call("lithos_note_restore", note=second["id"], agent="ann")
+    assert refusal.value.details["active_id"] == third["id"]
+    call("lithos_write", id=third["id"], agent="ann", status="deprecated")
+    assert call("lithos_note_restore", note=second["id"], agent="ann")["id"] == second["id"]
+
+
+def test_a_superseded_note_is_not_reverted_beside_its_successor(call: CallTool, write: CallTool) -> None:
+    first = write()
+    second = write("Retries two", supersedes=first["id"])
+    with pytest.raises(Conflict) as refusal:
+        call("lithos_note_revert", id=first["id"], version=first["version"], agent="ann")
+    assert refusal.value.details["successor_id"] == second["id"]
+
+
 def test_two_writers_with_one_new_key_make_one_note_and_are_told_the_truth(lithos: Lithos, call: CallTool) -> None:
     start = threading.Barrier(6)
     answers: list[dict[str, Any]] = []

@@ -13,8 +13,10 @@ from lithos.core.canonical import version_of
 from lithos.errors import Conflict, NotFound
 from lithos.notes import queries
 from lithos.notes.answers import Difference, NoteHistory, Restored, Version, Written
+from lithos.notes.document import Unreadable
 from lithos.notes.naming import SUFFIX, path_key
 from lithos.notes.note import Note, read_note
+from lithos.notes.standing import status_of
 from lithos.notes.vault import ROOT, Loaded, Vault
 from lithos.notes.writing import with_fields
 from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, Kept, Outcome, Plan
@@ -95,8 +97,11 @@ class History:
         return cast(Written, self._vault.act(call, lambda held: self._decide_revert(note_id, data, if_match, held)))
 
     def _decide_revert(self, note_id: str, data: bytes, if_match: str | None, held: ExitStack) -> Plan | Outcome:
+        older = read_note(note_id, data)
+        self._vault.check_key(older, note_id, held)
         found = self._vault.load(note_id, held)
         self._vault.check_version(found, if_match, replaces=True)
+        _check_revival(found, older)
         data = _with_id(found, data)
         answer: Written = {
             "id": found.id,
@@ -134,6 +139,7 @@ class History:
         raise NotFound(f"no deletion of {note[:200]!r} is known", hint="Give the id or the path that it had.")
 
     def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:
+        self._vault.check_key(read_note(path, data), note_id, held)
         self._vault.hold_path(path, held)
         taken = self._vault.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
         if taken or self._vault.root.exists(path):
@@ -141,6 +147,17 @@ class History:
         answer: Restored = {"id": note_id, "path": path, "version": version_of(data)}
         event = EventDraft("note", "restore", note_id, path, after_hash=answer["version"])
         return Plan((FileChange(ROOT, path, None, data),), event, dict(answer))
+
+
+def _check_revival(found: Loaded, older: Note | Unreadable) -> None:
+    """A version from before its successor came would stand beside it."""
+    superseded = status_of(found.note) == "superseded"
+    if superseded and isinstance(older, Note) and status_of(older) != "superseded":
+        raise Conflict(
+            f"{found.path!r} is superseded; that version would count beside its successor",
+            hint="Make it active again first (lithos_write with status), or change the successor.",
+            successor_id=found.note.text("superseded_by"),
+        )
 
 
 def _with_id(found: Loaded, data: bytes) -> bytes:

@@ -15,6 +15,7 @@ from lithos.notes.writing import Request
 
 LONGEST_KEY = 500
 MOST_SOURCES = 100
+_SUCCESSION = ("superseded_by", "superseded_at")  # no part of a note that is active again
 _MERGED = ("provenance", "claim_id", "ttl_policy", "expires_at")  # of the fields; title and content besides
 
 
@@ -30,13 +31,15 @@ class Life:
     ttl_policy: str | None = None
     expires_at: str | None = None
     supersedes: str | None = None
+    superseded_by: str | None = None
     derived_from: Sequence[str] | None = None
 
     def wish(self, note_id: str | None) -> Wish:
         return Wish(note_id, self.merge_key or None, self.on_conflict)
 
     def fields(self) -> dict[str, Any]:
-        """As the frontmatter has them; a refusal names the field."""
+        """As the frontmatter has them; a refusal names the field. Successors are the vault's to mark."""
+        self._check_succession()
         checked: dict[str, Any] = {
             "provenance": self.provenance and check_provenance(self.provenance),
             "claim_id": self.claim_id and one_line(self.claim_id, "claim_id", LONGEST_KEY),
@@ -47,7 +50,14 @@ class Life:
             "supersedes": self.supersedes and one_line(self.supersedes, "supersedes", LONGEST_KEY),
             "derived_from": None if self.derived_from is None else _sources(self.derived_from),
         }
-        return {name: value or None for name, value in checked.items() if value is not None}
+        again = dict.fromkeys(_SUCCESSION) if self.status == "active" else {}
+        return {**{name: value or None for name, value in checked.items() if value is not None}, **again}
+
+    def _check_succession(self) -> None:
+        if self.superseded_by and self.supersedes:
+            raise InvalidInput("supersedes and superseded_by exclude each other", hint="Make two calls.")
+        if self.superseded_by and self.status not in (None, "superseded"):
+            raise InvalidInput(f"a note that is superseded is not {self.status}", hint="Leave out status.")
 
 
 NO_LIFE = Life()
@@ -71,8 +81,12 @@ def _sources(ids: Sequence[str]) -> list[str]:
 
 
 def merging(request: Request) -> Request:
-    """A write that is merged changes title, text, provenance, claim and TTL of the active note, and nothing else."""
-    fields = {name: value for name, value in request.fields.items() if name in _MERGED}
+    """A write that is merged changes title, text, provenance, claim and TTL of the active note, and nothing else.
+
+    Those are the new text's own, also where it names none: it did not come from where the old one came, and must not
+    expire with it.
+    """
+    fields = {name: request.fields.get(name) for name in _MERGED}
     return replace(request, tags=None, fields=fields)
 
 

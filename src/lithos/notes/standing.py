@@ -12,6 +12,7 @@ from lithos.notes.note import Note
 UNAPPROVED = "unapproved"  # lies among the procedures without a promotion
 NEVER = 2**53 - 1  # microseconds, the year 2255: exact in a float, and beyond what anybody plans
 GONE = 0
+ENDED = ("superseded", "deprecated", "stale")  # every other status, a made-up one too, counts as active
 
 IsPromoted = Callable[[str], bool]  # whether an event of this id promoted something, and is sealed as ours
 

@@ -24,7 +24,7 @@ from lithos.notes.lifecycle import Step, decide
 from lithos.notes.lineage import source_ids, trust_of
 from lithos.notes.naming import checked_folder, file_names, folder_of, joined, name_key, path_key
 from lithos.notes.note import Note, read_note
-from lithos.notes.standing import status_of
+from lithos.notes.standing import ENDED, status_of
 from lithos.notes.writing import Request, changed_note, checked_request, marked_note, new_note
 from lithos.storage import Effects, EventDraft, FileChange, Outcome, Plan, Root, Row, Tx
 
@@ -205,6 +205,8 @@ class Vault:
     def _decide_new(self, wanted: Write, held: ExitStack, replaced: str | None = None) -> Plan:
         if wanted.request.append or (wanted.if_match is not None and replaced is None):
             raise InvalidInput("if_match and append are for a note that exists", hint="Give its id too.")
+        if wanted.life.superseded_by or wanted.life.status == "superseded":
+            raise InvalidInput("a new note is not superseded yet", hint="Give the id of the note that is.")
         note_id = self._ids.note()
         old = self._load_replaced(replaced, note_id, wanted.if_match, held) if replaced else None
         fields, warnings = self._fields(wanted.request, None)
@@ -248,19 +250,63 @@ class Vault:
         document = marked_note(old.note, fields, old.id, now)
         return FileChange(ROOT, old.path, old.note.version, document.encode())
 
+    def _load_heir(self, heir_id: str, note_id: str, held: ExitStack) -> Loaded:
+        """The note that supersedes another, under both their turns."""
+        if heir_id == note_id:
+            raise InvalidInput("a note cannot supersede itself", hint="Leave out superseded_by.")
+        self.hold([note_id, heir_id], held)
+        heir = self.find(heir_id)
+        if status_of(heir.note) == "superseded":
+            raise Conflict(
+                f"{heir.path!r} is superseded itself",
+                hint="Name its successor instead.",
+                successor_id=heir.note.text("superseded_by"),
+            )
+        return heir
+
+    def _succession(self, wanted: Write, found: Loaded, heir: Loaded | None) -> dict[str, Any]:
+        """The fields of a note that gets its successor; nothing is superseded by nothing."""
+        now_by = found.note.text("superseded_by") if status_of(found.note) == "superseded" else None
+        if heir is None:
+            if wanted.life.status == "superseded" and now_by is None:
+                raise InvalidInput("superseded by which note?", hint="Give superseded_by too, or status deprecated.")
+            return {}
+        if now_by not in (None, heir.id):
+            raise Conflict(
+                f"{found.path!r} is superseded already", hint="Supersede its successor instead.", successor_id=now_by
+            )
+        at = {} if now_by else {"superseded_at": rfc3339(self._clock.now())}
+        return {"status": "superseded", "superseded_by": heir.id, **at}
+
+    def _crowned(self, heir: Loaded, note_id: str) -> FileChange:
+        document = marked_note(heir.note, {"supersedes": note_id}, heir.id, self._clock.now())
+        return FileChange(ROOT, heir.path, heir.note.version, document.encode())
+
+    def check_key(self, note: Note | Unreadable, note_id: str, held: ExitStack) -> None:
+        """Conflict, if this note would come beside another active one of its merge key. Before any turn of a note."""
+        key = note.text("merge_key") if isinstance(note, Note) and status_of(note) not in ENDED else None
+        holder = self._holder(key, held) if key else None
+        if holder not in (None, note_id):
+            raise Conflict(
+                f"an active note already holds the merge_key {key!r}",
+                hint="Supersede or deprecate that note first.",
+                active_id=holder,
+            )
+
     def _decide_update(self, wanted: Write, step: Step, note_id: str, held: ExitStack) -> Plan | Outcome:
         replaced = wanted.life.supersedes if step.action == "updated" else None
         if replaced == note_id:
             raise InvalidInput("a note cannot supersede itself", hint="Leave out supersedes.")
         old = self._load_replaced(replaced, note_id, None, held) if replaced else None
-        found = self.find(note_id) if old else self.load(note_id, held)
+        heir = self._load_heir(wanted.life.superseded_by, note_id, held) if wanted.life.superseded_by else None
+        found = self.find(note_id) if old or heir else self.load(note_id, held)
         self.check_version(
             found, wanted.if_match, replaces=wanted.request.content is not None and not wanted.request.append
         )
         if old and status_of(found.note) == "superseded":
             raise InvalidInput("a superseded note cannot supersede another", hint="Let its successor do that.")
         fields, warnings = self._fields(wanted.request, found.note)
-        request = replace(wanted.request, fields=fields)
+        request = replace(wanted.request, fields={**fields, **self._succession(wanted, found, heir)})
         document = changed_note(found.note, request, found.id, self._clock.now())
         data = None if document is None else document.encode()
         answer: Written = {
@@ -269,7 +315,7 @@ class Vault:
             "version": found.note.version if data is None else version_of(data),
             "replaced_version": found.note.version,
             "action": step.action,
-            "superseded_ids": [old.id] if old else [],
+            "superseded_ids": [each.id for each in (old, heir and found) if each],
         }
         if wanted.folder is not None and name_key(checked_folder(wanted.folder)) != name_key(folder_of(found.path)):
             warnings.append("path is for new notes: this one stays where it is; lithos_move moves it")
@@ -284,6 +330,7 @@ class Vault:
         event = EventDraft("note", verb, found.id, found.path, None, *versions)
         changes = [FileChange(ROOT, found.path, found.note.version, data)]
         changes += [self._retired(old, found.id)] if old else []
+        changes += [self._crowned(heir, found.id)] if heir and not heir.note.text("supersedes") else []
         return Plan(tuple(changes), event, dict(answer), before=self._token_check(wanted))
 
     def _fields(self, request: Request, note: Note | None) -> tuple[dict[str, Any], list[str]]:
@@ -419,6 +466,6 @@ class Vault:
 
 def _repeats(wanted: Write) -> bool:
     """A new name can be found, and an addition made, on whatever is there; a replacement is the caller's to decide."""
-    if wanted.life.merge_key or wanted.life.supersedes:
+    if wanted.life.merge_key or wanted.life.supersedes or wanted.life.superseded_by:
         return False  # it may replace a note that somebody has just saved
     return wanted.if_match is None and (wanted.id is None or wanted.request.append or wanted.request.content is None)

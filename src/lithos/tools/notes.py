@@ -70,6 +70,7 @@ def lithos_write(
     ttl_policy: TtlPolicy | None = None,
     expires_at: Annotated[str | None, Field(description="ISO 8601; with ttl_policy decay or ephemeral")] = None,
     supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces")] = None,
+    superseded_by: Annotated[str | None, Field(description="With id: the note that replaces it")] = None,
     derived_from: Annotated[list[str] | None, Field(description="Ids of notes it builds on")] = None,
 ) -> Written:
     """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Search
@@ -78,7 +79,8 @@ def lithos_write(
     version as if_match."""
     fields = {name: value for name, value in (("confidence", confidence), ("source", source_task)) if value is not None}
     request = Request(agent, title, content, None if tags is None else tuple(tags), fields, append)
-    life = Life(provenance, claim_id, merge_key, on_conflict, status, ttl_policy, expires_at, supersedes, derived_from)
+    ending = (status, ttl_policy, expires_at, supersedes, superseded_by)
+    life = Life(provenance, claim_id, merge_key, on_conflict, *ending, derived_from)
     return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token, life))
 
 
