@@ -29,7 +29,7 @@ from lithos.storage import (
     open_postgres,
 )
 from tests.cut import Wire
-from tests.postgres_server import Server
+from tests.postgres_server import Server, make_standby, remove
 from tests.states import PostgresStates, execute, with_database
 from tests.storage_bench import keyed
 from tests.unit.test_database import in_one_batch
@@ -394,10 +394,10 @@ SECRET = "h7-very-secret"
 
 def test_a_wrong_password_is_one_line_without_the_password(server: Server, wire: Wire, caplog) -> None:
     execute(server.url, "DROP ROLE IF EXISTS locked; CREATE ROLE locked LOGIN PASSWORD 'another'")
-    hba = server.folder / "pg_hba.conf"
+    hba = server.data / "pg_hba.conf"
     open_to_all = hba.read_text()
     hba.write_text("local all locked scram-sha-256\n" + open_to_all)
-    execute(server.url, "SELECT pg_reload_conf()")
+    _reload(server)
     try:
         refusal = _refused(with_database(server.url, "postgres", user="locked", password=SECRET))
         assert isinstance(refusal, ConfigInvalid)
@@ -405,7 +405,15 @@ def test_a_wrong_password_is_one_line_without_the_password(server: Server, wire:
         assert SECRET not in caplog.text
     finally:
         hba.write_text(open_to_all)
-        execute(server.url, "SELECT pg_reload_conf()")
+        _reload(server)
+
+
+def _reload(server: Server) -> None:
+    """A server is only told to; a connection made after that shows when it has."""
+    loaded = "SELECT pg_conf_load_time()"
+    before = execute(server.url, loaded)
+    execute(server.url, "SELECT pg_reload_conf()")
+    eventually(lambda: execute(server.url, loaded) != before, "the settings are read again")
 
 
 def test_a_missing_database_is_one_line(server: Server) -> None:
@@ -449,13 +457,23 @@ def test_a_server_that_is_too_old_is_refused(url: str, monkeypatch: pytest.Monke
         open_postgres(url, THINGS)
 
 
-def test_a_read_only_replica_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_read_only_replica_is_refused(url: str) -> None:
     """A standby says true; nothing else of it matters here, so the function of that name stands in for one."""
     schema = url.rpartition("%3D")[2]
     execute(url, f"CREATE FUNCTION {schema}.pg_is_in_recovery() RETURNS boolean LANGUAGE sql AS 'SELECT true'")
     standby = url.replace(f"search_path%3D{schema}", f"search_path%3D{schema},pg_catalog")
     with pytest.raises(ConfigInvalid, match="read-only replica"):
         open_postgres(standby, THINGS)
+
+
+@pytest.mark.torture
+def test_a_hot_standby_is_refused(server: Server) -> None:
+    standby = make_standby(server)
+    try:
+        with pytest.raises(ConfigInvalid, match="read-only replica"):
+            open_postgres(standby.url, THINGS)
+    finally:
+        remove(standby)
 
 
 def test_a_server_that_only_reads_is_refused_at_start(url: str) -> None:
