@@ -18,8 +18,15 @@ INHERITED = "TESTS_STATE_URL"
 class States(Protocol):
     def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database: ...
 
+    def empty(self) -> None:
+        """Every folder that was used is done with."""
+        ...
+
 
 class SqliteStates:
+    def empty(self) -> None:
+        """Nothing: a file is cheap."""
+
     def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database:
         return open_database(folder / "coordination.db", migrations, clock=clock, **options)
 
@@ -64,9 +71,14 @@ class PostgresStates:
 
     def empty(self) -> None:
         """Bring every schema that was used back to what it was after its migrations."""
-        for name in self._used.values():
-            execute(self._at(name), _EMPTY.format(name=name))
-            self._clean.append(name)
+        import psycopg
+
+        if self._used:
+            with psycopg.connect(self._server, autocommit=True) as connection:
+                for name in self._used.values():
+                    connection.execute(f"SET search_path = {name}")  # type: ignore[arg-type]
+                    connection.execute(_EMPTY.format(name=name))  # type: ignore[arg-type]
+        self._clean += self._used.values()
         self._used.clear()
 
 
@@ -92,6 +104,9 @@ END $$
 
 class InheritedState:
     """In a child of a test: the one schema that its parent has chosen for it."""
+
+    def empty(self) -> None:
+        """Nothing: it is the parent's."""
 
     def open(self, folder: Path, clock: Clock | None, migrations: Any, **options: Any) -> Database:
         return open_postgres(os.environ[INHERITED], migrations, clock=clock, faults=options.get("faults"))

@@ -134,6 +134,7 @@ def test_an_error_at_any_step_leaves_all_or_nothing(tmp_path: Path) -> None:
             check_whole(bench, folder)
         check_a_retry_takes_effect_once(bench, folder)
         bench.close()
+        states.current.empty()
 
 
 def test_a_crash_at_any_step_is_settled_at_the_next_start(tmp_path: Path) -> None:
@@ -153,6 +154,7 @@ def test_a_crash_at_any_step_is_settled_at_the_next_start(tmp_path: Path) -> Non
         outcomes.add(check_whole(again, folder))
         check_a_retry_takes_effect_once(again, folder)
         again.close()
+        states.current.empty()
     assert outcomes == {True, False}
 
 
