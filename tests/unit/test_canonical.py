@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lithos.core import canonical
 from lithos.core.canonical import canonical_hash, canonical_json, version_of
 from lithos.errors import InvalidInput
 
@@ -97,3 +98,8 @@ def test_order_of_keys_does_not_change_the_hash_but_values_do() -> None:
 
 def test_a_version_is_marked_as_a_hash_of_bytes() -> None:
     assert version_of(b"") == "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+@given(VALUES)
+def test_the_short_way_and_the_long_way_write_the_same(value: object) -> None:
+    assert canonical_json(value) == canonical._write(value).encode()

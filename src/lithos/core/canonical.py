@@ -7,6 +7,8 @@ import json
 import math
 from typing import Any
 
+import orjson
+
 from lithos.errors import InvalidInput
 
 _LARGEST_EXACT = 2**53 - 1
@@ -14,6 +16,11 @@ _LARGEST_EXACT = 2**53 - 1
 
 def canonical_json(value: Any) -> bytes:
     """The one byte form of a JSON value; two equal values have equal bytes on every machine."""
+    try:
+        if _is_plain(value):
+            return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    except (orjson.JSONEncodeError, RecursionError):
+        pass  # half a character, or too deep: the writer below says which
     try:
         return _write(value).encode("utf-8")
     except UnicodeEncodeError:
@@ -31,6 +38,20 @@ def sha256_hex(data: bytes) -> str:
 def version_of(data: bytes) -> str:
     """What `version` and `if_match` mean everywhere: a hash of the file's bytes, marked as such."""
     return f"sha256:{sha256_hex(data)}"
+
+
+def _is_plain(value: Any) -> bool:
+    """Nearly every value: one that orjson, ten times faster, spells as RFC 8785 does."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return bool(-_LARGEST_EXACT <= value <= _LARGEST_EXACT)
+    if kind is float:
+        return bool(0.0001 <= value < 1)
+    if kind is dict:
+        return all(type(name) is str and name.isascii() and _is_plain(item) for name, item in value.items())
+    return kind is list and all(map(_is_plain, value))
 
 
 def _write(value: Any) -> str:
