@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -100,6 +101,19 @@ def _frames(data: bytes) -> list[int]:
         starts.append(place)
         place += 4 + int.from_bytes(data[place : place + 4], "big")
     return starts
+
+
+def test_verify_asks_a_checkpoint_of_its_own_chain_and_misses_chains_that_are_gone(
+    typed: Typed, filled: dict[str, Any], config: LithosConfig, data_dir: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "kept.json").write_text(json.dumps(filled))
+    lithos = open_lithos(config, clock=FakeClock())
+    catalogue().call(lithos, "mentisdb_append", {"thought_type": "Plan", "content": "x", "chain_key": "b"}, Caller())
+    gone = lithos.ledger.chain("b").folder
+    lithos.close()
+    assert typed("verify", "--all", "--against", str(tmp_path / "kept.json"))[0] == 0
+    shutil.rmtree(gone)
+    assert typed("verify", "--all")[0] == typed("verify", "b")[0] == 10
 
 
 def test_a_bundle_is_checked_by_the_single_file_without_lithos(

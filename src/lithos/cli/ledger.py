@@ -58,18 +58,20 @@ def _verify(terminal: Terminal, chain: str | None, all_chains: bool, full: bool,
     from lithos.ledger import Verification, chain_folder, chain_folders
 
     settings, state = terminal.settings, terminal.folder / ".lithos"
-    key = chain or settings.ledger.default_chain
-    folders = chain_folders(state / "ledger")
-    if not all_chains:
-        folders = [folder for folder in folders if folder == chain_folder(state / "ledger", key)]
-        if not folders:
-            raise NotFound(f"there is no chain {key!r}", hint="`lithos ledger verify --all` checks those that exist.")
+    ledger, checkpoints = state / "ledger", settings.ledger.checkpoint_dir or state / "checkpoints"
     known = _read_checkpoint(against) if against else None
+    folders = chain_folders(ledger, checkpoints)
+    named = chain_folder(ledger, chain or (known["chain_key"] if known else settings.ledger.default_chain))
+    if not all_chains:
+        folders = [folder for folder in folders if folder == named]
+    if named not in folders and (known or not all_chains):
+        raise NotFound("there is no such chain", hint="`lithos ledger verify --all` checks those that exist.")
     live = describe_host(Place(str(state.parent))) is not None
-    checkpoints = settings.ledger.checkpoint_dir or state / "checkpoints"
     workers = min(4, os.cpu_count() or 1)
     return [
-        Verification(folder, checkpoints, full=full, against=known, live=live, workers=workers).run()
+        Verification(
+            folder, checkpoints, full=full, against=known if folder == named else None, live=live, workers=workers
+        ).run()
         for folder in folders
     ]
 

@@ -56,6 +56,8 @@ def check_segment(segment: Segment, limit: int | None = None, look: Look | None 
                 _check_block(part, block, limit, look)
     except Damaged as error:
         part.wrong = (error.details.get("finding", "malformed"), error.message, part.next_index)
+    except OSError as error:
+        part.wrong = ("malformed", f"{segment.path.name} cannot be read: {error.strerror}", part.next_index)
     return part
 
 

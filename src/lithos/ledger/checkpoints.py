@@ -77,6 +77,8 @@ def parse_checkpoint(value: Any) -> Checkpoint:
     texts = ("chain_key", "origin", "public_key", "root", "signature", "timestamp")
     if not all(isinstance(value[name], str) for name in texts) or type(value["size"]) is not int or value["size"] < 0:
         raise InvalidInput("the checkpoint's fields have the wrong types", hint="Hand it back as it was received.")
+    if not all(value[name] is None or isinstance(value[name], str) for name in ("head_hash", "registry")):
+        raise InvalidInput("head_hash and registry are texts or null", hint="Hand it back as it was received.")
     checkpoint = cast(Checkpoint, value)
     if not signature_holds(checkpoint):
         raise InvalidInput("the checkpoint's signature is wrong", hint="Hand it back as it was received.")

@@ -43,9 +43,15 @@ class Log:
     def _start_segment(self, first: int) -> None:
         path = segment_path(self.folder, first, self.adapter)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        os.pwrite(descriptor, self.adapter.magic, 0)
-        os.fdatasync(descriptor)
-        sync_folder(self.folder)
+        try:
+            write_all(descriptor, self.adapter.magic, 0)
+            self._faults.at("ledger.segment")
+            os.fdatasync(descriptor)
+            sync_folder(self.folder)
+        except OSError:
+            os.close(descriptor)
+            path.unlink()  # or the next attempt would stumble over it
+            raise
         if self._file >= 0:
             os.close(self._file)
         self._file, self.end = descriptor, len(self.adapter.magic)
@@ -53,10 +59,10 @@ class Log:
 
     def append(self, first: int, entries: Sequence[bytes]) -> list[int]:
         """Write entries durably, all or none; returns their offsets."""
-        if self.end >= self._segment_bytes:
-            self._start_segment(first)
         data = b"".join(entries)
         try:
+            if self.end >= self._segment_bytes:
+                self._start_segment(first)
             self._faults.at("ledger.write")
             write_all(self._file, data, self.end)
             self._faults.at("ledger.flush")

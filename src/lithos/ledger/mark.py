@@ -24,7 +24,6 @@ class Mark:
     def set(self, count: int) -> None:
         if self._file < 0:
             self._file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            os.ftruncate(self._file, _FORM.size)
         os.pwrite(self._file, _FORM.pack(count, _ALL - count), 0)
 
     def close(self) -> None:
@@ -33,12 +32,12 @@ class Mark:
 
 
 def marked(folder: Path) -> int | None:
-    """None: there is a mark, and it is damaged."""
+    """None: there is no mark. One that was just being made counts for nothing, a damaged one for less than that."""
     try:
         data = (folder / NAME).read_bytes()
     except FileNotFoundError:
-        return 0
-    if len(data) != _FORM.size:
         return None
-    count, complement = _FORM.unpack(data)
-    return int(count) if count == _ALL - complement else None
+    if not data.strip(b"\0"):
+        return 0
+    count, complement = _FORM.unpack(data) if len(data) == _FORM.size else (0, 0)
+    return int(count) if count == _ALL - complement else -1

@@ -7,6 +7,7 @@ one into the other changes no hash.
 from __future__ import annotations
 
 import os
+import re
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ BLOCK_BYTES = 4 << 20
 HASH_TEXT = 64
 FRAME_HEAD = struct.Struct(">II32s16s")
 SALT_TEXT = 2 * SALT_BYTES
+_SEGMENT_NAME = re.compile("[0-9]{12}")
 
 
 class Adapter(Protocol):
@@ -158,7 +160,7 @@ def list_segments(folder: Path) -> list[Segment]:
     found = []
     for path in folder.iterdir():
         adapter = _BY_SUFFIX.get(path.suffix)
-        if adapter is not None and path.stem.isdigit():
+        if adapter is not None and _SEGMENT_NAME.fullmatch(path.stem):
             found.append(Segment(path, int(path.stem), adapter))
     return sorted(found, key=lambda segment: segment.first)
 

@@ -41,7 +41,7 @@ class Shelf:
             if known is not None:
                 return known
             folder = chain_folder(self.folder, key)
-            if not (folder / HEADER).exists():
+            if not folder.is_dir():
                 raise not_there(key)
             return self._open(key, folder)
 
@@ -51,7 +51,7 @@ class Shelf:
             if known is not None:
                 return known
             folder = chain_folder(self.folder, key)
-            if not (folder / HEADER).exists():
+            if not folder.is_dir():
                 self._create(key, folder, adapter)
             return self._open(key, folder)
 
@@ -114,9 +114,12 @@ def chain_folder(ledger: Path, key: str) -> Path:
     return ledger / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
 
 
-def chain_folders(ledger: Path) -> list[Path]:
-    found = sorted(ledger.iterdir()) if ledger.is_dir() else []
-    return [folder for folder in found if (folder / HEADER).exists() and not folder.name.startswith(UNFINISHED)]
+def chain_folders(ledger: Path, checkpoints: Path | None = None) -> list[Path]:
+    """Those that are there, and those of which only the checkpoints are left."""
+    found = {folder for folder in ledger.iterdir() if folder.is_dir()} if ledger.is_dir() else set()
+    if checkpoints is not None:
+        found |= {ledger / path.stem for path in checkpoints.glob("*.jsonl")}
+    return sorted(folder for folder in found if not folder.name.startswith(UNFINISHED))
 
 
 def _key_of(folder: Path) -> str | None:

@@ -145,7 +145,7 @@ class Verification:
         wrong_at = tree.close(self._limit is not None)
         if wrong_at is not None:
             self._add("index_damaged", "merkle.bin differs from the tree", file="merkle.bin", place=wrong_at)
-        if self._mark is None or 0 < self._mark < self._derived:
+        if self._mark is not None and self._mark < self._derived:
             self._add("index_damaged", f"{mark.NAME} holds no count of these thoughts", file=mark.NAME, place=0)
         if looked is not None:
             self._compare_columns(looked)
