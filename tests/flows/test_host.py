@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -190,15 +191,22 @@ def test_a_settings_file_that_cannot_be_read_is_told_to_every_guest_that_waits(h
     until(lambda: not home.hosts(), "the end of a host that cannot start")
 
 
-def test_a_settings_file_alone_tells_where_the_memory_is(house: Household, tmp_path: Path) -> None:
+WITHOUT_HELPER = [sys.executable, "-c", "import sys; from lithos.cli.root import run; sys.exit(run(sys.argv[1:]))"]
+
+
+@pytest.mark.parametrize(("lithos", "largest"), [(LITHOS, 25_000_000), (WITHOUT_HELPER, 80_000_000)])
+def test_a_settings_file_alone_tells_where_the_memory_is(
+    house: Household, tmp_path: Path, lithos: list[str], largest: int
+) -> None:
     settings = tmp_path / "lithos.yaml"
     settings.write_text(f"storage:\n  data_dir: {house.data_dir}\n")
-    command = [*LITHOS, "serve", "--config", str(settings)]
+    command = [*lithos, "serve", "--config", str(settings)]
     guest = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
     assert guest.stdin is not None and guest.stdout is not None
     guest.stdin.write(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
     assert json.loads(guest.stdout.readline())["id"] == 1
-    assert psutil.Process(guest.pid).memory_info().rss < 25_000_000
+    assert psutil.Process(guest.pid).memory_info().rss < largest
+    assert not psutil.Process(guest.pid).children()
     guest.stdin.close()
     assert guest.wait(60) == 0
     guest.stdout.close()

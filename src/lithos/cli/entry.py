@@ -24,17 +24,32 @@ def main() -> int:
 def _serve_as_guest(arguments: Sequence[str]) -> int | None:
     """Clients start this many times a day: 30 ms and 11 MB, because typer and the settings stay unread.
 
-    None: not a guest, or only the settings file can tell.
+    None: not a guest, or there is something to explain.
     """
     from lithos.host.options import parse_serve
 
     options = parse_serve(arguments, os.environ)
-    where = options.place() if options is not None else None
+    where = (options.place() or _place_in_settings(arguments)) if options is not None else None
     if options is None or where is None or where[1] != "stdio":
         return None
     from lithos.host.guest import main as guest
 
     return guest(options, where[0])
+
+
+def _place_in_settings(arguments: Sequence[str]) -> tuple[str, str] | None:
+    """Only a settings file knows (data directory, transport): a short helper reads it, and prints what it says."""
+    import subprocess
+
+    command = [sys.executable, "-P", "-m", "lithos.host.where", *arguments]
+    try:
+        told = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ours
+    except OSError:  # no process for us: the command line proper reads it in this one
+        return None
+    if told.returncode != 0:
+        return None
+    transport, data_dir = told.stdout.splitlines()
+    return data_dir, transport
 
 
 if __name__ == "__main__":
