@@ -22,6 +22,7 @@ from lithos.core.clock import SystemClock
 from lithos.core.ids import RandomIds
 from lithos.ledger import Chain, Filter, Ledger, Verification, Walk, World, host_key, sign_arguments, signing_key
 from lithos.ledger.keys import verify_signature
+from lithos.ledger.thoughts import Draft
 
 THOUGHTS = int(os.environ.get("THOUGHTS", "100000"))
 CALL = Call(tool="bench")
@@ -90,8 +91,8 @@ def _append(ledger: Ledger, number: int, **more: Any) -> None:
     )
 
 
-def _rate(work: Callable[[int], None], callers: int, seconds: float = 3.0) -> float:
-    """Calls a second by this many threads, for a few seconds."""
+def _rate(work: Callable[[int], None], callers: int, seconds: float = 3.0) -> tuple[float, float]:
+    """Calls a second by this many threads, and milliseconds of this process's CPU for each."""
     counts = [0] * callers
     end = time.perf_counter() + seconds
 
@@ -101,22 +102,25 @@ def _rate(work: Callable[[int], None], callers: int, seconds: float = 3.0) -> fl
             counts[caller] += 1
 
     threads = [threading.Thread(target=run, args=(caller,)) for caller in range(callers)]
-    started = time.perf_counter()
+    started, spent = time.perf_counter(), time.process_time()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return sum(counts) / (time.perf_counter() - started)
+    calls = sum(counts)
+    return calls / (time.perf_counter() - started), (time.process_time() - spent) / calls * 1000
 
 
 def _measure_appends(folder: Path, bare: float) -> None:
     ledger = _open(folder)
-    one = _rate(lambda caller: _append(ledger, caller), 1)
+    one, cpu = _rate(lambda caller: _append(ledger, caller), 1)
     line("durable appends, one caller", one, 1000, "/s", more_is_better=True)
     line("  as a share of the bare flush loop", one / bare, 0.5, "x ", more_is_better=True)
-    many = _rate(lambda caller: _append(ledger, caller), CALLERS)
+    line("  CPU of one append, its flush included", cpu, 0.5, "ms")
+    many, cpu = _rate(lambda caller: _append(ledger, caller), CALLERS)
     line(f"durable appends, {CALLERS} callers", many, 5000, "/s", more_is_better=True)
     line("  times the bare flush loop", many / bare, 2, "x ", more_is_better=True)
+    line("  CPU of one append", cpu, 0.2, "ms")
     ledger.close()
 
 
@@ -128,8 +132,8 @@ def _measure_mcp() -> None:
             clients[caller].call("mentisdb_append", thought_type="Plan", content=TEXT, agent_id="bench")
 
         work(0)
-        line("appends over MCP, one client", _rate(work, 1), 300, "/s", more_is_better=True)
-        line("appends over MCP, four clients", _rate(work, 4), 300, "/s", more_is_better=True)
+        line("appends over MCP, one client", _rate(work, 1)[0], 300, "/s", more_is_better=True)
+        line("appends over MCP, four clients", _rate(work, 4)[0], 300, "/s", more_is_better=True)
         for client in clients:
             client.close()
 
@@ -165,12 +169,18 @@ def _best(work: Callable[[], int], rounds: int = 3, clock: Callable[[], float] =
 
 
 def _build(folder: Path, adapter: str) -> Ledger:
-    """Appends by fifty callers without the flush: only the size matters here."""
+    """Without flushes and answers: only the size matters here."""
     ledger = _open(folder, adapter)
+    chain = ledger.chain_to_write(None)
     real, os.fdatasync = os.fdatasync, lambda descriptor: None
     try:
         for number in range(THOUGHTS):
-            _append(ledger, number, refs=[number - 1] if number % 10 == 9 else None)
+            refs = (number - 1,) if number % 10 == 9 else ()
+            tags = ("ops", f"tag-{number % 50}")
+            kind, importance = KINDS[number % len(KINDS)], (number % 100) / 100
+            chain.append(
+                Draft(f"agent-{number % 7}", kind, f"{TEXT}{number}", importance=importance, tags=tags, refs=refs)
+            )
     finally:
         os.fdatasync = real
     return ledger
