@@ -175,8 +175,11 @@ def check_findings(ops: list[dict[str, Any]], pages: list[dict[str, Any]]) -> No
 
 
 def check_completions(ops: list[dict[str, Any]], tasks: list[str]) -> None:
-    done = Counter(op["task"] for op in ops if op["kind"] == "complete" and op.get("answer", {}).get("success"))
-    assert done == dict.fromkeys(tasks, 1)
+    """Each task is completed once; by the agent that was killed, where nobody else was told that they did it."""
+    for task in tasks:
+        ends = [op for op in ops if op["kind"] == "complete" and op["task"] == task]
+        told = sum(op["answer"]["success"] for op in ends if "answer" in op)
+        assert told == 1 or (told == 0 and any("answer" not in op for op in ends)), ends
 
 
 def test_eight_agents_on_one_board_never_trip_over_each_other(tmp_path: Path) -> None:

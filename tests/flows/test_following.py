@@ -15,7 +15,9 @@ from typing import Any
 import pytest
 
 from lithos.app import Lithos, open_lithos
+from lithos.core.call import Call
 from lithos.core.clock import FakeClock
+from lithos.notes import Request, Write
 from lithos.notes.catalogue import open_catalogue
 from lithos.notes.identities import Identities
 from lithos.notes.index import Index
@@ -368,6 +370,18 @@ def test_a_vault_that_cannot_be_opened_empties_nothing(lithos: Lithos, person: P
     assert set(paths(lithos)) == {"a.md"}
     shutil.move(tmp_path / "away", person.folder)
     person.rests()
+
+
+def test_a_close_waits_for_the_index_that_is_being_built_anew(config: LithosConfig) -> None:
+    lithos = open_lithos(config)
+    for number in range(20):
+        lithos.notes.vault.write(Call("lithos_write", "a"), Write(Request("a", f"Note {number}", "text")))
+    lithos.notes.reindex_soon(clear=True)
+    lithos.close()
+    again = open_lithos(config)
+    assert len(again.note_search.collection.known()) == 20
+    assert again.notes.counts()["notes"] == 20
+    again.close()
 
 
 @pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a second file system")

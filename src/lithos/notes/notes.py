@@ -73,6 +73,7 @@ class Notes:
     _search: Search | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
     _is_current: bool = False
+    _reindexing: threading.Thread | None = None
 
     @property
     def vault(self) -> Vault:
@@ -123,7 +124,8 @@ class Notes:
         if self.watcher.is_running:
             self.watcher.ask(clear=clear)
         else:
-            threading.Thread(target=self.reindex, kwargs={"clear": clear}, name="reindex").start()
+            self._reindexing = threading.Thread(target=self.reindex, kwargs={"clear": clear}, name="reindex")
+            self._reindexing.start()
 
     def join_search(self, search: Search) -> None:
         """From here on every change goes to search too; what it has missed it gets with the next scan."""
@@ -152,6 +154,8 @@ class Notes:
         return self.index.progress.state in ("starting", "scanning")
 
     def close(self) -> None:
+        if self._reindexing is not None:
+            self._reindexing.join()
         self.watcher.stop()
         self.catalogue.close()
 

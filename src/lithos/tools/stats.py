@@ -42,6 +42,7 @@ def lithos_stats(lithos: Lithos, call: Call) -> Stats:
 
 
 def stats(lithos: Lithos) -> Stats:
+    index = _index(lithos)  # before the counts: a scan that has ended is in them
     return {
         "documents": lithos.count("documents"),
         "chunks": lithos.count("chunks"),
@@ -50,7 +51,7 @@ def stats(lithos: Lithos) -> Stats:
         "open_claims": lithos.count("open_claims"),
         "tags": lithos.count("tags"),
         "bytes": lithos.sizes(),
-        "index": _index(lithos),
+        "index": index,
     }
 
 
