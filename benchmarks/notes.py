@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import shutil
 import tempfile
 import threading
@@ -11,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from uuid import UUID
 
@@ -59,9 +61,16 @@ def over_mcp() -> None:
         line(f"create over MCP with {WRITERS} writers", many_writers(port), 150, "1/s", more_is_better=True)
 
 
+@cache
+def vocabulary() -> tuple[str, ...]:
+    """The words of our own pages."""
+    pages = sorted((Path(__file__).parent.parent / "docs").glob("*.md"))
+    return tuple(sorted({word.lower() for page in pages for word in re.findall(r"[A-Za-z]{3,14}", page.read_text())}))
+
+
 def prose(dice: random.Random) -> str:
     """About 1 kB in which no two notes say the same."""
-    return " ".join(f"{dice.choice(WORDS)}{dice.randrange(3_000)}" for _ in range(115))
+    return " ".join(" ".join(dice.choices(vocabulary(), k=12)) + "." for _ in range(11))
 
 
 def many_writers(port: int) -> float:

@@ -107,7 +107,7 @@ def _small_enough(piece: str, limits: PassageLimits, count: CountTokens, level: 
         yield from _by_characters(piece, limits, count)
         return
     parts = [part for part in _CUTS[level].split(piece) if part]
-    for joined in _joined(parts, limits, count):
+    for joined in _joined(parts, limits, count) if len(parts) > 1 else parts:
         yield from _small_enough(joined.strip("\n"), limits, count, level + 1)
 
 
