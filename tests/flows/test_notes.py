@@ -409,6 +409,62 @@ def test_a_version_from_before_the_id_does_not_make_it_another_note(call: CallTo
     assert (after["id"], after["content"]) == (first["id"], "by hand")
 
 
+# Links in properties
+
+PROPERTIES = """---
+# up: "[[Target]]" in a comment is none
+up: "[[Target]]"
+related:
+  - '[[Target#Part|shown]]'
+  - "[[Elsewhere]]"
+nested: [[Target]]
+---
+Body with [[target]].
+"""
+
+
+def test_links_in_properties_count_as_obsidian_counts_them(call: CallTool, person: Person) -> None:
+    person.save("target.md", "text")
+    person.save("source.md", PROPERTIES)
+    note = call("lithos_read", path="source")
+    shown = [(link["target"], link["display"], link["status"]) for link in note["links"]]
+    assert shown == [
+        ("Target", "Target", "resolved"),
+        ("Target#Part", "shown", "resolved"),
+        ("Elsewhere", "Elsewhere", "broken"),
+        ("target", "target", "resolved"),
+    ]
+    target = call("lithos_read", path="target")["id"]
+    assert [each["path"] for each in call("lithos_links", id=target)["incoming"]] == ["source.md"]
+    (broken,) = call("lithos_validate")["problems"]["broken_links"]
+    assert (broken["target"], broken["line"]) == ("Elsewhere", 6)
+
+
+def test_links_in_properties_follow_a_note_that_moves(call: CallTool, person: Person) -> None:
+    person.save("target.md", "text")
+    person.save("source.md", PROPERTIES)
+    target = call("lithos_read", path="target")["id"]
+    call("lithos_move", id=target, to="deep/other.md", agent="a", rewrite_links=True)
+    wanted = PROPERTIES.replace('up: "[[Target]]"\nrel', 'up: "[[other]]"\nrel').replace("[[Target#", "[[other#")
+    assert person.text("source.md") == wanted.replace("[[target]]", "[[other]]")
+
+
+def test_a_name_that_would_break_the_properties_is_left_for_their_owner(call: CallTool, person: Person) -> None:
+    person.save("target.md", "text")
+    person.save("source.md", '---\nup: "[[target]]"\n---\nBody with [[target]].\n')
+    target = call("lithos_read", path="target")["id"]
+    call("lithos_move", id=target, to='a "quoted" name.md', agent="a", rewrite_links=True)
+    assert person.text("source.md") == '---\nup: "[[target]]"\n---\nBody with [[a "quoted" name]].\n'
+
+
+def test_a_path_on_an_update_may_say_where_the_note_is(call: CallTool) -> None:
+    made = call("lithos_write", agent="a", title="Plan", content="one", path="deep")
+    for place in ("deep", "/Deep/", made["path"], None):
+        assert "warnings" not in call("lithos_write", agent="a", id=made["id"], tags=[str(place)], path=place)
+    (told,) = call("lithos_write", agent="a", id=made["id"], tags=["x"], path="elsewhere")["warnings"]
+    assert "lithos_move" in told
+
+
 # What two saves leave
 
 

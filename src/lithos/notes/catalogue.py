@@ -25,6 +25,7 @@ _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index 
 _UNSETTLED = "unsettled"
 
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')"
 _NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (21 + len(LIFE_TEXTS)))})"
 
 
@@ -186,19 +187,22 @@ class _Change:
             self._tx.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", listed)
 
     def _insert(self, new: dict[int, Found]) -> None:
-        tx = self._tx
-        tx.many("DELETE FROM files WHERE path = ?", [(path,) for path in self._gone])
-        tx.many(_FILE, self._files)
-        tx.many(_NOTE, [_note_row(number, each) for number, each in new.items()])
-        tx.many("INSERT INTO tags VALUES (?, ?)", chain.from_iterable(map(_tag_rows, new, new.values())))
-        tx.many("INSERT INTO names VALUES (?, ?)", chain.from_iterable(map(_name_rows, new, new.values())))
-        tx.many(
-            "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')",
-            chain.from_iterable(map(_link_rows, new, new.values())),
-        )
+        rows: dict[str, Iterable[tuple[Any, ...]]] = {
+            "DELETE FROM files WHERE path = ?": [(path,) for path in self._gone],
+            _FILE: self._files,
+            _NOTE: [_note_row(number, each) for number, each in new.items()],
+            "INSERT INTO tags VALUES (?, ?)": chain.from_iterable(map(_tag_rows, new, new.values())),
+            "INSERT INTO names VALUES (?, ?)": chain.from_iterable(map(_name_rows, new, new.values())),
+            _LINK: chain.from_iterable(map(_link_rows, new, new.values())),
+        }
+        for sql, each in rows.items():
+            if listed := list(each):
+                self._tx.many(sql, listed)
 
     def _again(self, freed: list[str]) -> list[str]:
         """Files that name an id which somebody else had until now: the first of each may have it."""
+        if not freed:
+            return []
         rows = self._tx.all(
             "SELECT min(path) AS path FROM notes WHERE own_id IN (SELECT value FROM json_each(?)) AND own_id <> id"
             " GROUP BY own_id ORDER BY own_id",
@@ -210,6 +214,8 @@ class _Change:
 def resolve(tx: Tx, names: Sequence[str], sources: Sequence[int] = ()) -> None:
     """Let the links that use one of these last names, and those of these notes, find their notes."""
     links = queries.links_to_resolve(tx, names, sources)
+    if not links:
+        return
     known = Names.of(Named(*row) for row in queries.named(tx, sorted({link[4] for link in links})))
     changed = []
     for source, position, target, markdown, _, note, status, path in links:

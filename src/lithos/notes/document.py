@@ -32,6 +32,11 @@ class Document:
     def text(self) -> str:
         return self.body if self.front is None else self.opening + self.front + self.closing + self.body
 
+    @property
+    def body_start(self) -> int:
+        """Where the body begins in the text."""
+        return 0 if self.front is None else len(self.opening) + len(self.front) + len(self.closing)
+
     def encode(self) -> bytes:
         text = self.text if self.newline == "\n" else self.text.replace("\n", self.newline)
         return (_BOM + text if self.bom else text).encode("utf-8")

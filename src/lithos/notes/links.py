@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -26,6 +26,7 @@ _DOLLAR_END = re.compile(r"(?<![\s\\$])\$(?![\d$])")
 _BLANK = re.compile(r"\n[ \t]*(?=\n)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
 _LONGEST_FENCE_INDENT = 200
+_LONGEST_LINE = 1_000  # of a frontmatter that is looked back on: more would make one endless line quadratic
 _ATTACHMENT = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|heic|tiff?|ico|pdf|mp[34]|m4a|wav|ogg|oga|ogv|flac|3gp|webm|mov|mkv|avi"
     r"|canvas|base|zip|gz|csv|tsv|xlsx?|docx?|pptx?|txt|html?|json|ya?ml|toml|py|js|ts|css|epub)$",
@@ -50,6 +51,21 @@ def find_links(text: str) -> list[Link]:
     if ("[[" not in text or "]]" not in text) and ("](" not in text or ".md" not in text.lower()):
         return []
     return list(_Scan(text).links())
+
+
+def find_property_links(front: str, values: Iterable[str]) -> list[Link]:
+    """`[[…]]` in the strings of a frontmatter, as Obsidian counts them; not in its comments, nor unquoted (a list)."""
+    if "[[" not in front:
+        return []
+    meant = {found.group() for value in values for found in _WIKI.finditer(value)}
+    scan = _Scan(front)
+    found = [match for match in _WIKI.finditer(front) if match.group() in meant and _in_a_string(front, match.start())]
+    return [link for match in found if (link := scan._wiki_link(match)) is not None]
+
+
+def _in_a_string(front: str, at: int) -> bool:
+    before = front[max(front.rfind("\n", 0, at) + 1, at - _LONGEST_LINE) : at].strip()
+    return not before.startswith("#") and before[-1:] not in tuple(":-,[")
 
 
 class _Scan:

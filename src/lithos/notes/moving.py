@@ -15,6 +15,7 @@ from lithos.errors import Conflict, InvalidInput
 from lithos.notes import queries
 from lithos.notes.answers import Moved
 from lithos.notes.document import Document
+from lithos.notes.frontmatter import parse_frontmatter
 from lithos.notes.links import Link
 from lithos.notes.naming import SUFFIX, checked_folder, folder_of, joined, last_name, path_key, without_suffix
 from lithos.notes.note import Note
@@ -52,13 +53,15 @@ class Relocation:
     def mended(self, note: Note, targets: Sequence[Target | None]) -> Document:
         """The note's text with its links leading where they led, and not a byte besides."""
         source = self.new if note.path == self.old else note.path
-        body = note.document.body
+        document, text = note.document, note.document.text
+        tail = len(text) - document.body_start  # of the text from here on, mended already
         for link, target in reversed(list(zip(note.links, targets, strict=True))):
-            bracketed = body[link.start - 1 : link.start] == "<"
+            bracketed = text[link.start - 1 : link.start] == "<"
             wanted = self._wanted(link, target, source, bracketed) if target else None
             if wanted is not None:
-                body = body[: link.start] + wanted + body[link.end :]
-        return replace(note.document, body=body)
+                text = text[: link.start] + wanted + text[link.end :]
+                tail += len(wanted) - (link.end - link.start) if link.start >= document.body_start else 0
+        return _divided(document, text, tail)
 
     def _wanted(self, link: Link, target: Target, source: str, bracketed: bool) -> str | None:
         """What the link must say; None where it may stay as it is."""
@@ -78,6 +81,17 @@ class Relocation:
         if not link.markdown:
             return target.path if link.target.lower().endswith(SUFFIX) else without_suffix(target.path)
         return path if bracketed else _NEEDS_QUOTING.sub(lambda match: f"%{ord(match.group()):02X}", path)
+
+
+def _divided(document: Document, text: str, body: int) -> Document:
+    """The document with this text, whose last `body` characters are the body. A frontmatter that would no longer be
+    YAML (a quotation mark in a name) stays as it was: `validate` tells of its link."""
+    end = len(text) - body
+    if document.front is None:
+        return replace(document, body=text[end:])
+    front = text[len(document.opening) : end - len(document.closing)]
+    fits = parse_frontmatter(front).problem is None or front == document.front
+    return replace(document, body=text[end:], front=front if fits else document.front)
 
 
 class Mover:

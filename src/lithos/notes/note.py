@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -14,7 +15,7 @@ from lithos.core.ids import is_uuid
 from lithos.errors import InvalidInput
 from lithos.notes.document import Document, Unreadable, read_document
 from lithos.notes.frontmatter import Fields, Frontmatter, parse_frontmatter
-from lithos.notes.links import Link, find_links
+from lithos.notes.links import Link, find_links, find_property_links
 
 _HEADING = re.compile(r"(?:[ \t]*\n)*#[ \t]([^\n]*)(?:\n|\Z)")
 LONGEST_TITLE = 500
@@ -68,8 +69,11 @@ class Note:
 
     @cached_property
     def links(self) -> list[Link]:
-        """Places are those in `document.body`."""
-        return find_links(self.document.body)
+        """Those of the frontmatter, then those of the body. Places are those in `document.text`."""
+        document = self.document
+        front = find_property_links(document.front or "", _strings(self.fields))
+        body = find_links(document.body)
+        return [*_shifted(front, len(document.opening)), *_shifted(body, document.body_start)]
 
     @property
     def search_text(self) -> str:
@@ -132,6 +136,18 @@ def _without_marks(heading: str) -> str:
     text = heading.strip()
     bare = text.rstrip("#")
     return bare.rstrip() if bare != text and bare[-1:] in (" ", "\t") else text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def _shifted(links: list[Link], by: int) -> list[Link]:
+    return [link._replace(start=link.start + by, end=link.end + by) for link in links] if by else links
 
 
 def _texts(value: Any) -> list[str]:

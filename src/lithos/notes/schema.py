@@ -79,6 +79,7 @@ CREATE TABLE names (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX names_by_name ON names (name, number);
 
+-- Of the frontmatter, then of the body.
 CREATE TABLE links (
     source INTEGER NOT NULL,
     position INTEGER NOT NULL,

@@ -117,9 +117,8 @@ class Validator:
         except LithosError:
             return
         if isinstance(note, Note):
-            above = note.document.text[: len(note.document.text) - len(note.document.body)].count("\n") + 1
             for position, link in enumerate(note.links):
-                yield position, above + note.document.body.count("\n", 0, link.start)
+                yield position, note.document.text.count("\n", 0, link.start) + 1
 
 
 def _notes(tx: Tx) -> Iterator[tuple[str, Problem]]:

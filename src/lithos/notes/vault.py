@@ -317,7 +317,7 @@ class Vault:
             "action": step.action,
             "superseded_ids": [each.id for each in (old, heir and found) if each],
         }
-        if wanted.folder is not None and name_key(checked_folder(wanted.folder)) != name_key(folder_of(found.path)):
+        if wanted.folder is not None and not _is_at(found.path, wanted.folder):
             warnings.append("path is for new notes: this one stays where it is; lithos_move moves it")
         self._tell(answer, request, warnings)
         if data is None:
@@ -462,6 +462,13 @@ class Vault:
 
     def _namesakes(self, path: str) -> list[Row]:
         return self.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
+
+
+def _is_at(path: str, place: str) -> bool:
+    """Whether `place` is the note's own path, or its folder."""
+    return path_key(place.strip().strip("/")) == path_key(path) or name_key(checked_folder(place)) == name_key(
+        folder_of(path)
+    )
 
 
 def _repeats(wanted: Write) -> bool:
