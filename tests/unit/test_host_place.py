@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lithos.errors import Forbidden, LithosError, StorageFull, Unsupported
+from lithos.errors import Forbidden, LithosError, StorageFull, Unavailable, Unsupported
 from lithos.host.place import NO_HOST, Place, cannot_start, machine, peer_uid
 
 
@@ -178,3 +178,21 @@ def test_a_full_disk_does_not_keep_the_note_from_being_skipped(place: Place) -> 
     full = os.open("/dev/full", os.O_RDWR)
     place.write_note(full)
     os.close(full)
+
+
+@pytest.mark.parametrize("wrong", ["a file", "a file in .lithos' place", "a name too long"])
+def test_what_is_no_place_for_a_host_is_told_as_such(tmp_path: Path, wrong: str) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / ".lithos").write_text("")
+    names = {"a file": "file", "a file in .lithos' place": "data", "a name too long": "x" * 300}
+    place = Place(str(tmp_path / names[wrong]))
+    for attempt in (place.connect, place.make):
+        with pytest.raises(Unavailable, match="no host can start in"):
+            attempt()
+
+
+def test_a_folder_in_the_sockets_place_is_told_as_such(place: Place) -> None:
+    os.mkdir(place.socket_path)
+    with pytest.raises(Unavailable, match="Is a directory"):
+        place.listen()

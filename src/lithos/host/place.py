@@ -81,11 +81,11 @@ class Place:
 
     def listen(self) -> socket.socket:
         """Bind the socket. Only for the holder of the lock: whatever lies at the path is then stale."""
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.socket_path)
         listener = socket.socket(socket.AF_UNIX)
         previous = os.umask(0o177)
         try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.socket_path)
             with self._address() as address:
                 listener.bind(address)
             listener.listen(BACKLOG)
@@ -112,12 +112,11 @@ class Place:
         try:
             with self._address() as address:
                 connection.connect(address)
-        except PermissionError as error:
+        except OSError as error:
             connection.close()
-            raise belongs_to_another(self.data_dir) from error
-        except OSError:
-            connection.close()
-            raise
+            if isinstance(error, (*NO_HOST, ConnectionError, BlockingIOError)):
+                raise
+            raise cannot_start(self.data_dir, error) from error
         return connection
 
     @contextlib.contextmanager
@@ -199,7 +198,7 @@ def cannot_start(data_dir: str, error: OSError) -> LithosError:
         )
     if code in (errno.ENOSPC, errno.EDQUOT):
         return errors.StorageFull(f"the disk of {data_dir} is full", hint="Free some space, then start again.")
-    if code in (errno.EACCES, errno.ELOOP):
+    if code in (errno.EACCES, errno.EPERM, errno.ELOOP):
         return belongs_to_another(data_dir)
     return errors.Unavailable(
         f"no host can start in {data_dir}: {os.strerror(code) if code else error}",
