@@ -48,7 +48,7 @@ def prepare(vault: Path) -> None:
             path.write_text(as_file(each), encoding="utf-8")
     lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=vault)))
     try:
-        lithos.notes.reindex()
+        lithos.notes.index.reconcile()
         lithos.embedding.start()
         if not lithos.note_search.collection.settle(7200):
             raise SystemExit("the notes could not be embedded")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
+from lithos.search.catalogue import Catalogue, Entry
 from tests.collections_at_hand import note, opened
 
 
@@ -157,3 +159,37 @@ def test_neighbours_are_found_while_newer_documents_have_no_vector_yet(notes: Co
     where = Where(any_of={"status": ("active",)})
     assert notes.query(Query("words", by="meaning", where=where)).degraded  # indexed, and without vectors
     assert [each.id for each in notes.neighbours("a", least=0.5, where=where)] == ["b"]
+
+
+def test_versions_that_are_gone_take_no_place_among_the_nearest(notes: Collection) -> None:
+    notes.apply(
+        [note("far", "sheep river and a little lava"), *(note(f"n{at}", "lava", title="") for at in range(150))]
+    )
+    assert notes.settle()
+    notes.apply([Remove(f"n{at}") for at in range(150)])
+    assert ids(notes, "lava", "meaning") == ["far"]
+
+
+def test_closing_waits_for_what_is_fetched_for_the_model(
+    tmp_path: Path, embedding: Embedding, caplog: pytest.LogCaptureFixture
+) -> None:
+    reached, go_on = threading.Event(), threading.Event()
+
+    class Slow(Catalogue):
+        def entries(self, ordinals: Iterable[int]) -> Iterator[Entry]:
+            reached.set()
+            go_on.wait(30)
+            return super().entries(ordinals)
+
+    made = opened(tmp_path, embedding)
+    made._indexer.catalogue().__class__ = Slow
+    made.apply([note("a", "lava")])
+    embedding.start()
+    assert reached.wait(30)
+    closing = threading.Thread(target=made.close)
+    closing.start()
+    closing.join(0.5)  # long enough for one that does not wait
+    go_on.set()
+    closing.join()
+    embedding.close()
+    assert caplog.records == []

@@ -77,7 +77,8 @@ class Catalogue:
         meta = self._database.read(lambda tx: {row["name"]: row["value"] for row in tx.all("SELECT * FROM meta")})
         if meta.get("layout") == layout:
             return str(meta["epoch"])
-        return self._database.write(lambda tx: _emptied(tx, layout))
+        # A generation of its own: the full-text index of the other layout is discarded, not taken for a damaged one.
+        return self._database.write(lambda tx: _emptied(tx, layout, int(meta.get("generation", 0)) + 1))
 
     def known(self) -> Iterator[Known]:
         """Every live version. Reading them all checks them all."""
@@ -192,11 +193,12 @@ class Catalogue:
         self._database.close()
 
 
-def _emptied(tx: Tx, layout: str) -> str:
+def _emptied(tx: Tx, layout: str, generation: int) -> str:
     epoch = os.urandom(8).hex()
     _gone(tx, "1 = 1")
     tx.run("DELETE FROM meta")
     tx.many("INSERT INTO meta VALUES (?, ?)", [("layout", layout), ("epoch", epoch), ("next", "0")])
+    tx.run(_REMEMBER, "generation", str(generation))
     return epoch
 
 

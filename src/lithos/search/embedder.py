@@ -131,17 +131,32 @@ class OnnxEmbedder:
         ids = np.array([_bounded(encoding.ids, self.longest)], np.int64)
         session = self._loaded("_session")
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        inputs = {put.name: given[put.name].astype(_KINDS[put.type]) for put in session.get_inputs()}
+        wanted = {put.name: _KINDS.get(put.type) for put in session.get_inputs()}
+        if not all(name in given and kind for name, kind in wanted.items()):
+            raise ConfigInvalid(
+                f"search.embedding_model: the model in {self._folder} asks for {sorted(wanted)}", hint=_ASKED
+            )
+        inputs = {name: given[name].astype(kind) for name, kind in wanted.items()}
         return _unit(session.run(None, inputs)[0][0])
 
     def _loaded(self, part: str) -> Any:
         """Loaded once, by whoever comes first; the others wait."""
         if part not in self.__dict__:
             with self._loading:
-                return getattr(self, part)
+                return self._load(part)
         return self.__dict__[part]
 
+    def _load(self, part: str) -> Any:
+        try:
+            return getattr(self, part)
+        except Exception as error:  # both libraries raise their own, which name no setting
+            raise ConfigInvalid(
+                f"search.embedding_model: {self._folder} cannot be loaded: {str(error)[:200]}",
+                hint="The folder needs a sentence embedding model as model.onnx, and its tokenizer.json.",
+            ) from error
 
+
+_ASKED = "It must take input_ids, attention_mask and token_type_ids, or some of them, as integers."
 _KINDS = {"tensor(int32)": "int32", "tensor(int64)": "int64"}
 
 

@@ -177,14 +177,26 @@ class Embedding:
     def _work(self) -> None:
         if sys.platform == "linux":  # a thread has a priority of its own there
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
-        while (job := self._next()) is not None:
-            started = time.monotonic()
+        going_on = True
+        while going_on:
             try:
-                job.done(self.embedder.embed(job.text))
-                self._measured(time.monotonic() - started)
-            except Exception as error:  # noqa: BLE001 one text or a missing model must not end the thread for good
-                job.put_back()
+                going_on = self._work_once()
+            except Exception as error:  # noqa: BLE001 a text, a missing model or a damaged source ends no thread
                 self._failed(error)
+
+    def _work_once(self) -> bool:
+        """False when all is over."""
+        job = self._next()
+        if job is None:
+            return False
+        started = time.monotonic()
+        try:
+            job.done(self.embedder.embed(job.text))
+        except Exception:
+            job.put_back()
+            raise
+        self._measured(time.monotonic() - started)
+        return True
 
     def _next(self) -> Job | None:
         """The next text; None when all is over. Sources are asked outside the lock: they may read a disk."""

@@ -38,7 +38,7 @@ class Meaning:
         self._model = embedding.embedder.id
         self._vectors = Vectors(path, self._model, embedding.embedder.dimension, catalogue.epoch)
         self._changed = threading.Condition()
-        self._taking = threading.Lock()
+        self._taking = threading.RLock()  # held by whoever reads or writes for the model: closing waits for it
         self._ready: list[Job] = []
         self._closed = False
         self._stored = 0  # since memory was last given back
@@ -73,13 +73,17 @@ class Meaning:
 
     def _take(self) -> Job | None:
         with self._taking:
-            while not self._ready:
+            while not self._ready and not self._closed:
                 with self._changed:
                     page = [self._line.pop() for _ in range(min(PAGE, len(self._line)))]
                 if not page:
                     return None
-                self._ready = self._jobs(page)
-            return self._ready.pop()
+                try:
+                    self._ready = self._jobs(page)
+                except Exception:
+                    self._line[:0] = page
+                    raise
+            return None if self._closed else self._ready.pop()
 
     def _jobs(self, ordinals: list[int]) -> list[Job]:
         """One job for all passages of equal words; none for words whose vector is known."""
@@ -102,10 +106,13 @@ class Meaning:
 
     def _job(self, text: str, group: list[Wanted]) -> Job:
         def done(vector: Floats) -> None:
-            for each in group:
-                if not self._closed and each.position in self._missing.get(each.ordinal, ()):
-                    self._vectors.add(each, vector)
-            self._have(group)
+            with self._taking:
+                if self._closed:
+                    return
+                for each in group:
+                    if each.position in self._missing.get(each.ordinal, ()):
+                        self._vectors.add(each, vector)
+                self._have(group)
 
         def put_back() -> None:
             with self._changed:
@@ -122,7 +129,7 @@ class Meaning:
                     if not positions:
                         del self._missing[each.ordinal]
             self._stored += len(group)
-            drained = not self._missing and not self._closed
+            drained = not self._missing
             self._changed.notify_all()
         if drained and group:
             self._catalogue.all_embedded(self._next)
@@ -138,6 +145,8 @@ class Meaning:
     def embedded(self, deadline: float) -> str:
         """Wait for the passages that are missing now; returns why some still are, or nothing."""
         self._embedding.start()
+        if not self._missing:
+            return ""
         with self._embedding.awaited(), self._changed:
             target = set(self._missing)
             while True:
@@ -187,7 +196,8 @@ class Meaning:
         return self._vectors.size()
 
     def close(self) -> None:
-        """A text in the hands of the model may still come back: it is not taken any more."""
-        with self._changed:
-            self._closed = True
+        """A text in the hands of the model may still come back: it is not taken any more. What is being fetched or
+        stored is waited for, since the files are closed next."""
         self._embedding.remove_source(self._take)
+        with self._taking, self._changed:
+            self._closed = True

@@ -1,0 +1,107 @@
+"""`search.embedding_model`: a model in a folder, one that is not there, and vectors of two that never meet."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithos.app import open_lithos
+from lithos.errors import ConfigInvalid
+from lithos.search import Embedding, Query, open_embedder
+from lithos.search.embedder import FOLDER, PACKAGED
+from lithos.settings import LithosConfig, SearchSettings, StorageSettings
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+from tests.collections_at_hand import note, opened
+
+NOODLES = "preparing noodles in the kitchen"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The model of the package as if somebody had brought it."""
+    made = tmp_path / "my-model"
+    made.mkdir()
+    for name in ("model.onnx", "tokenizer.json"):
+        (made / name).symlink_to(FOLDER / name)
+    return made
+
+
+def memory(data_dir: Path, model: str) -> Iterator[Any]:
+    config = LithosConfig(storage=StorageSettings(data_dir=data_dir), search=SearchSettings(embedding_model=model))
+    lithos = open_lithos(config)
+    try:
+        lithos.notes.index.reconcile()
+        yield lambda name, **arguments: catalogue().call(lithos, name, arguments, Caller())
+    finally:
+        lithos.close()
+
+
+def test_a_model_in_a_folder_embeds_notes_and_a_change_of_model_rebuilds(tmp_path: Path, folder: Path) -> None:
+    for model in (PACKAGED, str(folder), PACKAGED):
+        for call in memory(tmp_path / "data", model):
+            if model == PACKAGED and not call("lithos_list")["items"]:
+                call("lithos_write", agent="a", title="Pasta", content="Cook the spaghetti for nine minutes.")
+            answer = call("lithos_semantic", query=NOODLES, threshold=0.2)
+            assert [hit["title"] for hit in answer["results"]] == ["Pasta"]
+            assert "degraded" not in answer
+
+
+def test_vectors_of_two_models_never_meet(tmp_path: Path, folder: Path) -> None:
+    """Equal weights under another name are another model: nothing of the one is served by the other."""
+    names = set()
+    for model in (PACKAGED, str(folder)):
+        embedding = Embedding(open_embedder(model))
+        made = opened(tmp_path / "data", embedding)
+        assert made.known() == {}
+        assert made.query(Query(NOODLES, "meaning")).hits == ()
+        made.apply([note("pasta", "Cook the spaghetti for nine minutes.")])
+        assert [hit.id for hit in made.query(Query(NOODLES, "meaning")).hits] == ["pasta"]
+        names.add(made.status().model)
+        made.close()
+        embedding.close()
+    assert len(names) == 2
+
+
+@pytest.mark.parametrize("missing", ["model.onnx", "tokenizer.json"])
+def test_a_folder_without_a_model_is_refused_by_name(folder: Path, missing: str) -> None:
+    (folder / missing).unlink()
+    with pytest.raises(ConfigInvalid, match=missing):
+        open_embedder(str(folder))
+
+
+@pytest.mark.parametrize("spoilt", ["model.onnx", "tokenizer.json"])
+def test_a_model_that_cannot_be_loaded_names_the_setting(folder: Path, spoilt: str) -> None:
+    (folder / spoilt).unlink()
+    (folder / spoilt).write_text("not a model")
+    with pytest.raises(ConfigInvalid, match=r"search\.embedding_model"):
+        open_embedder(str(folder)).embed("anything")
+
+
+def test_search_by_words_goes_on_while_the_model_cannot_be_loaded(tmp_path: Path, folder: Path) -> None:
+    shutil.copy(folder / "tokenizer.json", tmp_path / "tokenizer.json")
+    (tmp_path / "model.onnx").write_text("not a model")
+    embedding = Embedding(open_embedder(str(tmp_path)))
+    made = opened(tmp_path / "data", embedding)
+    try:
+        made.apply([note("pasta", "Cook the spaghetti for nine minutes.")])
+        found = made.query(Query("spaghetti", "both"))
+        assert [hit.id for hit in found.hits] == ["pasta"]
+        assert "search.embedding_model" in found.degraded
+    finally:
+        made.close()
+        embedding.close()
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed")
+def test_a_name_that_needs_the_extra_says_which(tmp_path: Path) -> None:
+    with pytest.raises(ConfigInvalid) as refused:
+        for _ in memory(tmp_path, "BAAI/bge-small-en-v1.5"):
+            pass
+    assert "BAAI/bge-small-en-v1.5" in refused.value.message
+    assert "lithos-memory[models]" in (refused.value.hint or "")
