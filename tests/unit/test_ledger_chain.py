@@ -499,6 +499,7 @@ def test_another_spelling_of_the_same_record_is_found_even_with_a_hash_that_fits
     append(ledger, "one")
     folder = ledger.chain(None).folder
     del ledger
+    assert verify(tmp_path) == [], "from here on, entries of this form are checked together"
     [segment] = list_segments(folder)
     [block] = read_blocks(segment)
     record, body, salt, _ = segment.adapter.decode(block.entries[0])  # type: ignore[union-attr]
