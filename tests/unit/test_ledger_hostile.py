@@ -109,6 +109,22 @@ def test_a_segment_that_cannot_be_read_is_a_finding(tmp_path: Path) -> None:
     assert verify(tmp_path) == ["malformed"]
 
 
+def test_a_damaged_chain_gets_no_checkpoint_and_no_thought(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path, default_adapter="jsonl")
+    fill(ledger, 3)
+    folder = ledger.chain(None).folder
+    ledger.close()
+    (folder / "000000000000.jsonl").write_bytes(b"")
+    again = open_ledger(tmp_path, seed=2)
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    with pytest.raises(Damaged):
+        again.chain(None).write_checkpoint()
+    with pytest.raises(Damaged):
+        say(again, "no")
+    again.close()
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
 def test_a_chain_without_its_header_is_damaged_and_never_made_anew(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path)
     fill(ledger, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,12 +43,16 @@ class Unhashed:
         return self.place >= self._end
 
     def advance(self, chain: Chain, count: int = 256) -> None:
+        indexes = range(self.place, min(self._end, self.place + count))
+        try:
+            entries: Iterable[Entry] = chain.entries(indexes)
+        except Damaged:
+            entries = map(chain.entry, indexes)  # as far as they are right
         head = self._head or chain.origin
-        for index in range(self.place, min(self._end, self.place + count)):
-            entry = chain.entry(index)
-            check_link(entry, index, head)
+        for entry in entries:
+            check_link(entry, self.place, head)
             head = entry.hash
-            self.place = index + 1
+            self.place += 1
         self._head = head
 
 
@@ -352,15 +356,8 @@ class Chain:
                 ticket.flushed = flushed
                 ticket.finish()
         self._since_checkpoint += len(batch)
-        if self._since_checkpoint >= CHECKPOINT_EVERY and self.problem is None:
-            self._checkpoint_soon()
-
-    def _checkpoint_soon(self) -> None:
-        """Now, if the disk lets us. The thoughts are durable without it: their callers must not hear of a failure."""
-        try:
-            self.write_checkpoint()
-        except OSError as error:
-            _log.warning("no checkpoint of chain %s could be written: %s", self.folder.name, error)
+        if self._since_checkpoint >= CHECKPOINT_EVERY:
+            self.checkpoint_soon()
 
     def _grow(self, rows: list[tuple[Entry, int, int]]) -> Flushed:
         """The thoughts are durable: whatever happens to what is derived, they are there after the next opening."""
@@ -440,9 +437,19 @@ class Chain:
     def needs_checkpoint(self) -> bool:
         return self.problem is None and self._since_checkpoint > 0
 
+    def checkpoint_soon(self) -> None:
+        """If one is due, and the disk lets us. The thoughts are durable without it: nobody's call fails with it."""
+        try:
+            if self.needs_checkpoint:
+                self.write_checkpoint()
+        except OSError as error:
+            _log.warning("no checkpoint of chain %s could be written: %s", self.folder.name, error)
+
     def write_checkpoint(self) -> Checkpoint:
         """Flush the derived files, then sign what they hold: the next opening trusts them that far."""
         with self._lock:
+            if self.problem is not None:
+                raise self.refusal()
             self._files.flush()
             self.nodes.flush()
             self._mark.set(self.size)
@@ -453,8 +460,7 @@ class Chain:
 
     def close(self) -> None:
         with self._flushing:
-            if self.needs_checkpoint:
-                self.write_checkpoint()
+            self.checkpoint_soon()
             self._files.close()
             if self._nodes is not None:
                 self._nodes.close()

@@ -397,8 +397,7 @@ class Ledger:
     def checkpoint_all(self) -> None:
         """On a schedule: sign and keep what grew since the last time."""
         for chain in self.open_chains():
-            if chain.needs_checkpoint:
-                chain.write_checkpoint()
+            chain.checkpoint_soon()
 
     def verify_some(self, seconds: float = 0.2, stop: Callable[[], bool] = lambda: False) -> None:
         """A little of the full check of every open chain; called again and again it reaches all of it."""
