@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import datetime
 from typing import cast
@@ -20,6 +21,7 @@ from lithos.notes.vault import ROOT, Vault
 from lithos.notes.writing import marked_note
 from lithos.storage import Effects, EventDraft, Events, FileChange, Outcome, Plan, Tx
 
+MARKERS = 8
 LISTED = 1_000  # ids that the event of a run names
 
 
@@ -43,7 +45,7 @@ class Decay:
         policy = one_line(policy, "policy", 200)
         moment = self._clock.now() if as_of is None else parse_time(as_of, "as_of")
         due = self._vault.catalogue.read(lambda tx: [row["id"] for row in queries.expired(tx, micros(moment))])
-        stale = due if dry_run else [note_id for note_id in due if self._mark(call, note_id, moment)]
+        stale = due if dry_run else self._mark_all(call, due, moment)
         told = {"as_of": rfc3339(moment), "policy": policy, "dry_run": dry_run, "stale_ids": stale}
 
         def work(tx: Tx) -> Outcome:
@@ -52,6 +54,12 @@ class Decay:
             return Outcome({**told, "event_id": event_id})
 
         return cast(Decayed, self._effects.commit(call, work))
+
+    def _mark_all(self, call: Call, due: list[str], moment: datetime) -> list[str]:
+        """Side by side: each waits for the disk six times, and those that wait together share a commit."""
+        with ThreadPoolExecutor(MARKERS, "decay") as markers:
+            marked = list(markers.map(lambda note_id: self._mark(call, note_id, moment), due))
+        return [note_id for note_id, done in zip(due, marked, strict=True) if done]
 
     def _mark(self, call: Call, note_id: str, moment: datetime) -> bool:
         """One note, by the ordinary way of a write; what somebody has just renewed, saved or deleted is left alone."""
