@@ -89,3 +89,11 @@ def test_a_scan_from_what_is_known_equals_a_scan_from_scratch(
 
 def test_a_heading_in_the_same_place_ends_no_scan_while_lines_below_it_differ() -> None:
     assert rescan(scan("# A\ntext\n# B\n"), "# C\n```\n# B\n") == scan("# C\n```\n# B\n")
+
+
+@pytest.mark.parametrize("line", ["* ", "> ", " #", "-|", " b="])
+@pytest.mark.parametrize("start", ["", "a | b\n-", "<a"])
+def test_no_line_costs_the_square_of_its_length(start: str, line: str) -> None:
+    """A quadratic scanner needs many minutes for these; nothing here asks how long a linear one takes."""
+    text = start + line * 50_000 + " " * 100_000 + "x\n"
+    assert "".join(scan(text).lines) == text

@@ -18,14 +18,16 @@ from typing import NamedTuple
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+\Z")
 _OTHER_ENDS = ("\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029")
 _FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
-_ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\Z")
-_SETEXT = re.compile(r"(=+|-+)[ \t]*\Z")
-_RULE = re.compile(r"(?:\*[ \t]*){3,}\Z|(?:-[ \t]*){3,}\Z|(?:_[ \t]*){3,}\Z")
+# White space at the end of a line is cut off before any of these sees it: two repetitions of the same characters side
+# by side would make a line of 40 kB take a minute.
+_ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z")
+_SETEXT = re.compile(r"(=+|-+)\Z")
 _ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|\Z)")
-_BLOCK = re.compile("|".join((_ATX.pattern, _RULE.pattern, _FENCE.pattern, _ITEM.pattern, ">")))
+_DEEPEST = 100  # markers within markers of one line; what lies deeper counts as text, so that no line costs its square
+_BLOCK = re.compile("|".join((_ATX.pattern, _FENCE.pattern, _ITEM.pattern, ">")))
 # Every character that a line can begin with when it is anything but plain text.
 _MARKS = frozenset(" \t\r\n\x0b\x0c#`~>-+*_=<|:0123456789")
-_DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*\Z")
+_DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\Z")
 # HTML blocks of CommonMark §4.6 as (start, end); an end of None is a blank line. The last cannot interrupt a paragraph.
 _BLOCK_TAGS = (
     "address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|"
@@ -186,7 +188,8 @@ class _Scanner:
 
     def step(self, index: int) -> None:
         raw = self.lines[index].rstrip("\r\n")
-        body = raw.lstrip(" \t")
+        body = raw.strip(" \t")
+        raw = raw.rstrip(" \t") if body else raw
         indent = _width(raw[: len(raw) - len(body)])
         self.kinds.append(self._kind(index, body, indent))
 
@@ -232,7 +235,7 @@ class _Scanner:
         lazy = (self.item_paragraph or self.quote_paragraph) and not self._starts_block(body)
         if lazy or ((self.item_paragraph or self.quote_paragraph) and indent >= 4):
             return Kind.NESTED
-        if self.item and (indent >= 4 or not _ITEM.match(body) or _RULE.match(body)):
+        if self.item and (indent >= 4 or not _ITEM.match(body) or _is_rule(body)):
             self.item, self.item_paragraph = 0, False
         return None
 
@@ -240,13 +243,16 @@ class _Scanner:
         """Whether a line is something else than text that could continue a paragraph."""
         if body[0] == "<":
             return any(start.match(body) for start, _ in _HTML[:-1])
-        return body[0] in _MARKS and _BLOCK.match(body) is not None
+        return body[0] in _MARKS and (_BLOCK.match(body) is not None or _is_rule(body))
 
     def _ends_in_text(self, body: str) -> bool:
         """Whether a nested line, its markers taken off, is text that the next line may lazily continue."""
-        while ((marker := _ITEM.match(body)) and not _RULE.match(body)) or body.startswith(">"):
+        for _ in range(_DEEPEST):
+            marker = _ITEM.match(body)
+            if (marker is None or _is_rule(body)) and not body.startswith(">"):
+                return bool(body) and not self._starts_block(body)
             body = body[marker.end() if marker else 1 :].lstrip(" \t")
-        return bool(body) and not self._starts_block(body)
+        return True
 
     def _indented(self) -> Kind:
         if self.paragraph >= 0 and not self.table:
@@ -258,11 +264,11 @@ class _Scanner:
         if underlined := self._underlined(index, body):
             return underlined
         if atx := _ATX.match(body):
-            return self._heading(len(atx[1]), (atx[2] or "").strip(" \t"), index, index + 1)
+            return self._heading(len(atx[1]), _without_closing(atx[2] or ""), index, index + 1)
         if fence := _FENCE.match(body):
             self.fence = fence[1] or fence[2]
             return self._ends_paragraph(Kind.CODE)
-        if _RULE.match(body):
+        if _is_rule(body):
             return self._ends_paragraph(Kind.TEXT)
         if body.startswith(">"):
             self.quote_paragraph = self._ends_in_text(body)
@@ -333,6 +339,17 @@ class _Scanner:
         elif _DELIMITER_ROW.match(body) and "|" in self.lines[index - 1]:
             self.table = _cells(self.lines[index - 1].strip()) == _cells(body.strip())
         return Kind.TEXT
+
+
+def _is_rule(body: str) -> bool:
+    """Three or more of * - _ and nothing else."""
+    return body[:1] in ("*", "-", "_") and not body.strip(f"{body[0]} \t") and body.count(body[0]) >= 3
+
+
+def _without_closing(text: str) -> str:
+    """The text of a heading without the #s that may close it; they stand apart from it."""
+    bare = text.rstrip("#")
+    return bare.rstrip(" \t") if bare[-1:] in ("", " ", "\t") else text
 
 
 def _width(white: str) -> int:
