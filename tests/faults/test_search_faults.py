@@ -196,3 +196,34 @@ def test_removal_survives_a_kill_before_it_is_indexed(tmp_path: Path) -> None:
     with collection(tmp_path) as made:
         reconcile(made, truth)
         assert "n0" not in {hit.id for hit in made.query(Query("lava", limit=50)).hits}
+
+
+CUT_SHORT = """
+import sys
+from pathlib import Path
+from lithos.search import Query
+from tests.collections_at_hand import collection
+with collection(Path(sys.argv[1])) as made:
+    made.query(Query("lava"))
+    for path in Path(sys.argv[1], ".tantivy").glob("notes/text*/*/*.*"):
+        if path.suffix not in (".json", ".lock"):
+            with open(path, "r+b") as file:
+                file.truncate(path.stat().st_size // 2)
+    for word in ("lava", "sheep", "river3"):
+        made.query(Query(word))
+"""
+
+
+def test_files_cut_short_under_a_running_process_are_healed_at_the_next_start(tmp_path: Path) -> None:
+    """tantivy maps its files: the process may die of it (SIGBUS), or not; what follows must be whole either way."""
+    expected = healthy(tmp_path)
+    grown(tmp_path / "cut")
+    subprocess.run(
+        [sys.executable, "-c", CUT_SHORT, str(tmp_path / "cut")], cwd=PROJECT, capture_output=True, timeout=120
+    )
+    with collection(tmp_path / "cut") as made:
+        reconcile(made, story()[-1])
+        made.query(Query("lava"))
+        assert made.settle()
+        assert eventually_whole(made)
+        assert answers(made, WORDS) == expected

@@ -72,6 +72,16 @@ def identifiers(text: str) -> list[str]:
     return [name.lower() for name in _IDENTIFIER.findall(text)]
 
 
+def weight_unknown(term: str) -> float:
+    """How much a term of a question that no document has tells of it.
+
+    Of unspaced script most are pairs across two words, or grammar; other scripts have no list of words of grammar here.
+    """
+    if term.isascii():
+        return 1.0
+    return 0.2 if _UNSPACED_RUN.match(term) else 0.5
+
+
 def latin_share(text: str) -> float:
     """How much of a text is in the script that the model of the package was trained on; 1 where it has no letters."""
     letters = [character for character in text if character.isalpha()]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.errors import Damaged
-from lithos.search.analysis import indexed_text
+from lithos.search.analysis import indexed_text, weight_unknown
 from lithos.search.catalogue import Entry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.textindex import TextIndex
@@ -92,13 +92,12 @@ class FullText:
         In a small collection the weights of words tell little: in a vault of one note, a word that it has weighs a
         fifth of one that nobody has. So how much of the question is known is weighed as if there were `MANY` documents.
         """
-        known = [term for term in terms if self.documents.frequency(term)]
+        there = {term: self.documents.frequency(term) > 0 for term in set(terms)}
+        known = [term for term in terms if there[term]]
+        missing = sum(self.documents.weight(term, MANY) * weight_unknown(term) for term in terms if not there[term])
         weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in known)
-        share = self._weight(known) / self._weight(terms) if known else 1.0
-        return SATURATION * weights / share
-
-    def _weight(self, terms: Sequence[str]) -> float:
-        return sum(self.documents.weight(term, MANY) for term in terms)
+        found = sum(self.documents.weight(term, MANY) for term in known)
+        return SATURATION * (weights * (found + missing) / found if known else missing)
 
     def worn(self) -> bool:
         """Whether enough is deleted that scores begin to drift from those of an index made anew."""
