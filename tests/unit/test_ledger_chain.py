@@ -14,7 +14,7 @@ import pytest
 
 from lithos.core.call import Call, Delivery
 from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, SecretRefused, StorageFull
-from lithos.ledger import Ledger, Verification, admission
+from lithos.ledger import Ledger, Verification, admission, merkle
 from lithos.ledger.keys import sign_arguments, signing_key
 from lithos.ledger.segments import Frames, Lines
 from lithos.storage import Crash, PlannedFaults
@@ -116,13 +116,13 @@ def test_appends_of_many_threads_are_all_there_in_order(tmp_path: Path, adapter:
 def test_appends_that_wait_share_the_next_flush_and_its_checkpoint(tmp_path: Path) -> None:
     faults = PlannedFaults()
     ledger = open_ledger(tmp_path, faults=faults)
-    append(ledger, "first")
+    kept = append(ledger, "first")["checkpoint"]
     chain = ledger.chain(None)
     keyed = Call("mentisdb_append", "a", arguments_hash="h", idempotency_key="k")
     answers: dict[str, dict[str, Any]] = {}
 
     def work(content: str, call: Call) -> None:
-        answers[content] = append(ledger, content, call)
+        answers[content] = append(ledger, content, call, last_checkpoint=kept)
 
     def meanwhile() -> None:
         for number, call in enumerate((CALL, keyed, CALL, CALL)):
@@ -136,8 +136,11 @@ def test_appends_that_wait_share_the_next_flush_and_its_checkpoint(tmp_path: Pat
     assert {answers[content]["checkpoint"]["size"] for content in "023"} == {6}
     assert answers["0"]["checkpoint"] == answers["3"]["checkpoint"]
     assert answers["1"]["checkpoint"]["size"] == answers["1"]["thought"]["index"] + 1
-    assert append(ledger, "1", keyed) == answers["1"]
+    assert append(ledger, "1", keyed, last_checkpoint=kept) == answers["1"]
     for answer in answers.values():
+        steps = [bytes.fromhex(step) for step in answer["consistency"]["proof"]]
+        roots = [bytes.fromhex(one["root"]) for one in (kept, answer["checkpoint"])]
+        assert merkle.consistent(1, answer["checkpoint"]["size"], *roots, steps)
         assert ledger.head(last_checkpoint=answer["checkpoint"])["consistency"]["to_size"] == 6
 
 

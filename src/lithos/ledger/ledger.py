@@ -188,7 +188,7 @@ class Ledger:
             "checkpoint": chain.checkpoint_of(stored),
         }
         if earlier is not None:
-            answer["consistency"] = _growth(chain, earlier["size"], entry.index + 1)
+            answer["consistency"] = _growth(chain, earlier["size"], answer["checkpoint"]["size"])
         return answer
 
     def _refuse_secrets_of(self, draft: Draft) -> None:
