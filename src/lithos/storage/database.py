@@ -243,6 +243,9 @@ class Database:
             session.begin(write=True)
             for job in batch:
                 self._run(session, job)
+            if all(job.error is not None for job in batch):  # nothing is left to commit
+                session.rollback()
+                return None
             self._faults.at("commit.send")
             sent = True
             session.commit()

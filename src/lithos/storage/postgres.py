@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import secrets
 import select
 import socket
 import threading
@@ -88,7 +89,14 @@ class _Asked:
 class PostgresSession:
     """Statements wait until an answer is looked at, and travel together then: each trip costs a network."""
 
-    def __init__(self, connection: psycopg.Connection, *, write: bool, clock: Clock | None = None) -> None:
+    def __init__(
+        self,
+        connection: psycopg.Connection,
+        *,
+        write: bool,
+        clock: Clock | None = None,
+        writer: str | None = None,
+    ) -> None:
         self._connection = connection
         self._wire = Wire(connection)
         self._write = write
@@ -96,7 +104,8 @@ class PostgresSession:
         self._waiting: list[tuple[Statement, _Asked]] = []
         self._unsent: int | None = None  # where the savepoint stands among what waits; None: it was sent
         self._entangled = False
-        self._ticket: _Asked | None = None
+        self.writer = writer
+        self._ticket: tuple[str, _Asked] | None = None
         self.notices: list[str] = []
 
     @property
@@ -105,9 +114,8 @@ class PostgresSession:
 
     @property
     def ticket(self) -> str | None:
-        """The number of the transaction, once the server has told it."""
-        row = self._ticket.one() if self._ticket is not None and self._ticket.result is not None else None
-        return row["ticket"] if row else None
+        """What the transaction is known by; None until the server has written it, and holds its row."""
+        return self._ticket[0] if self._ticket is not None and self._ticket[1].result is not None else None
 
     def ask(self, sql: str, *values: Any) -> _Asked:
         asked = _Asked(self)
@@ -178,8 +186,9 @@ class PostgresSession:
     def begin(self, *, write: bool) -> None:
         self._waiting, self._unsent, self._entangled, self._ticket = [], None, False, None
         self.put("BEGIN" if write else "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        if write:
-            self._ticket = self.ask("SELECT pg_current_xact_id()::text AS ticket")
+        if self.writer is not None:
+            ticket = secrets.token_hex(8)
+            self._ticket = ticket, self.ask(_TICKET, self.writer, ticket)
 
     def savepoint(self) -> None:
         self._unsent = len(self._waiting)
@@ -245,10 +254,13 @@ class PostgresDialect:
         self._conninfo = _conninfo(url)
         self._clock = clock
         self.where = described(url)
+        self._writer = secrets.token_hex(8)
+        self._has_commits = False
         self._hearing: _Hearing | None = None
 
     def connect(self, *, write: bool) -> PostgresSession:
-        return PostgresSession(self._connection(), write=write, clock=self._clock)
+        writer = self._writer if write and self._has_commits else None
+        return PostgresSession(self._connection(), write=write, clock=self._clock, writer=writer)
 
     def _connection(self) -> psycopg.Connection:
         try:
@@ -268,6 +280,17 @@ class PostgresDialect:
             raise ConfigInvalid(
                 f"{self.where} is a read-only replica", hint="Give the address of the primary in storage.database_url."
             )
+        self._keep_commits(session)
+
+    def _keep_commits(self, session: Session) -> None:
+        """From here on each transaction leaves its ticket; those of writers that are long gone go."""
+        assert isinstance(session, PostgresSession)
+        session.begin(write=True)
+        session.lock(MIGRATING)
+        session.put(_COMMITS)
+        session.put("DELETE FROM commits WHERE at < now() - interval '7 days'")
+        session.commit()
+        session.writer, self._has_commits = self._writer, True
 
     def explain(self, error: Exception) -> LithosError | None:
         return explain(error, self.where) if isinstance(error, (psycopg.Error, OSError)) else None
@@ -278,27 +301,28 @@ class PostgresDialect:
         return known and not isinstance(error, psycopg.errors.LockNotAvailable)
 
     def find_out(self, session: Session) -> bool | None:
-        """Whether the transaction whose COMMIT got no answer is there: the server knows, by its number."""
+        """Whether the transaction whose COMMIT got no answer is there: then its ticket is."""
         assert isinstance(session, PostgresSession)
         if session.ticket is None:
             return None
         session.rollback()  # what failed with an answer is still open until then
         deadline = time.monotonic() + FIND_OUT_S
         while time.monotonic() < deadline:
-            status = self._status(session.ticket)
-            if status in ("committed", "aborted"):
-                return status == "committed"
+            newest = self._newest_ticket()
+            if newest is not None:
+                return newest == session.ticket
             time.sleep(0.05)
         return None
 
-    def _status(self, ticket: str) -> str | None:
+    def _newest_ticket(self) -> str | None:
+        """Of this writer, once the server has ended whatever it still had of it; None: not known yet."""
         try:
             fresh = self.connect(write=False)
         except LithosError:
             return None
         try:
-            row = fresh.one("SELECT pg_xact_status(?) AS status", ticket)
-            return row["status"] if row else None
+            row = fresh.one("SELECT ticket FROM commits WHERE writer = ? FOR UPDATE", self._writer)
+            return row["ticket"] if row else None
         except psycopg.Error:
             return None
         finally:
@@ -338,6 +362,13 @@ class PostgresDialect:
             self._hearing.stop()
 
 
+# Each writer's last transaction, by a ticket of our own. The server's own number would not do: after a crash it gives
+# numbers that it had not written down yet to others. The row is locked from the transaction's first trip to its end.
+_COMMITS = "CREATE TABLE IF NOT EXISTS commits (writer text PRIMARY KEY, ticket text NOT NULL, at timestamptz NOT NULL)"
+_TICKET = """
+INSERT INTO commits (writer, ticket, at) VALUES (?, ?, now())
+ON CONFLICT (writer) DO UPDATE SET ticket = excluded.ticket, at = excluded.at
+"""
 _COLUMNS = """
 SELECT attname AS name, array_position(indkey::int2[], attnum) + 1 AS pk
 FROM pg_attribute LEFT JOIN pg_index ON indrelid = attrelid AND indisprimary
