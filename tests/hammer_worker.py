@@ -1,7 +1,8 @@
 """One agent of the hammer, in a process of its own: claims, works, sleeps too long, retries, writes down everything.
 
-`python -m tests.hammer_worker '{"agent": …, "data_dir": …, "port": …, "tasks": […], …}'`; with a port it speaks HTTP,
-without one it is a client of `lithos serve` over stdio. Every line of its journal is a call or an answer.
+`python -m tests.hammer_worker '{"agent": …, "data_dir": …, "port_file": …, "tasks": […], …}'`; with a file that
+names a port it speaks HTTP, without one it is a client of `lithos serve` over stdio. Every line of its journal is a
+call or an answer.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, Protocol
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
-PATIENCE_S = 120.0
+PATIENCE_S = 500.0
 ASPECTS = ("code", "docs")
 
 
@@ -79,8 +80,8 @@ class Stdio:
 class Http:
     """`cut` hangs up."""
 
-    def __init__(self, port: int) -> None:
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    def __init__(self, port_file: Path) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", int(port_file.read_text()), timeout=60)
         self._ids = count(1)
 
     def send(self, tool: str, arguments: dict[str, Any]) -> None:
@@ -184,7 +185,8 @@ class Worker:
 
     def _once(self, tool: str, wish: dict[str, Any]) -> dict[str, Any]:
         if self.line is None:
-            self.line = Http(self.wish["port"]) if self.wish["port"] else Stdio(self.wish["data_dir"])
+            port_file, data_dir = self.wish["port_file"], self.wish["data_dir"]
+            self.line = Http(Path(port_file)) if port_file else Stdio(data_dir)
         self.line.send(tool, wish)
         if self.chance.random() < self.wish["cuts"]:
             self._hang_up()

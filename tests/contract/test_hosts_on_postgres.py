@@ -108,7 +108,7 @@ def test_two_hosts_on_one_database_give_no_impossible_history(tmp_path: Path, po
 
 
 @pytest.mark.torture
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_two_hosts_hammer_one_database_and_no_history_is_impossible(tmp_path: Path, postgres: PostgresStates) -> None:
     url = postgres.url(tmp_path)
     hammer(tmp_path, turns=100, kills=3, urls=(url, url), lease=LEASE_S)
@@ -142,7 +142,7 @@ def durable() -> Iterator[Server]:
 
 
 @pytest.mark.torture
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_nothing_is_lost_or_doubled_while_the_server_restarts_every_few_seconds(
     tmp_path: Path, durable: Server
 ) -> None:
