@@ -112,11 +112,11 @@ def claims_per_second(lithos: Lithos) -> float:
     return sum(counts) / (time.monotonic() - started)
 
 
-# A year of twenty agents. Filled by the server itself: a chain is not asked for here, and would take an hour.
+# A year of twenty agents. Filled by the server itself: a chain is not asked for here, and would take half an hour.
 FILL = """
 INSERT INTO events (id, store, position, at, updated_at, tool, type, op, agent, user_id, thing, path, status, details)
-SELECT 'e' || n, 'bench', n, n * 31000000, n * 31000000, 'bench', 'type-' || n %% 12, 'update', 'agent-' || n %% 20,
-    'user-' || n %% 50, 'thing-' || n %% 5000, 'notes/' || n %% 5000 || '.md',
+SELECT 'e' || n, 'bench', n, n::bigint * 31000000, n::bigint * 31000000, 'bench', 'type-' || n %% 12, 'update',
+    'agent-' || n %% 20, 'user-' || n %% 50, 'thing-' || n %% 5000, 'notes/' || n %% 5000 || '.md',
     CASE n %% 1000 WHEN 0 THEN 'failed' ELSE 'committed' END, '{}'
 FROM generate_series(1, %s) AS n
 """
