@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,8 @@ from lithos.host.client import describe_host
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.guests import GuestProcess, Household
+
+GoesOn = Callable[[], bool]
 
 
 @dataclass
@@ -91,20 +94,20 @@ def write(guest: GuestProcess, who: int, number: int, tally: Tally) -> None:
     tally.answers[who] += 1
 
 
-def write_all(guest: GuestProcess, who: int, writes: int, tally: Tally, killer: Killer, kills: int) -> None:
-    """So many writes, and more until the host was killed so often: how fast either of them is plays no part."""
+def write_all(guest: GuestProcess, who: int, writes: int, tally: Tally, goes_on: GoesOn = lambda: False) -> None:
+    """So many writes, and more for as long as it goes on: how fast anything is plays no part."""
     number = 0
-    while number < writes or killer.kills < kills:
+    while number < writes or goes_on():
         write(guest, who, number, tally)
         number += 1
 
 
-def write_from_all(home: Household, guests: int, writes: int, tally: Tally, killer: Killer, kills: int) -> None:
+def write_from_all(home: Household, guests: int, writes: int, tally: Tally, goes_on: GoesOn) -> None:
     clients = [home.guest() for _ in range(guests)]
     for client in clients:
         client.initialize()
     threads = [
-        threading.Thread(target=write_all, args=(client, who, writes, tally, killer, kills))
+        threading.Thread(target=write_all, args=(client, who, writes, tally, goes_on))
         for who, client in enumerate(clients)
     ]
     for thread in threads:
@@ -189,7 +192,7 @@ def check_tidy(home: Household, notes: int) -> None:
 def test_every_write_has_its_effect_once_while_the_host_is_killed(home: Household) -> None:
     tally = Tally()
     with GentleKiller(home, tally, guests=4, most=2) as killer:
-        write_from_all(home, 4, 20, tally, killer, kills=2)
+        write_from_all(home, 4, 20, tally, lambda: killer.kills < 2)
     assert tally.errors == []
     check(home, tally)
 
@@ -201,7 +204,7 @@ def test_every_write_has_its_effect_once_while_the_host_is_killed_again_and_agai
 ) -> None:
     tally = Tally()
     with Killer(home, after_seconds, most=100) as killer:
-        write_from_all(home, 8, 200, tally, killer, kills=2)
+        write_from_all(home, 8, 200, tally, lambda: killer.kills < 2)
     print(f"{killer.kills} kills, {len(tally.errors)} errors seen by clients")
     assert {error["result"]["structuredContent"]["error"]["code"] for error in tally.errors} <= {"host_restarted"}
     check(home, tally)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from lithos.errors import Forbidden, LithosError, StorageFull, Unavailable, Unsupported
+from lithos.host.census import look_at
 from lithos.host.place import NO_HOST, Place, cannot_start, machine, peer_uid
 
 
@@ -196,3 +197,15 @@ def test_a_folder_in_the_sockets_place_is_told_as_such(place: Place) -> None:
     os.mkdir(place.socket_path)
     with pytest.raises(Unavailable, match="Is a directory"):
         place.listen()
+
+
+def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: Place) -> None:
+    lock = place.try_lock()
+    assert lock is not None and look_at(place) is None
+    listener = place.listen()  # and nobody accepts, as while a host is stopped by a signal
+    place.write_note(lock)
+    shown = look_at(place, 0.05)
+    assert shown is not None and shown["pid"] == os.getpid()
+    assert "does not answer" in shown["trouble"]
+    listener.close()
+    os.close(lock)

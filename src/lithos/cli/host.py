@@ -17,12 +17,11 @@ def join(root: typer.Typer) -> None:
 @verb
 def ps(terminal: Terminal) -> None:
     """Show your hosts on this machine and their guests; with --data-dir or --config only that memory's."""
-    from lithos.host.census import all_hosts
-    from lithos.host.client import describe_host
+    from lithos.host.census import all_hosts, look_at
     from lithos.host.place import Place
 
     place = Place(str(terminal.folder))
-    hosts = list(filter(None, [describe_host(place)])) if terminal.named else all_hosts(place.data_dir)
+    hosts = list(filter(None, [look_at(place)])) if terminal.named else all_hosts(place.data_dir)
     none = f"No host serves {place.data_dir}; the next client starts one." if terminal.named else "No host runs."
     terminal.tell(hosts, _print_hosts if hosts else none)
 
@@ -33,9 +32,12 @@ def _print_hosts(hosts: list[dict[str, Any]]) -> None:
 
 
 def _print_host(host: dict[str, Any]) -> None:
+    print(f"host   pid {host['pid']}  {host['data_dir']}")
+    if "trouble" in host:
+        print(f"       ! {host['trouble']}")
+        return
     kind = "foreground" if host["foreground"] else "background"
     size = f"{host['memory_bytes'] / 1e6:.0f} MB"
-    print(f"host   pid {host['pid']}  {host['data_dir']}")
     print(f"       {kind}, Lithos {host['version']}, {size}, since {host['since']}")
     if host["running"] or host["waiting"] or host["working"]:
         print(f"       {host['running']} calls run, {host['waiting']} wait{', indexing' if host['working'] else ''}")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lithos.host.client import Answer, describe_host
+from lithos.errors import Unavailable
+from lithos.host.client import ASK_SECONDS, Answer, describe_host
 from lithos.host.options import DATA_DIR
 from lithos.host.place import SOCKET_NAME, Place
 
@@ -13,10 +14,18 @@ _SOCKETS = Path("/proc/net/unix")
 _ENDING = f"/.lithos/{SOCKET_NAME}"
 
 
+def look_at(place: Place, seconds: float = ASK_SECONDS) -> Answer | None:
+    """What `lithos ps` shows of a host; of one that does not answer, that much."""
+    try:
+        return describe_host(place, seconds)
+    except Unavailable as silence:
+        return {"pid": place.read_note().get("pid"), "data_dir": place.data_dir, "trouble": silence.message}
+
+
 def all_hosts(also: str) -> list[Answer]:
     """Those that the kernel knows, and the one of the data directory `also`, where there is no /proc to ask."""
     places = {Place(data_dir).data_dir for data_dir in (also, *_bound_sockets(), *_command_lines())}
-    found = [describe_host(Place(data_dir)) for data_dir in sorted(places) if os.access(data_dir, os.R_OK | os.X_OK)]
+    found = [look_at(Place(data_dir)) for data_dir in sorted(places) if os.access(data_dir, os.R_OK | os.X_OK)]
     return [host for host in found if host is not None]
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lithos.settings import LithosConfig
 
 ASK_SECONDS = 10.0
+START_SECONDS = 60.0  # a host that is only starting answers within it
 CALL_SECONDS = 600.0  # rebuilding an index of a large vault is a call too
 STOP_SECONDS = 60.0
 NAP_SECONDS = 0.02
@@ -44,8 +45,9 @@ class HostLost(Exception):
 class Link:
     """A connection for questions; raises the host's refusals as the errors that they are."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, place: Place) -> None:
         self._connection = connection
+        self._place = place
         self._buffer = bytearray()
 
     def ask(self, op: str, seconds: float = ASK_SECONDS, **details: Any) -> Answer:
@@ -54,7 +56,10 @@ class Link:
             self._connection.sendall(wire.line({"lithos": "control", "op": op, **details}))
             answer = wire.parse(self._line())
         except TimeoutError:
-            raise Unavailable("the host does not answer", hint="Look at its log, or end it by its pid.") from None
+            raise Unavailable(
+                f"the host of {self._place.data_dir} ({self._place.describe_holder()}) does not answer",
+                hint="Look at its log, or end it by its pid.",
+            ) from None
         except OSError as error:
             raise HostLost from error
         if "error" in answer:
@@ -96,7 +101,7 @@ def linked(place: Place) -> Iterator[Link | None]:
     except (*NO_HOST, ConnectionError, BlockingIOError):
         yield None
         return
-    link = Link(connection)
+    link = Link(connection, place)
     try:
         if peer_uid(connection) != os.getuid():
             raise belongs_to_another(place.data_dir)
@@ -105,11 +110,11 @@ def linked(place: Place) -> Iterator[Link | None]:
         link.close()
 
 
-def describe_host(place: Place) -> Answer | None:
+def describe_host(place: Place, seconds: float = ASK_SECONDS) -> Answer | None:
     """What `lithos ps` shows of it; None: there is no host."""
     with linked(place) as link:
         try:
-            return link.ask("ps")["host"] if link else None
+            return link.ask("ps", seconds)["host"] if link else None
         except HostLost:
             return None
 
@@ -175,7 +180,7 @@ def _reached(config: LithosConfig) -> Iterator[_Reached]:
     deadline = time.monotonic() + ASK_SECONDS
     while (lock := place.try_lock()) is None:
         with linked(place) as link:
-            if link is not None:
+            if link is not None and _answers(link):
                 yield _Remote(link, config)
                 return
         if time.monotonic() > deadline:
@@ -189,6 +194,15 @@ def _reached(config: LithosConfig) -> Iterator[_Reached]:
             yield here
     finally:
         os.close(lock)
+
+
+def _answers(link: Link) -> bool:
+    """Asked before a call, which may take minutes: of a host that is frozen one is told sooner."""
+    try:
+        link.ask("ps", START_SECONDS)
+    except HostLost:
+        return False
+    return True
 
 
 class _Remote:
