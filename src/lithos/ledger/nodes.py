@@ -37,8 +37,8 @@ class Nodes:
         if os.fstat(self._file).st_size < stored:
             size = stored = 0
         os.ftruncate(self._file, stored)
-        self._end = stored
-        self._waiting = bytearray()  # what `flush` will write
+        # Where the file ends, and what `flush` will write there: one pair, so that a reader never sees half a flush.
+        self._tail = (stored, bytearray())
         self._tree = merkle.Growing(size, merkle.right_edge(size, self.read))
 
     @property
@@ -47,15 +47,16 @@ class Nodes:
 
     def append(self, hashes: Iterable[bytes]) -> bytes:
         """Add thoughts by their hashes (32 bytes each); returns the root of all of them."""
-        self._waiting += self._tree.extend([merkle.leaf_hash(digest) for digest in hashes])
+        self._tail[1].extend(self._tree.extend([merkle.leaf_hash(digest) for digest in hashes]))
         return self._tree.root()
 
     def read(self, place: int) -> bytes:
         start = place * merkle.HASH_BYTES
-        if start < self._end:
+        end, waiting = self._tail
+        if start < end:
             node = os.pread(self._file, merkle.HASH_BYTES, start)
         else:
-            node = bytes(self._waiting[start - self._end : start - self._end + merkle.HASH_BYTES])
+            node = bytes(waiting[start - end : start - end + merkle.HASH_BYTES])
         if len(node) != merkle.HASH_BYTES:
             raise Damaged("merkle.bin ends before the tree does", finding="index_damaged")
         return node
@@ -64,10 +65,10 @@ class Nodes:
         return merkle.root(size, self.read)
 
     def flush(self) -> None:
-        write_all(self._file, self._waiting, self._end)
+        end, waiting = self._tail
+        write_all(self._file, waiting, end)
         os.fdatasync(self._file)
-        self._end += len(self._waiting)
-        self._waiting = bytearray()
+        self._tail = (end + len(waiting), bytearray())
 
     def close(self) -> None:
         os.close(self._file)
