@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.faults.test_host_kills import Tally, check, write_all
-from tests.guests import LITHOS, Household
+from tests.faults.test_host_kills import Tally, check, write
+from tests.guests import LITHOS, GuestProcess, Household
 from tests.wire import Raw
 
 
@@ -48,13 +48,18 @@ def foreground(home: Household, port: int = 0) -> Iterator[Foreground]:
         started.process.communicate(timeout=60)
 
 
+def write_often(guest: GuestProcess, who: int, tally: Tally) -> None:
+    for number in range(120):
+        write(guest, who, number, tally)
+
+
 def test_a_foreground_host_takes_over_without_a_lost_call(home: Household) -> None:
     guests = [home.guest() for _ in range(3)]
     for guest in guests:
         guest.initialize()
     background = home.host_pid()
     tally = Tally()
-    writers = [threading.Thread(target=write_all, args=(guest, who, 120, tally)) for who, guest in enumerate(guests)]
+    writers = [threading.Thread(target=write_often, args=(guest, who, tally)) for who, guest in enumerate(guests)]
     for writer in writers:
         writer.start()
     with foreground(home) as served:
