@@ -95,7 +95,7 @@ class Catalogue:
         return self._database.read(work)
 
     def files(self, beneath: str | None = None) -> dict[str, Seen]:
-        return self.read(lambda tx: {each[0]: Seen(*each) for each in queries.files(tx, beneath)})
+        return self.read(lambda tx: {each[0]: Seen._make(each) for each in queries.files(tx, beneath)})
 
     def apply(self, found: Sequence[Found], gone: Sequence[str], *, settle: bool = True) -> Applied:
         """Take in files that were read and forget those that are gone. Without `settle` the links stay open until

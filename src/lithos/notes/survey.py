@@ -22,6 +22,9 @@ class Ignored:
         joined = "|".join(parts)
         self._pattern = re.compile(rf"(?:.*/)?(?:{joined})(?:/.*)?\Z") if patterns else None
 
+    def __bool__(self) -> bool:
+        return self._pattern is not None
+
     def __contains__(self, path: str) -> bool:
         return self._pattern is not None and self._pattern.match(path) is not None
 
@@ -48,15 +51,31 @@ def survey(
     for entry in entries:
         if entry.kind == "unreadable" and not entry.path:
             return Survey(problem=f"the vault cannot be read: {entry.reason}")
-        if entry.path in ignored or not (is_note_path(entry.path) or entry.kind in ("link", "unreadable")):
+        if ignored and entry.path in ignored:
+            continue
+        seen = known.get(entry.path)
+        if seen is None and not (is_note_path(entry.path) or entry.kind in ("link", "unreadable")):
             continue
         present.add(entry.path)
         if entry.kind == "unreadable":
             closed.append(entry.path)
-        _compare(entry, known.get(entry.path), found)
+        if seen is None or not _is_unchanged(entry, seen):
+            _compare(entry, seen, found)
     missing = [path for path in known if path not in present]
     _judge_missing(missing, known, closed, device_of, found)
     return found
+
+
+def _is_unchanged(entry: Entry, seen: Seen) -> bool:
+    """Most files of most scans, so that nothing is made for them."""
+    return (
+        entry.mtime_ns == seen.mtime_ns
+        and entry.ctime_ns == seen.ctime_ns
+        and entry.size == seen.size
+        and entry.inode == seen.inode
+        and entry.device == seen.device
+        and entry.kind == "file"
+    )
 
 
 def _compare(entry: Entry, seen: Seen | None, found: Survey) -> None:

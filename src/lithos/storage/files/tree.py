@@ -13,7 +13,7 @@ from lithos.storage.faults import Faults
 from lithos.storage.files.kernel import Kernel, flush, look, open_folder
 from lithos.storage.files.paths import OURS, is_conflict_copy, joined, name_fault
 from lithos.storage.files.place import Place
-from lithos.storage.files.values import Entry, Kind
+from lithos.storage.files.values import Entry
 
 
 class Tree:
@@ -158,7 +158,7 @@ def _file(entry: os.DirEntry[str], path: str, measured: bool) -> Entry:
         found = entry.stat(follow_symlinks=False)
     except OSError as error:
         return Entry(path, 0, 0, 0, "unreadable", error.strerror or str(error))
-    kind: tuple[Kind, str] = ("file", "")
+    facts = (path, found.st_size, found.st_mtime_ns, found.st_ino)
     if ".conflict-" in path and is_conflict_copy(path):
-        kind = ("conflict", "a conflict copy")
-    return Entry(path, found.st_size, found.st_mtime_ns, found.st_ino, *kind, found.st_ctime_ns, found.st_dev)
+        return Entry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)
+    return Entry(*facts, "file", "", found.st_ctime_ns, found.st_dev)
