@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -49,8 +50,8 @@ def paths(lithos: Lithos) -> dict[str, str]:
     return {item["path"]: item["id"] for item in lithos.notes.reader.list(limit=1000)["items"]}
 
 
-def eventually(true: Callable[[], bool]) -> None:
-    end = time.monotonic() + DEADLINE
+def eventually(true: Callable[[], bool], seconds: float = DEADLINE) -> None:
+    end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come to that"
         time.sleep(0.02)
@@ -461,3 +462,40 @@ def test_statistics_tell_how_far_the_index_is(live: Lithos) -> None:
     index = catalogue().call(live, "lithos_stats", {})["index"]
     assert (index["state"], index["held"], index["problem"]) == ("current", 0, None)
     assert index["current_at"] and index["scans"] >= 1
+
+
+@pytest.mark.torture
+def test_a_checkout_of_10_000_files_converges(live: Lithos) -> None:
+    """Another branch: a third of the files gone, a third changed, a third renamed, and back again."""
+    live.embedding.pause()
+    person = Person(live)
+    for number in range(10_000):
+        person.save(
+            f"{number % 40}/{number}.md", f"# Note {number}\n\n[[{(number + 1) % 10_000}]] and [[{number + 7}]]\n"
+        )
+    git(person.folder, "init", "-q", "-b", "one")
+    commit(person.folder)
+    git(person.folder, "checkout", "-q", "-b", "two")
+    for number in range(10_000):
+        file = person.folder / f"{number % 40}/{number}.md"
+        if number % 3 == 0:
+            file.unlink()
+        elif number % 3 == 1:
+            file.write_text(f"# Changed {number}\n\n[[{number - 1}]]\n")
+        else:
+            file.rename(file.with_name(f"renamed {number}.md"))
+    commit(person.folder)
+    for branch, notes in (("one", 10_000), ("two", 6_666), ("one", 10_000)):
+        git(person.folder, "checkout", "-q", branch)
+        eventually(lambda notes=notes: live.notes.counts()["notes"] == notes, 600)  # type: ignore[misc]
+        live.notes.index.reconcile()
+        assert_index_is_true(live)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", *words], cwd=folder, check=True, stdin=subprocess.DEVNULL, timeout=300)
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "-A")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-q", "-m", "all")

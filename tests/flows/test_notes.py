@@ -409,6 +409,15 @@ def test_a_version_from_before_the_id_does_not_make_it_another_note(call: CallTo
     assert (after["id"], after["content"]) == (first["id"], "by hand")
 
 
+def test_a_note_never_becomes_another_one_that_had_its_path_before(call: CallTool) -> None:
+    first = call("lithos_write", agent="a", title="Plan", content="one")
+    call("lithos_delete", agent="a", id=first["id"])
+    second = call("lithos_write", agent="a", title="Plan", content="two")
+    with pytest.raises(Conflict):
+        call("lithos_note_revert", agent="a", id=second["id"], version=first["version"])
+    assert call("lithos_read", id=second["id"])["content"] == "two"
+
+
 # Links in properties
 
 PROPERTIES = """---

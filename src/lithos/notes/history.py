@@ -163,6 +163,11 @@ def _check_revival(found: Loaded, older: Note | Unreadable) -> None:
 def _with_id(found: Loaded, data: bytes) -> bytes:
     """A version from before the note had its id must not make it another note."""
     older = read_note(found.path, data)
+    if isinstance(older, Note) and older.own_id not in (None, found.id):
+        raise Conflict(
+            f"that version is of another note, {older.own_id}, which had this path before",
+            hint="lithos_note_restore brings a deleted note back.",
+        )
     if not isinstance(older, Note) or older.own_id == found.note.own_id or "id" in older.fields:
         return data
     return with_fields(older.document, {"id": found.id}).encode()
