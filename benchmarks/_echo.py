@@ -1,12 +1,16 @@
-"""The servers that `serving` measures: bare Starlette, and our adapter with sixty tools; each prints its port."""
+"""The servers that `serving` measures: bare Starlette, the bare SDK, ours with sixty tools; each prints its port."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import mcp_types as types
 import uvloop
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
@@ -47,6 +51,24 @@ async def serve_bare() -> None:
     await listener.serve()
 
 
+async def answer_at_once(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+    content = [types.TextContent(type="text", text='{"text":"hello"}')]
+    return types.CallToolResult(content=content, structured_content={"text": "hello"})
+
+
+async def serve_sdk() -> None:
+    """What no server on this SDK can go below: a handler that does nothing, no guard, no thread, no log."""
+    server: Server[Any] = Server("bare", on_call_tool=answer_at_once, get_tool_input_schema=lambda name: None)
+    server.middleware.clear()
+    sessions = StreamableHTTPSessionManager(app=server, json_response=True)
+    app = Starlette(
+        routes=[Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions))], lifespan=lambda app: sessions.run()
+    )
+    listener = Listener(app, bind("127.0.0.1", 0), InFlight(), 1)
+    print(listener.port, flush=True)
+    await listener.serve()
+
+
 async def serve_lithos(folder: str) -> None:
     config = LithosConfig(storage=StorageSettings(data_dir=Path(folder)))
     lithos = open_lithos(config)
@@ -61,6 +83,8 @@ async def serve_lithos(folder: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "bare":
         uvloop.run(serve_bare())
+    elif sys.argv[1] == "sdk":
+        uvloop.run(serve_sdk())
     else:
         with tempfile.TemporaryDirectory() as folder:
             uvloop.run(serve_lithos(folder))

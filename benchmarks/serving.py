@@ -17,7 +17,7 @@ import psutil
 
 from benchmarks.report import line, percentile
 
-CALLS = 3000
+CALLS = 2000
 WARM_UP = 300
 MODERN = "2026-07-28"
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
@@ -27,7 +27,11 @@ def main() -> None:
     bare = _http_cost("bare", _bare_request())
     print(f"bare Starlette echo: {bare[0]:.3f} ms CPU, p50 {bare[1]:.3f} ms")
     for era, request in (("2026-07-28", _modern_request), ("initialize", _legacy_request)):
+        floor, _ = _http_cost("sdk", request)
         cpu, p50 = _http_cost("lithos", request)
+        print(
+            f"  {era}: the SDK alone, with a handler that does nothing: {floor:.3f} ms, {floor / bare[0]:.1f}x the echo"
+        )
         line(f"HTTP, {era}: server CPU per call, 60 tools", cpu, 0.6, "ms")
         line(f"HTTP, {era}: times a bare Starlette echo", cpu / bare[0], 15, "x ")
         line(f"HTTP, {era}: p50", p50, 2.0, "ms")
