@@ -8,8 +8,8 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -28,24 +28,33 @@ SECONDS = 5.0
 EVENTS = 1_000_000
 
 
-def bare_commit(url: str) -> float:
-    """p50 of one durable row, milliseconds: nothing that commits can be quicker."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY, note text)")
-        return _p50(lambda: connection.execute("INSERT INTO bare (note) VALUES (%s)", ("x",)))
+class Bare:
+    """One durable row by hand: nothing that commits can be quicker."""
 
+    def __init__(self, url: str) -> None:
+        self._connection = psycopg.connect(url, autocommit=True)
+        self._connection.execute("CREATE TABLE bare (id bigint GENERATED ALWAYS AS IDENTITY, note text)")
 
-def _p50(work: Callable[[], object]) -> float:
-    times = []
-    for _ in range(ROUNDS):
+    def commit(self) -> float:
         started = time.perf_counter()
-        work()
-        times.append((time.perf_counter() - started) * 1000)
-    return statistics.median(times)
+        self._connection.execute("INSERT INTO bare (note) VALUES (%s)", ("x",))
+        return (time.perf_counter() - started) * 1000
+
+    def close(self) -> None:
+        self._connection.close()
 
 
-async def _served(lithos: Lithos) -> dict[str, tuple[float, float]]:
-    """Verb → (p50, CPU per call of client and host together), over MCP in memory: no network."""
+@dataclass(frozen=True)
+class Timed:
+    """Milliseconds: p50 of the calls, p50 of the bare commits between them, CPU of client and host per call."""
+
+    p50: float
+    bare: float
+    cpu: float
+
+
+async def _served(lithos: Lithos, bare: Bare) -> dict[str, Timed]:
+    """Over MCP in memory: protocol and all, without a network."""
     import mcp
 
     from lithos.mcp import build_server
@@ -55,38 +64,39 @@ async def _served(lithos: Lithos) -> dict[str, tuple[float, float]]:
         task = (await client.call_tool("lithos_task_create", {"title": "t", "agent": "a"})).structured_content
         assert task is not None
         verbs = {
-            "that asks no PostgreSQL": ("lithos_tags", {}),
+            "nothing": ("lithos_tags", {}),
             "claim": ("lithos_task_claim", {"task_id": task["task_id"], "aspect": "x", "agent": "a"}),
             "renew": ("lithos_task_renew", {"task_id": task["task_id"], "aspect": "x", "agent": "a"}),
             "finding": ("lithos_finding_post", {"task_id": task["task_id"], "agent": "a", "summary": "s"}),
             "status": ("lithos_task_status", {"task_id": task["task_id"]}),
         }
-        return {verb: await _timed(client, tool, arguments) for verb, (tool, arguments) in verbs.items()}
+        return {verb: await _timed(client, bare, tool, arguments) for verb, (tool, arguments) in verbs.items()}
 
 
-async def _timed(client: Any, tool: str, arguments: dict[str, Any]) -> tuple[float, float]:
-    times = []
-    busy = time.process_time()
+async def _timed(client: Any, bare: Bare, tool: str, arguments: dict[str, Any]) -> Timed:
+    """In turn with bare commits: what a flush takes changes from one second to the next."""
+    times, commits, busy = [], [], 0.0
     for _ in range(ROUNDS):
-        started = time.perf_counter()
+        commits.append(bare.commit())
+        started, before = time.perf_counter(), time.process_time()
         await client.call_tool(tool, arguments)
         times.append((time.perf_counter() - started) * 1000)
-    return statistics.median(times), (time.process_time() - busy) * 1000 / ROUNDS
+        busy += time.process_time() - before
+    return Timed(statistics.median(times), statistics.median(commits), busy * 1000 / ROUNDS)
 
 
 def measure_board(url: str, folder: Path) -> None:
     import anyio
 
-    bare = bare_commit(url)
     config = LithosConfig.model_validate({"storage": {"data_dir": str(folder / "data"), "database_url": url}})
-    with closing(open_lithos(config)) as lithos:
-        served = anyio.run(_served, lithos)
-        p50, cpu = served.pop("that asks no PostgreSQL")
-        print(f"{'an MCP call that asks no PostgreSQL':58} | {p50:>12,.3f} ms | {cpu:.2f} ms CPU")
-        for verb, (p50, cpu) in served.items():
-            line(f"board {verb} over MCP, p50 ({cpu:.2f} ms CPU)", p50, bare + 3, "ms")
+    with closing(open_lithos(config)) as lithos, closing(Bare(url)) as bare:
+        served = anyio.run(_served, lithos, bare)
+        none = served.pop("nothing")
+        print(f"{'an MCP call that asks no PostgreSQL':58} | {none.p50:>12,.3f} ms | {none.cpu:.2f} ms CPU")
+        for verb, timed in served.items():
+            name = f"{verb} over MCP, p50 ({timed.cpu:.2f} ms CPU; bare commit {timed.bare:.2f})"
+            line(name, timed.p50, timed.bare + 3, "ms")
         line("claims with 16 clients", claims_per_second(lithos), 300, "/s", more_is_better=True)
-    print(f"{'bare commit, p50':58} | {bare:>12,.3f} ms")
 
 
 def claims_per_second(lithos: Lithos) -> float:

@@ -12,7 +12,7 @@ import pytest
 from lithos.board import Changes
 from tests.board_desk import Desk
 
-SOON = 20.0  # the deadline of a wait that is expected to end by itself
+SOON = 120.0  # the deadline of a wait that is expected to end by itself
 
 
 @pytest.fixture

@@ -284,7 +284,7 @@ class BoardMachine(RuleBasedStateMachine):
 
 
 BoardMachine.TestCase.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -242,7 +242,7 @@ class Database:
             self._faults.at("commit.begin")
             session.begin(write=True)
             for job in batch:
-                self._run(session, job)
+                self._run(session, job, alone=len(batch) == 1)
             if all(job.error is not None for job in batch):  # nothing is left to commit
                 session.rollback()
                 return None
@@ -273,11 +273,12 @@ class Database:
             self._session = self.dialect.connect(write=True)
         return self._session
 
-    def _run(self, session: Session, job: _Job) -> None:
-        """One work under a savepoint: its failure is its own, unless it ended the whole transaction."""
+    def _run(self, session: Session, job: _Job, *, alone: bool) -> None:
+        """One work under a savepoint, or alone: its failure is its own, unless it ended the whole transaction."""
         job.clear()
         marked = len(session.notices)
-        session.savepoint()
+        if not alone:
+            session.savepoint()
         try:
             job.value = job.work(session.tx)
             self._faults.at("commit.work")
@@ -287,10 +288,14 @@ class Database:
             if isinstance(error, Exception) and self.dialect.worth_retrying(error):
                 raise
             del session.notices[marked:]
-            session.undo()
+            if alone:
+                session.rollback()
+            else:
+                session.undo()
             job.fail(self._explained(error) if isinstance(error, Exception) else error)
         else:
-            session.keep()
+            if not alone:
+                session.keep()
 
     def _explained(self, error: Exception) -> Exception:
         """Errors of the driver become ours; ours, and those of a caller's own work, stay what they are."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import secrets
 import select
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import psycopg
@@ -305,7 +306,8 @@ class PostgresDialect:
         assert isinstance(session, PostgresSession)
         if session.ticket is None:
             return None
-        session.rollback()  # what failed with an answer is still open until then
+        with contextlib.suppress(psycopg.Error):  # a connection that is lost now has ended it too
+            session.rollback()  # what failed with an answer is open until then
         deadline = time.monotonic() + FIND_OUT_S
         while time.monotonic() < deadline:
             newest = self._newest_ticket()
@@ -417,8 +419,15 @@ class _Hearing:
             either.register(self._ended.fileno(), select.POLLIN)
             while not self._stopped.is_set():
                 either.poll()
-                for notice in connection.notifies(timeout=0):
-                    self._wake(notice.payload)
+                connection.pgconn.consume_input()
+                for channel in dict.fromkeys(_heard(connection)):
+                    self._wake(channel)
+
+
+def _heard(connection: psycopg.Connection) -> Iterator[str]:
+    """What has come in; psycopg's own way of asking costs 0.1 ms, at the moment when every caller waits."""
+    while notice := connection.pgconn.notifies():
+        yield notice.extra.decode()
 
 
 def _conninfo(url: str) -> str:
