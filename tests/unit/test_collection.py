@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
 from lithos.search.catalogue import Catalogue, Entry
+from lithos.search.vectors import WORN_LEAST
 from tests.collections_at_hand import note, opened
 
 
@@ -193,3 +195,26 @@ def test_closing_waits_for_what_is_fetched_for_the_model(
     closing.join()
     embedding.close()
     assert caplog.records == []
+
+
+def test_an_index_that_is_made_anew_embeds_nothing_again(tmp_path: Path) -> None:
+    """However little the first of its notes are: vectors of known words wait for their owners."""
+    asked: list[str] = []
+
+    class Noted(HashedEmbedder):
+        def embed(self, text: str):  # type: ignore[no-untyped-def]
+            asked.append(text)
+            return super().embed(text)
+
+    held = [note(f"n{at}", f"lava {at}", title="") for at in range(WORN_LEAST + 200)]
+    for first in (held, held[:1]):
+        embedding = Embedding(Noted())
+        made = opened(tmp_path, embedding)
+        made.apply(first)
+        assert made.settle(120)
+        made.apply(held)
+        assert made.settle(120)
+        made.close()
+        embedding.close()
+        assert len(asked) == len(held)
+        shutil.rmtree(tmp_path / ".tantivy")

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import threading
+from collections import Counter
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -230,7 +231,7 @@ class HashedEmbedder:
         import numpy as np
 
         total = np.zeros(self._dimension, np.float32)
-        for word in re.findall(r"\w+", text.lower()):
+        for word, times in Counter(re.findall(r"\w+", text.lower())).items():
             seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
-            total += np.random.default_rng(seed).standard_normal(self._dimension).astype(np.float32)
+            total += times * np.random.default_rng(seed).standard_normal(self._dimension).astype(np.float32)
         return _unit(total)

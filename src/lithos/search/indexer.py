@@ -19,6 +19,7 @@ from lithos.search.columns import Columns
 from lithos.search.embedding import Embedding
 from lithos.search.fulltext import FullText, move_aside
 from lithos.search.meaning import Meaning
+from lithos.search.memory import give_back
 from lithos.search.pending import Waiting
 from lithos.search.values import Change, Document, Passage, Remove
 from lithos.storage import Faults, NoFaults
@@ -59,6 +60,7 @@ class Indexer:
         self._opening = threading.RLock()
         self._waiting: dict[str, Waiting] = {}
         self._sequence = 0
+        self._indexed = 0  # changes since memory was last given back
         self._hurried = 0  # questions that wait for the next commit
         self._tasks: list[_Task] = []
         self._known: dict[str, Known] = {}
@@ -414,10 +416,14 @@ class Indexer:
             for id, waiting in batch.items():
                 if self._waiting.get(id) is waiting:
                     del self._waiting[id]
+            self._indexed += len(batch)
             if not self._waiting:
                 self.trouble.pop("documents", None)
                 if worn:
                     self._tasks.append(_Task(self.renew))
+                if self._indexed >= BATCH:
+                    self._indexed = 0
+                    self._tasks.append(_Task(give_back))
             self._changed.notify_all()
 
     # -- healing ------------------------------------------------------------------------------------------------

@@ -210,11 +210,17 @@ class Vectors:
     def compact(self, *, always: bool = False) -> None:
         """Rewrite the file without the records that count no more; `always` also when few are dead (forgetting)."""
         with self._lock:
-            dead = self._count - int(self._living.sum())
-            if always or dead > max(WORN_LEAST, self._count // 2):
-                rows = self._rows()[self._living]
+            kept = self._living | (not always and self._unclaimed())
+            if always or self._count - int(kept.sum()) > max(WORN_LEAST, self._count // 2):
+                rows = self._rows()[kept]
                 self._rewrite(rows)
                 self._rows_from(rows)
+
+    def _unclaimed(self) -> NDArray[np.bool_]:
+        """Vectors of known words that nobody has now, such as those of an index that is being made anew: they are kept
+        until as many have an owner, since each costs the model 10 ms and more."""
+        nobodys = self._ordinals < 0
+        return nobodys if nobodys.sum() > self._living.sum() else self._living
 
     # -- what is near -------------------------------------------------------------------------------------------
 
