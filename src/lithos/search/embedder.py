@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lithos.errors import ConfigInvalid
+from lithos.search.memory import give_back
 
 if TYPE_CHECKING:
     import numpy as np
@@ -149,7 +150,9 @@ class OnnxEmbedder:
 
     def _load(self, part: str) -> Any:
         try:
-            return getattr(self, part)
+            loaded = getattr(self, part)
+            give_back()  # 20 MB that reading the model took and nobody needs any more
+            return loaded
         except Exception as error:  # both libraries raise their own, which name no setting
             raise ConfigInvalid(
                 f"search.embedding_model: {self._folder} cannot be loaded: {str(error)[:200]}",
