@@ -186,3 +186,12 @@ def test_a_promise_is_kept_by_the_section_and_one_line_of_the_log() -> None:
 def test_a_promise_is_broken_by_any_other_byte(old: str, new: str) -> None:
     assert old in PROFILE
     assert not _promise().kept_by(PROFILE.replace(old, new))
+
+
+@pytest.mark.parametrize("mixed", [PROFILE.replace("Gone.\n", "Gone.\r\n"), PROFILE.replace("---\n", "---\r\n", 1)])
+def test_a_promise_is_kept_where_line_ends_are_mixed(mixed: str) -> None:
+    for text in (mixed, mixed.rstrip("\n")):
+        before = outline(text, POLICY.anchor_pattern)
+        promise = promise_of(before, before.find("concerns v1"), True, "- why")
+        after = edited(text, AppendSection("concerns v1", "new"), POLICY)
+        assert promise.kept_by(logged(after, "why", POLICY, "profile", "concerns v1"))
