@@ -42,8 +42,14 @@ class Server:
         """Into a file: a server that is started in the background keeps a pipe open for ever."""
         programs, user = _programs()
         with open(self.folder / "output", "w+") as output:
-            command = [str(programs / program), *arguments]
-            done = subprocess.run(command, user=user, stdout=output, stderr=output, timeout=PATIENCE_S)
+            done = subprocess.run(
+                [str(programs / program), *arguments],
+                cwd=self.folder,  # root's own may be closed to that user
+                user=user,
+                stdout=output,
+                stderr=output,
+                timeout=PATIENCE_S,
+            )
             output.seek(0)
             assert done.returncode == 0, output.read()
 
