@@ -465,6 +465,7 @@ def test_statistics_tell_how_far_the_index_is(live: Lithos) -> None:
 
 
 @pytest.mark.torture
+@pytest.mark.timeout(3600)
 def test_a_checkout_of_10_000_files_converges(live: Lithos) -> None:
     """Another branch: a third of the files gone, a third changed, a third renamed, and back again."""
     live.embedding.pause()

@@ -74,7 +74,7 @@ class Index:
         self._clock = clock
         self.rules = rules or Rules()
         self._ignored = Ignored(self.rules.ignored)
-        self.project: Project = project or (lambda changes: None)
+        self.project = project or _nowhere
         self.is_promoted: IsPromoted = lambda event_id: False
         self.sketches = Sketches(lambda: catalogue.read(queries.sketches))
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
@@ -217,8 +217,9 @@ class Index:
         applied = self._catalogue.apply(found, gone, settle=settle)
         self._identities.remember(applied.moved)
         self.sketches.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
-        documents = [self._document(each) for each in found if each.note is not None]
-        self.project([*map(Remove, applied.gone), *documents])
+        if self.project is not _nowhere:
+            documents = [self._document(each) for each in found if each.note is not None]
+            self.project([*map(Remove, applied.gone), *documents])
         return applied
 
     def _standing(self, found: Found, note: Note) -> Found:
@@ -378,6 +379,10 @@ class Index:
             return (self._root.stat(folder) if folder else os.stat(self._root.path)).st_dev  # noqa: PTH116 a stat result
         except (LithosError, OSError):
             return None
+
+
+def _nowhere(changes: Sequence[Change]) -> None:
+    """Nobody searches: no document need be made."""
 
 
 def _unknown(path: str) -> Seen:
