@@ -87,10 +87,10 @@ def _documents(words: Words, similarities: Mapping[Place, float], meaning: float
     for (ordinal, _), similarity in similarities.items():
         if similarity > nearest.get(ordinal, -1.0):
             nearest[ordinal] = similarity
-    shown = _best_passages(words, similarities, meaning, weight)
+    shown, scores = _best_passages(words, similarities, meaning, weight), words.scores
     found = []
-    for ordinal in nearest.keys() | words.scores.keys():
-        bm25, cosine = words.scores.get(ordinal, 0.0), nearest.get(ordinal)
+    for ordinal in nearest.keys() | scores.keys():
+        bm25, cosine = scores.get(ordinal, 0.0), nearest.get(ordinal)
         score = meaning * (cosine or 0.0) + weight * bm25
         found.append(Ranked(ordinal, -shown.get(ordinal, _FIRST)[1], score, cosine, bm25))
     found.sort(key=_order)
