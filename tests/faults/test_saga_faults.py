@@ -67,7 +67,7 @@ def points(tmp_path: Path) -> list[tuple[str, int]]:
     bench.close()
     passed = [(point, faults.seen[: at + 1].count(point)) for at, point in enumerate(faults.seen)]
     if isinstance(states.current, states.PostgresStates):  # where files fail they fail alike on both
-        return [each for each in passed if each[0].startswith(("saga", "commit"))]
+        return [each for each in passed if each[0].startswith(("commit", "saga.open", "saga.close"))]
     return passed
 
 
