@@ -27,7 +27,7 @@ _log = logging.getLogger(__name__)
 QUESTIONS_REMEMBERED = 128
 RETRY_AFTER = 30.0  # seconds until a model that could not be loaded is tried again
 REST = 0.03  # seconds after a call that changes something: the next one often follows
-LONGEST_REST = 0.1  # in a row: a flood of writes must not keep what it wrote from ever being found by meaning
+LONGEST_REST = 0.5  # in a row: a flood of writes must not keep what it wrote from ever being found by meaning
 _NICE = 10
 
 
