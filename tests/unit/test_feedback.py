@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -15,6 +16,11 @@ def opinions(*told: Told) -> Opinions:
     for each in told:
         made.add(each)
     return made
+
+
+@pytest.mark.parametrize("text", ["Plain, words_2 a 7 it's", "x" * 64, "x" * 65 + " y2", "Ünï cödé " + "z" * 70, ""])
+def test_words_are_runs_of_two_to_sixty_four_letters_and_digits_in_any_script(text: str) -> None:
+    assert words_of(text) == set(re.findall(r"\w{2,64}", text.lower()))
 
 
 def test_what_helped_rises_and_what_hurt_sinks_for_similar_queries() -> None:

@@ -11,7 +11,10 @@ from lithos.notes.naming import name_key
 
 NEAR = 0.6  # least share of common words
 COMPARED = 30_000  # characters of one text: what comes later changes little
-_WORD = re.compile(r"\w{2,64}")
+_LONGEST_WORD = 64
+_WORD = re.compile(rf"\w{{2,{_LONGEST_WORD}}}")
+_SINGLE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
+_WORDS_ONLY = bytes(ord(char) if (char := chr(code)) in _SINGLE else ord(" ") for code in range(128)) + b" " * 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,12 @@ class Text:
 
 
 def words_of(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text[:COMPARED].lower()))
+    text = text[:COMPARED].lower()
+    if text.isascii():  # a quarter of the pattern's cost, which a first scan pays for every note
+        words = frozenset(text.encode("ascii").translate(_WORDS_ONLY).decode("ascii").split()) - _SINGLE
+        if max(map(len, words), default=0) <= _LONGEST_WORD:
+            return words
+    return frozenset(_WORD.findall(text))
 
 
 def likeness(one: Text, other: Text) -> float:
