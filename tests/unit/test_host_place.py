@@ -6,11 +6,13 @@ import errno
 import fcntl
 import os
 import socket
+import threading
 from pathlib import Path
 
 import pytest
 
-from lithos.errors import Forbidden, LithosError, StorageFull, Unavailable, Unsupported
+from lithos.errors import ConfigInvalid, Forbidden, LithosError, StorageFull, Unavailable, Unsupported
+from lithos.host import wire
 from lithos.host.census import look_at
 from lithos.host.place import NO_HOST, Place, cannot_start, machine, peer_uid
 
@@ -209,3 +211,20 @@ def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: Place) -> None
     assert "does not answer" in shown["trouble"]
     listener.close()
     os.close(lock)
+
+
+def test_a_host_that_cannot_start_is_shown_with_its_reason_and_hides_no_other(place: Place) -> None:
+    listener = place.listen()
+
+    def refuse() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(4096)
+            connection.sendall(wire.refused(ConfigInvalid("the database is from the future").as_dict()))
+
+    refusing = threading.Thread(target=refuse)
+    refusing.start()
+    shown = look_at(place, 60)
+    refusing.join(60)
+    listener.close()
+    assert shown is not None and shown["trouble"] == "the database is from the future"

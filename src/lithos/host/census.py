@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lithos.errors import Unavailable
+from lithos.errors import LithosError
 from lithos.host.client import ASK_SECONDS, Answer, describe_host
 from lithos.host.options import DATA_DIR
 from lithos.host.place import SOCKET_NAME, Place
@@ -15,11 +15,11 @@ _ENDING = f"/.lithos/{SOCKET_NAME}"
 
 
 def look_at(place: Place, seconds: float = ASK_SECONDS) -> Answer | None:
-    """What `lithos ps` shows of a host; of one that does not answer, that much."""
+    """What `lithos ps` shows of a host; of one that does not answer, or is just going, that much."""
     try:
         return describe_host(place, seconds)
-    except Unavailable as silence:
-        return {"pid": place.read_note().get("pid"), "data_dir": place.data_dir, "trouble": silence.message}
+    except LithosError as trouble:  # one bad host must not hide the others
+        return {"pid": place.read_note().get("pid"), "data_dir": place.data_dir, "trouble": trouble.message}
 
 
 def all_hosts(also: str) -> list[Answer]:
