@@ -41,7 +41,8 @@ def call(lithos: Lithos, name: str, /, **arguments: Any) -> dict[str, Any]:
     return catalogue().call(lithos, name, arguments)
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> None:
+    """Longer than a scan takes to come round: an edit before the watch is set up is found by the next scan."""
     deadline = time.monotonic() + seconds
     wait = threading.Event()
     while not holds():
