@@ -90,7 +90,7 @@ def in_child(work: Callable[[], None]) -> int:
         try:
             work()
             code = 0
-        except BaseException:
+        except BaseException:  # the child must end here, and say why
             traceback.print_exc()
         finally:
             sys.stdout.flush()

@@ -98,7 +98,7 @@ def test_a_stale_socket_and_a_stale_lock_do_not_matter(home: Household) -> None:
     home.place.listen().close()
     Path(home.place.lock_path).write_text('{"pid": 1, "since": "2020-01-01T00:00:00Z"}')
     guest = home.guest()
-    guest.initialize()
+    assert guest.initialize()["result"]["serverInfo"]["name"] == "lithos"
 
 
 @as_root

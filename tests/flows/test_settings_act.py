@@ -101,6 +101,11 @@ def test_server_watch_files_follows_a_persons_edit(data_dir: Path) -> None:
         eventually(lambda: bool(saved.write_text("# By hand\n")) and call(lithos, "lithos_stats")["documents"] == 1)
 
 
+def test_once_the_watch_is_set_up_the_files_are_compared_again(data_dir: Path) -> None:
+    with opened(data_dir, start=True, index={"scan_seconds": 3600}) as lithos:
+        eventually(lambda: call(lithos, "lithos_stats")["index"]["scans"] >= 2)
+
+
 def test_server_without_watch_files_listens_to_nobody(data_dir: Path) -> None:
     with opened(data_dir, start=True, server={"watch_files": False}):
         assert not any(thread.name == "watcher" for thread in threading.enumerate())

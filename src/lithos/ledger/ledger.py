@@ -85,7 +85,7 @@ class Ledger:
         return self._shelf.chain(self._key(key))
 
     def chain_to_write(self, key: str | None, adapter: Adapter | None = None) -> Chain:
-        return self._shelf.chain_to_write(self._key(key), adapter or self._default_adapter)
+        return self._shelf.chain(self._key(key), adapter or self._default_adapter)
 
     def _key(self, key: str | None) -> str:
         return self.default_chain if key is None else thoughts.chain_key(key)

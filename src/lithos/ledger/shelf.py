@@ -35,23 +35,16 @@ class Shelf:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _sweep(folder)
 
-    def chain(self, key: str) -> Chain:
+    def chain(self, key: str, adapter: Adapter | None = None) -> Chain:
+        """One that exists; with an adapter it is made where there is none: reading never makes one."""
         with self._lock:
             known = self._chains.get(key)
             if known is not None:
                 return known
             folder = chain_folder(self.folder, key)
             if not folder.is_dir():
-                raise not_there(key)
-            return self._open(key, folder)
-
-    def chain_to_write(self, key: str, adapter: Adapter) -> Chain:
-        with self._lock:
-            known = self._chains.get(key)
-            if known is not None:
-                return known
-            folder = chain_folder(self.folder, key)
-            if not folder.is_dir():
+                if adapter is None:
+                    raise not_there(key)
                 self._create(key, folder, adapter)
             return self._open(key, folder)
 

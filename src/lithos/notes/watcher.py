@@ -114,6 +114,7 @@ class Watcher:
 
         folder = self._folder.resolve()
         try:
+            unheard = True
             for changes in watch(
                 folder,
                 watch_filter=None,
@@ -125,7 +126,11 @@ class Watcher:
                 ),  # what watchfiles calls the quiet time; its debounce is the longest wait
                 debounce=max(self._debounce_ms, 50) * 4,
                 rust_timeout=5_000,
+                yield_on_timeout=True,
             ):
+                if unheard:  # what was saved between the first scan and the start of the watch
+                    unheard = False
+                    self.ask()
                 self._hint({path for _, name in changes if (path := _relative(name, str(folder)))})
         except Exception as error:  # noqa: BLE001 - the limit of inotify watches, a folder that vanished: scans go on
             self.problem = f"changes are not heard ({error}); files are compared every {self._scan_seconds:.0f} s"

@@ -192,7 +192,7 @@ class Embedding:
         started = time.monotonic()
         try:
             job.done(self.embedder.embed(job.text))
-        except Exception:
+        except Exception:  # whatever it was, the text is not lost: it is embedded by the next try
             job.put_back()
             raise
         self._measured(time.monotonic() - started)

@@ -80,7 +80,7 @@ class Meaning:
                     return None
                 try:
                     self._ready = self._jobs(page)
-                except Exception:
+                except Exception:  # whatever it was, these passages still wait for their vectors
                     self._line[:0] = page
                     raise
             return None if self._closed else self._ready.pop()
