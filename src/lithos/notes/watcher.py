@@ -5,10 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lithos.notes.index import Index
+
+if TYPE_CHECKING:
+    from watchfiles import Change
 
 _MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
 _SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
@@ -110,31 +114,32 @@ class Watcher:
     # Listening
 
     def _listen(self) -> None:
-        from watchfiles import watch
-
-        folder = self._folder.resolve()
+        folder = str(self._folder.resolve())
         try:
-            unheard = True
-            for changes in watch(
-                folder,
-                watch_filter=None,
-                stop_event=self._stopping,
-                raise_interrupt=False,
-                ignore_permission_denied=True,
-                step=max(
-                    self._debounce_ms, 50
-                ),  # what watchfiles calls the quiet time; its debounce is the longest wait
-                debounce=max(self._debounce_ms, 50) * 4,
-                rust_timeout=5_000,
-                yield_on_timeout=True,
-            ):
-                if unheard:  # what was saved between the first scan and the start of the watch
-                    unheard = False
+            for number, changes in enumerate(self._heard(folder)):
+                if number == 0:  # what was saved between the first scan and the start of the watch
                     self.ask()
-                self._hint({path for _, name in changes if (path := _relative(name, str(folder)))})
+                self._hint({path for _, name in changes if (path := _relative(name, folder))})
         except Exception as error:  # noqa: BLE001 - the limit of inotify watches, a folder that vanished: scans go on
             self.problem = f"changes are not heard ({error}); files are compared every {self._scan_seconds:.0f} s"
             _log.warning("%s", self.problem)
+
+    def _heard(self, folder: str) -> Iterator[set[tuple[Change, str]]]:
+        """What changed, and every five seconds that nothing did."""
+        from watchfiles import watch
+
+        quiet = max(self._debounce_ms, 50)
+        return watch(
+            folder,
+            watch_filter=None,
+            stop_event=self._stopping,
+            raise_interrupt=False,
+            ignore_permission_denied=True,
+            step=quiet,
+            debounce=quiet * 4,  # the longest wait
+            rust_timeout=5_000,
+            yield_on_timeout=True,
+        )
 
     def _hint(self, paths: set[str]) -> None:
         if not paths:
