@@ -17,6 +17,7 @@ from lithos.search.chunking import PassageLimits, model_text
 from lithos.search.embedding import Embedding
 from lithos.search.fusion import JUDGED, NO_WORDS, Fused, Place, Ranked, Words, fuse
 from lithos.search.indexer import Indexer, Shape
+from lithos.search.memory import free_large_blocks_at_once
 from lithos.search.pending import MOST, Met, Waiting, meet
 from lithos.search.snippets import snippet
 from lithos.search.syntax import Reading, read
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 CANDIDATES = 100  # documents that each engine proposes, at least; fewer cost hybrid a little of its quality
 CANDIDATES_ALONE = 40  # by words alone: they are ranked by what found them, and more change nothing
+SPARE = 20  # ranked beyond twice the limit: some may be gone by the time they are fetched
 WAIT = 5.0
 PASSAGES_COMPARED = 3  # of a document that looks for its like: its beginning says what it is about
 
@@ -53,6 +55,7 @@ def open_collection(
 
     `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
     """
+    free_large_blocks_at_once()
     most = embedding.embedder.longest
     limits = replace(limits or PassageLimits(), tokens=min(most, (limits or PassageLimits()).tokens))
     shape = Shape(name, frozenset(keywords), tuple(sorted(numbers)), limits)
@@ -202,7 +205,8 @@ class _Answering:
         words, vector = self._asked(mask)
         similarities = self._similarities(words, vector, mask) if vector is not None else {}
         meaning = self._weight_of_meaning(similarities)
-        fused = fuse(words, similarities, meaning, by_passage=self.query.per_document > 1)
+        most = 2 * self.query.limit + SPARE + len(self.waiting)
+        fused = fuse(words, similarities, meaning, most, by_passage=self.query.per_document > 1)
         started = time.perf_counter()
         hits = self._hits(fused)
         self._took("fetch", started)
@@ -381,7 +385,7 @@ class _Answering:
             "terms": weights,
             "meaning_weight": round(meaning, 3),
             "confidence": round(fused.confidence, 4),
-            "candidates": {"words": len(words.documents), "fused": len(fused.ranked)},
+            "candidates": {"words": len(words.documents), "ranked": len(fused.ranked)},
             "best": [each.trace(rank=rank + 1) for rank, each in enumerate(fused.ranked[: self.query.limit])],
             "milliseconds": self.times,
         }

@@ -46,6 +46,10 @@ class Embedder(Protocol):
         """A vector of length one. Safe from several threads at once."""
         ...
 
+    def give_back(self) -> None:
+        """Memory that many texts took and the next question does not need."""
+        ...
+
 
 def open_embedder(model: str) -> Embedder:
     """By the setting `search.embedding_model`. Nothing is loaded before the first use."""
@@ -127,19 +131,33 @@ class OnnxEmbedder:
         return tokens
 
     def embed(self, text: str) -> Floats:
+        return _unit(self._run(text)[0][0])
+
+    def give_back(self) -> None:
+        if "_session" in self.__dict__:
+            import onnxruntime
+
+            shrinking = onnxruntime.RunOptions()
+            shrinking.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+            self._run("", shrinking)  # 10 MB for each thread that has embedded a long text
+        give_back()
+
+    def _run(self, text: str, options: Any = None) -> Any:
         import numpy as np
 
-        encoding = self._loaded("_tokenizer").encode(text)
-        ids = np.array([_bounded(encoding.ids, self.longest)], np.int64)
+        ids = np.array([_bounded(self._loaded("_tokenizer").encode(text).ids, self.longest)], np.int64)
         session = self._loaded("_session")
         given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        wanted = {put.name: _KINDS.get(put.type) for put in session.get_inputs()}
-        if not all(name in given and kind for name, kind in wanted.items()):
+        return session.run(None, {name: given[name].astype(kind) for name, kind in self._inputs.items()}, options)
+
+    @cached_property
+    def _inputs(self) -> dict[str, str]:
+        wanted = {put.name: _KINDS.get(put.type, "") for put in self._session.get_inputs()}
+        if not all(name in _TAKEN and kind for name, kind in wanted.items()):
             raise ConfigInvalid(
                 f"search.embedding_model: the model in {self._folder} asks for {sorted(wanted)}", hint=_ASKED
             )
-        inputs = {name: given[name].astype(kind) for name, kind in wanted.items()}
-        return _unit(session.run(None, inputs)[0][0])
+        return wanted
 
     def _loaded(self, part: str) -> Any:
         """Loaded once, by whoever comes first; the others wait."""
@@ -160,7 +178,8 @@ class OnnxEmbedder:
             ) from error
 
 
-_ASKED = "It must take input_ids, attention_mask and token_type_ids, or some of them, as integers."
+_TAKEN = ("input_ids", "attention_mask", "token_type_ids")
+_ASKED = f"It must take {', '.join(_TAKEN)}, or some of them, as integers."
 _KINDS = {"tensor(int32)": "int32", "tensor(int64)": "int64"}
 
 
@@ -214,6 +233,9 @@ class SentenceTransformersEmbedder:
         with self._loading:
             return _unit(self._model.encode(text, show_progress_bar=False))
 
+    def give_back(self) -> None:
+        give_back()
+
 
 class HashedEmbedder:
     """A fake of equal rank: each word has a fixed random direction, a text is the sum of its words'. Loads nothing."""
@@ -238,3 +260,6 @@ class HashedEmbedder:
             seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
             total += times * np.random.default_rng(seed).standard_normal(self._dimension).astype(np.float32)
         return _unit(total)
+
+    def give_back(self) -> None:
+        """It takes none."""

@@ -12,7 +12,7 @@ much of the question is in the script that the model was trained on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,8 +22,6 @@ PASSAGE_WEIGHT = 0.5  # of the best passage's BM25 beside the whole document's
 LEAST_REACH = 0.25
 RELEVANT = 0.52  # least confidence of an answer
 JUDGED = 3  # of the best documents; one of them must be an answer
-_NONE = (-1.0, 0)
-_FIRST = (0.0, 0)
 SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
 
 Place = tuple[int, int]  # ordinal of a document, position of a passage in it
@@ -72,47 +70,47 @@ class Fused:
     confidence: float
 
 
-def fuse(words: Words, similarities: Mapping[Place, float], meaning: float, *, by_passage: bool = False) -> Fused:
-    """`similarities` of passages; `meaning` 0 leaves them out of the score."""
+def fuse(
+    words: Words, similarities: Mapping[Place, float], meaning: float, most: int, *, by_passage: bool = False
+) -> Fused:
+    """`similarities` of passages; `meaning` 0 leaves them out of the score. Of documents the best `most`."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
-    documents = _documents(words, similarities, meaning, WORDS_WEIGHT / reach)
+    documents = _documents(words, similarities, meaning, WORDS_WEIGHT / reach, most)
     confidence = max((_confidence(each, words.possible, meaning) for each in documents[:JUDGED]), default=0.0)
     ranked = _passages(words, similarities, meaning, WORDS_WEIGHT / reach) if by_passage else documents
     return Fused(ranked, confidence >= RELEVANT, confidence)
 
 
-def _documents(words: Words, similarities: Mapping[Place, float], meaning: float, weight: float) -> list[Ranked]:
+def _documents(
+    words: Words, similarities: Mapping[Place, float], meaning: float, weight: float, most: int
+) -> list[Ranked]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
     nearest: dict[int, float] = {}
     for (ordinal, _), similarity in similarities.items():
         if similarity > nearest.get(ordinal, -1.0):
             nearest[ordinal] = similarity
-    shown, scores = _best_passages(words, similarities, meaning, weight), words.scores
-    found = []
-    for ordinal in nearest.keys() | scores.keys():
-        bm25, cosine = scores.get(ordinal, 0.0), nearest.get(ordinal)
-        score = meaning * (cosine or 0.0) + weight * bm25
-        found.append(Ranked(ordinal, -shown.get(ordinal, _FIRST)[1], score, cosine, bm25))
-    found.sort(key=_order)
-    return found
+    bm25 = words.scores
+    scores = {ordinal: weight * score for ordinal, score in bm25.items()}
+    for ordinal, similarity in nearest.items():
+        scores[ordinal] = scores.get(ordinal, 0.0) + meaning * similarity
+    best = sorted([(-score, ordinal) for ordinal, score in scores.items()])[:most]
+    shown = _best_passages({ordinal for _, ordinal in best}, words, similarities, meaning, weight)
+    return [
+        Ranked(ordinal, shown.get(ordinal, 0), -score, nearest.get(ordinal), bm25.get(ordinal, 0.0))
+        for score, ordinal in best
+    ]
 
 
 def _best_passages(
-    words: Words, similarities: Mapping[Place, float], meaning: float, weight: float
-) -> dict[int, tuple[float, int]]:
-    """Document: how good its best passage is, and where, counted backwards, so that of equals the first is the most."""
-    best: dict[int, tuple[float, int]] = {}
-    similar, weight = similarities.get, weight * PASSAGE_WEIGHT
-    for place, bm25 in words.passages.items():
-        offer = weight * bm25 + meaning * similar(place, 0.0), -place[1]
-        if offer > best.get(place[0], _NONE):
-            best[place[0]] = offer
+    wanted: Collection[int], words: Words, similarities: Mapping[Place, float], meaning: float, weight: float
+) -> dict[int, int]:
+    """Document: where its best passage is; of equals the first."""
+    offers = {place: weight * PASSAGE_WEIGHT * bm25 for place, bm25 in words.passages.items() if place[0] in wanted}
     for place, similarity in similarities.items():
-        if place not in words.passages:
-            offer = meaning * similarity, -place[1]
-            if offer > best.get(place[0], _NONE):
-                best[place[0]] = offer
-    return best
+        if place[0] in wanted:
+            offers[place] = offers.get(place, 0.0) + meaning * similarity
+    worst_first = sorted([(offer, -position, ordinal) for (ordinal, position), offer in offers.items()])
+    return {ordinal: -position for _, position, ordinal in worst_first}
 
 
 def _passages(words: Words, similarities: Mapping[Place, float], meaning: float, weight: float) -> list[Ranked]:

@@ -14,7 +14,6 @@ from lithos.search.catalogue import Catalogue, Entry
 from lithos.search.chunking import model_text
 from lithos.search.embedding import Embedding, Job
 from lithos.search.fusion import Place
-from lithos.search.memory import give_back
 from lithos.search.vectors import Vectors, Wanted, key_of
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ class Meaning:
             self._vectors.compact()
             if self._stored >= BULK:
                 self._stored = 0
-                give_back()
+                self._embedding.embedder.give_back()
 
     def missing(self) -> int:
         with self._changed:

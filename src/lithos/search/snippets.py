@@ -27,7 +27,9 @@ def snippet(passage: str, terms: Collection[str]) -> str:
 
 def _words(text: str, wanted: frozenset[str]) -> list[Span]:
     words = text.translate(_ASCII_SIGNS).split() if text.isascii() else _WORD.findall(text)  # a third of the time
-    there = [word for word in set(words) if _term(word) in wanted]
+    first = {term[:1] for term in wanted}
+    first |= {letter.upper() for letter in first}  # no stemmer changes the first letter, folding may: "État" is "etat"
+    there = [word for word in set(words) if (word[0] in first or not word[0].isascii()) and _term(word) in wanted]
     return [span for word in there for span in _occurrences(text, word)]
 
 

@@ -19,7 +19,9 @@ from lithos.search.analysis import analyzer
 from lithos.search.values import Where
 
 if TYPE_CHECKING:
+    import numpy as np
     import tantivy
+    from numpy.typing import NDArray
 
     from lithos.search.columns import Mask
 
@@ -141,10 +143,10 @@ class TextIndex:
         """
         if where.is_open:
             return self.search(query, limit)
-        if mask is not None and (passing := float(mask.mean()) if len(mask) else 0.0) >= MOST_PASS:
+        if mask is not None and (passing := _share(mask)) >= MOST_PASS:
             wanted = int(1.1 * limit / passing) + 10
             found = self.search(query, wanted)
-            kept = [each for each in found if each[0] < len(mask) and mask[each[0]]]
+            kept = _passing(found, mask)
             if len(kept) >= limit or len(found) < wanted:
                 return kept[:limit]
         return self.search(self.filtered(query, where), limit)
@@ -233,6 +235,18 @@ class TextIndex:
         """The idf of BM25, as tantivy has it, among at least so many; a term that nobody has weighs most."""
         count, having = max(self.searcher.num_docs, least), self.frequency(term)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
+
+
+def _share(mask: NDArray[np.bool_]) -> float:
+    import numpy as np
+
+    return float(np.count_nonzero(mask)) / max(len(mask), 1)
+
+
+def _passing(found: list[Scored], mask: NDArray[np.bool_]) -> list[Scored]:
+    """What is newer than the mask does not pass."""
+    known = [each for each in found if each[0] < len(mask)]
+    return list(itertools.compress(known, mask[[each[0] for each in known]].tolist()))
 
 
 def starting_with(schema: tantivy.Schema, field: str, prefix: str) -> tantivy.Query:

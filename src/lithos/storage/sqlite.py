@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import apsw
 
@@ -72,7 +72,12 @@ class SqliteSession:
         return self.ask(sql, *values).one()
 
     def all(self, sql: str, *values: Any) -> list[Row]:
-        return cast("list[Row]", self._connection.execute(sql, values).fetchall())
+        cursor = self._connection.execute(sql, values)
+        try:
+            names = [column[0] for column in cursor.get_description()]
+        except apsw.ExecutionCompleteError:  # a statement that gives no rows
+            return []
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         self._connection.executemany(sql, rows).fetchall()
@@ -163,7 +168,6 @@ class SqliteDialect:
         connection.set_busy_timeout(BUSY_MS)
         for pragma, wanted in self._pragmas(write):
             _set_pragma(connection, pragma, wanted)
-        connection.row_trace = _as_row
         return SqliteSession(connection, self._clock)
 
     def _pragmas(self, write: bool) -> list[tuple[str, str | int]]:
@@ -269,10 +273,6 @@ def explain(error: apsw.Error | OSError, name: str) -> LithosError:
             return Unavailable(f"{name} could not be read or written: {error}", hint="Call again; look at the disk.")
         case _:
             return Internal(f"{name}: {error}", hint="This is a bug in Lithos: please report it with the log.")
-
-
-def _as_row(cursor: apsw.Cursor, row: tuple[Any, ...]) -> Row:
-    return {column[0]: value for column, value in zip(cursor.get_description(), row, strict=True)}
 
 
 def _set_pragma(connection: apsw.Connection, pragma: str, wanted: str | int) -> None:
