@@ -18,7 +18,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from benchmarks.report import line, percentile
+from benchmarks.report import line, milliseconds, percentile
 from lithos.board import Board, NewTask, Page
 from lithos.core.call import Call
 from lithos.core.clock import SystemClock
@@ -104,21 +104,15 @@ def _port(process: subprocess.Popen[str]) -> int:
     raise RuntimeError("the server did not start")
 
 
-def timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
-
-
 def measure_verbs(port: int) -> None:
     client = Client(port)
     spent: dict[str, list[float]] = {"claim": [], "renew": [], "complete": []}
     for _ in range(CALLS):
         task = client.call("lithos_task_create", title="x", agent="bench")["task_id"]
         one: dict[str, Any] = {"task_id": task, "agent": "bench"}
-        spent["claim"].append(timed(lambda one=one: client.call("lithos_task_claim", aspect="a", **one)))
-        spent["renew"].append(timed(lambda one=one: client.call("lithos_task_renew", aspect="a", **one)))
-        spent["complete"].append(timed(lambda one=one: client.call("lithos_task_complete", **one)))
+        spent["claim"].append(milliseconds(lambda one=one: client.call("lithos_task_claim", aspect="a", **one)))
+        spent["renew"].append(milliseconds(lambda one=one: client.call("lithos_task_renew", aspect="a", **one)))
+        spent["complete"].append(milliseconds(lambda one=one: client.call("lithos_task_complete", **one)))
     for verb, times in spent.items():
         line(f"{verb} over MCP, durable, p50", percentile(times, 0.5), 5, "ms")
     client.close()
@@ -146,17 +140,17 @@ def measure_waiters(port: int) -> None:
     client = Client(port)
     for _ in range(100):
         client.call("lithos_task_status", task_id="nowhere")
-    alone = [timed(lambda: client.call("lithos_task_status", task_id="nowhere")) for _ in range(CALLS)]
+    alone = [milliseconds(lambda: client.call("lithos_task_status", task_id="nowhere")) for _ in range(CALLS)]
     cursor = client.call("lithos_board_wait", timeout=0)["cursor"]
     waiters = [Client(port) for _ in range(WAITERS)]
     for waiter in waiters:
         waiter.send("lithos_board_wait", since=cursor, timeout=50)
     time.sleep(2)  # until all of them wait; there is no tool that counts them
-    beside = [timed(lambda: client.call("lithos_task_status", task_id="nowhere")) for _ in range(CALLS)]
+    beside = [milliseconds(lambda: client.call("lithos_task_status", task_id="nowhere")) for _ in range(CALLS)]
     line(
         "a call beside 200 waiters, p50 (≤ 1.2x of alone)", percentile(beside, 0.5), percentile(alone, 0.5) * 1.2, "ms"
     )
-    woken = timed(lambda: client.call("lithos_task_create", title="wake up", agent="bench"))
+    woken = milliseconds(lambda: client.call("lithos_task_create", title="wake up", agent="bench"))
     assert all(waiter.receive()["changes"] for waiter in waiters)
     line("the call that wakes 200 waiters", woken, 50, "ms")
     for each in (client, *waiters):
@@ -167,9 +161,9 @@ def measure_ready(folder: Path) -> None:
     database, board = _filled(folder)
     for _ in range(20):
         board.ready(Page(100))
-    times = [timed(lambda: board.ready(Page(100))) for _ in range(200)]
+    times = [milliseconds(lambda: board.ready(Page(100))) for _ in range(200)]
     line(f"ready: {TASKS:,} tasks, {DEPENDENCIES:,} dependencies, p50", percentile(times, 0.5), 10, "ms")
-    times = [timed(lambda: board.status(page=Page(100))) for _ in range(200)]
+    times = [milliseconds(lambda: board.status(page=Page(100))) for _ in range(200)]
     line(f"status: a page of {TASKS:,} open tasks, p50", percentile(times, 0.5), 10, "ms")
     database.close()
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.report import line, percentile
+from benchmarks.report import line, milliseconds, percentile
 from lithos.host import wire
 from lithos.host.client import describe_host
 from lithos.host.place import Place
@@ -161,13 +161,13 @@ def measure_pipe(data_dir: Path) -> None:
     bare, piped = [], []
     for number in range(1, CALLS + 1):
         text = call(number, "lithos_agent_list")
-        bare.append(timed(ask_bare, stream, text))
-        piped.append(timed(guest.ask, text))
+        bare.append(milliseconds(ask_bare, stream, text))
+        piped.append(milliseconds(guest.ask, text))
     connection.shutdown(socket.SHUT_RDWR)
     guest.end()
-    direct = percentile(bare, 0.5) * 1e3
-    print(f"  bare socket {direct:.3f} ms, through a guest {percentile(piped, 0.5) * 1e3:.3f} ms (p50)")
-    line("what the pipe adds to a call, p50", percentile(piped, 0.5) * 1e3 - direct, 0.3, "ms")
+    direct = percentile(bare, 0.5)
+    print(f"  bare socket {direct:.3f} ms, through a guest {percentile(piped, 0.5):.3f} ms (p50)")
+    line("what the pipe adds to a call, p50", percentile(piped, 0.5) - direct, 0.3, "ms")
 
 
 def ask_bare(stream: Any, text: bytes) -> bytes:
@@ -176,12 +176,6 @@ def ask_bare(stream: Any, text: bytes) -> bytes:
     while not found.endswith(b"\n"):
         found += stream.read(1 << 16)
     return bytes(found)
-
-
-def timed(work: Any, *arguments: Any) -> float:
-    started = time.perf_counter()
-    work(*arguments)
-    return time.perf_counter() - started
 
 
 def measure_memory(data_dir: Path) -> None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from benchmarks.report import line, percentile
+from benchmarks.report import line, milliseconds, percentile
 from lithos.app import Lithos, open_lithos
 from lithos.notes import Gates, Looking
 from lithos.search import Where
@@ -37,12 +34,6 @@ def fill(folder: Path, chance: random.Random) -> None:
         life += "ttl_policy: decay\nexpires_at: 2999-01-01\n" if number % 20 == 1 else ""
         front = f"title: note {number}\ncreated_at: 2025-06-01\n{life}"
         (top / f"note-{number}.md").write_text(f"---\n{front}---\n\n# note {number}\n\n{text(chance)}\n")
-
-
-def milliseconds(work: Callable[[], Any]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 def measure_writes(lithos: Lithos, chance: random.Random) -> None:

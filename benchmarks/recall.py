@@ -12,12 +12,11 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.corpus import notes, questions
 from benchmarks.host import Client, call, cpu, end_host, host_of
-from benchmarks.report import line, percentile
+from benchmarks.report import line, milliseconds, percentile
 from lithos.app import open_lithos
 from lithos.search import Document, open_embedder
 from lithos.settings import LithosConfig, StorageSettings
@@ -66,12 +65,6 @@ def bare_model(asked: list[str]) -> float:
     model = open_embedder("all-MiniLM-L6-v2")
     model.embed("warm")
     return percentile([milliseconds(lambda text=text: model.embed(text)) for text in asked], 0.5)
-
-
-def milliseconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return (time.perf_counter() - started) * 1000
 
 
 def measure_cold(vault: Path, tool: str, limit: float) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 
 def line(name: str, value: float, limit: float, unit: str, *, more_is_better: bool = False) -> None:
     """`name | value | limit | ratio`; a ratio above 1 is better than the limit, whichever way is better."""
@@ -14,3 +17,9 @@ def line(name: str, value: float, limit: float, unit: str, *, more_is_better: bo
 def percentile(values: list[float], share: float) -> float:
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
+
+
+def milliseconds(work: Callable[..., object], *arguments: object) -> float:
+    started = time.perf_counter()
+    work(*arguments)
+    return (time.perf_counter() - started) * 1000

@@ -3,6 +3,7 @@
     python -m benchmarks.search               # 10,000 notes; a minute once the index is kept
     python -m benchmarks.search --large       # 100,000 as well: ten minutes the first time
     python -m benchmarks.search --real        # the 10,000 with vectors of the model: many minutes the first time
+    python -m benchmarks.search --peer=FOLDER # chromadb + sentence-transformers in the same run: see benchmarks/peer.py
 
 Notes are sentences of the standard library's documentation. Without `--real` the vectors of notes are seeded noise (a
 question is always embedded by the model); the lines say so. Indexes stay in `.bench/search`, vectors by content hash.
@@ -11,21 +12,20 @@ question is always embedded by the model); the lines say so. Indexes stay in `.b
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import notes, questions
-from benchmarks.report import line, percentile
+from benchmarks.peer import measure_peer
+from benchmarks.report import line, milliseconds, percentile
 from lithos.search import Collection, Embedder, Embedding, Query, Where, open_collection, open_embedder
 
 KEPT = Path(".bench/search")
@@ -84,7 +84,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         large = measure_questions(100_000, Noise(), "synthetic vectors")
         for by in small:
             line(f"growth from 10,000 to 100,000 notes, {by}", large[by] / small[by], 4.0, "x ")
-    measure_peer()
+    for folder in (each.removeprefix("--peer=") for each in asked if each.startswith("--peer=")):
+        measure_peer(folder, small["both"], Noise().embed)
 
 
 def small_folder(kind: str, count: int) -> Path:
@@ -111,14 +112,14 @@ def measure_embedding() -> None:
     embedder = open_embedder(MODEL)
     texts = [each.text.split("\n\n")[0][:480] for each in notes(MEASURED_PASSAGES, seed=7)]
     embedder.embed("warm")
-    bare = timed(lambda: bare_session(embedder, texts))
+    bare = milliseconds(bare_session, embedder, texts) / 1000
     with tempfile.TemporaryDirectory() as folder, opened(Path(folder), embedder) as (collection, embedding):
         embedding.pause()
         for at, text in enumerate(texts):
             collection.apply([_plain(at, text)])
         collection._indexer.indexed(time.monotonic() + 60)
         collection._indexer.meaning()
-        ours = timed(lambda: (embedding.resume(), collection.settle(600)))
+        ours = milliseconds(lambda: (embedding.resume(), collection.settle(600))) / 1000
     line("embedding, share of the bare session's rate", bare / ours, 0.8, "  ", more_is_better=True)
     print(f"  {len(texts) / ours:.0f} passages a second, the bare session {len(texts) / bare:.0f}")
 
@@ -151,12 +152,6 @@ def bare_session(embedder: Any, texts: list[str], threads: int = 0) -> None:
         thread.join()
 
 
-def timed(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 def measure_questions(count: int, embedder: Embedder, kind: str) -> dict[str, float]:
     folder = small_folder(kind, count)
     with opened(folder, embedder) as (collection, embedding):
@@ -166,22 +161,20 @@ def measure_questions(count: int, embedder: Embedder, kind: str) -> dict[str, fl
         if not collection.settle(7200):
             raise SystemExit("the notes could not be indexed")
         asked = questions(ASKED)
-        model = [timed(lambda text=text: embedder.embed(text)) for text in asked]
+        model = [milliseconds(embedder.embed, text) for text in asked]
         limits = {"words": (2, 6), "both": (5, 15)} if count <= 10_000 else {"words": (8, 24), "both": (15, 45)}
         medians = {}
         for by, (half, most) in limits.items():
             embedding.forget_questions()
-            times = [timed(lambda text=text, by=by: collection.query(Query(text, by))) * 1000 for text in asked]
+            times = [milliseconds(collection.query, Query(text, by)) for text in asked]
             medians[by] = percentile(times, 0.5)
             line(f"{count:,} notes, {by}, in process, p50 ({kind})", medians[by], half, "ms")
             line(f"{count:,} notes, {by}, in process, p95 ({kind})", percentile(times, 0.95), most, "ms")
         embedding.forget_questions()
-        rare = [
-            timed(lambda text=text: collection.query(Query(text, "both", where=Where(tags=("tag211",)))))
-            for text in asked
-        ]
-        line(f"{count:,} notes, both, filtered to few, p50", percentile(rare, 0.5) * 1000, limits["both"][0], "ms")
-        bare = percentile(model, 0.5) * 1000
+        few = Where(tags=("tag211",))
+        rare = [milliseconds(collection.query, Query(text, "both", where=few)) for text in asked]
+        line(f"{count:,} notes, both, filtered to few, p50", percentile(rare, 0.5), limits["both"][0], "ms")
+        bare = percentile(model, 0.5)
         line(f"{count:,} notes, both: time / embedding the question alone", medians["both"] / bare, 4.0, "x ")
     return medians
 
@@ -212,32 +205,6 @@ def measure_cold(folder: Path) -> None:
     line("cold process to the first answer by words, 10,000 notes", words, 1.5, "s ")
     line("cold process to the first answer by meaning", meaning, 2.0, "s ")
     line("memory of that process, model loaded, after 50 questions", memory, 250, "MB")
-
-
-def measure_peer() -> None:
-    """The stack that the specification names, when somebody has installed it; 1,000 passages."""
-    if not all(map(importlib.util.find_spec, ("chromadb", "sentence_transformers"))):
-        print("  chromadb and sentence-transformers are not installed: no peer in this run")
-        return
-    import chromadb
-    from sentence_transformers import SentenceTransformer
-
-    folder = tempfile.mkdtemp()
-    try:
-        model = SentenceTransformer(MODEL, device="cpu")
-        store = chromadb.PersistentClient(folder).create_collection("notes")
-        texts = [each.text[:480] for each in notes(1000)]
-        for start in range(0, len(texts), 100):
-            part = texts[start : start + 100]
-            store.add(
-                [f"{start + at}" for at in range(len(part))], embeddings=model.encode(part).tolist(), documents=part
-            )
-        times = [
-            timed(lambda text=text: store.query(model.encode([text]).tolist(), n_results=10)) for text in questions(50)
-        ]
-        print(f"  chromadb + sentence-transformers, 1,000 passages, p50: {percentile(times, 0.5) * 1000:.1f} ms")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
