@@ -105,3 +105,18 @@ def test_a_name_that_needs_the_extra_says_which(tmp_path: Path) -> None:
             pass
     assert "BAAI/bge-small-en-v1.5" in refused.value.message
     assert "lithos-memory[models]" in (refused.value.hint or "")
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is not None, reason="the extra is installed")
+def test_a_folder_of_sentence_transformers_says_what_it_needs(folder: Path) -> None:
+    (folder / "model.onnx").unlink()
+    (folder / "modules.json").write_text("[]")
+    with pytest.raises(ConfigInvalid) as refused:
+        open_embedder(str(folder))
+    assert "lithos-memory[models]" in (refused.value.hint or "")
+
+
+@pytest.mark.skipif(find_spec("sentence_transformers") is None, reason="needs the extra")
+def test_a_name_that_was_never_downloaded_is_refused_without_asking_the_network() -> None:
+    with pytest.raises(ConfigInvalid, match="not on this machine"):
+        open_embedder("nobody/no-such-model")

@@ -56,9 +56,7 @@ def open_collection(
     `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
     """
     free_large_blocks_at_once()
-    most = embedding.embedder.longest
-    limits = replace(limits or PassageLimits(), tokens=min(most, (limits or PassageLimits()).tokens))
-    shape = Shape(name, frozenset(keywords), tuple(sorted(numbers)), limits)
+    shape = Shape(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits())
     vectors = data_dir / ".vectors" / name / "rows.bin"
     indexer = Indexer(data_dir / ".tantivy" / name, shape, embedding, vectors, faults)
     return Collection(shape, indexer, embedding, wait)

@@ -8,6 +8,7 @@ import re
 import threading
 from collections import Counter
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -52,25 +53,53 @@ class Embedder(Protocol):
 
 
 def open_embedder(model: str) -> Embedder:
-    """By the setting `search.embedding_model`. Nothing is loaded before the first use."""
+    """By the setting `search.embedding_model`. Nothing is loaded before the first use; nothing is ever downloaded."""
     if model == PACKAGED:
         return OnnxEmbedder(FOLDER, f"{PACKAGED}/int8/3d6e6ff2")
     folder = Path(model).expanduser()
-    if folder.is_dir():
-        return _from_folder(folder)
-    return SentenceTransformersEmbedder(model)
+    if not folder.is_dir():
+        return _by_name(model)
+    if (folder / "modules.json").is_file() and not (folder / "model.onnx").is_file():
+        return _of_sentence_transformers(str(folder), f"{folder.name}/{_state_of(folder)}")
+    return _from_folder(folder)
 
 
 def _from_folder(folder: Path) -> OnnxEmbedder:
     missing = [name for name in ("model.onnx", "tokenizer.json") if not (folder / name).is_file()]
     if missing:
-        raise ConfigInvalid(
-            f"search.embedding_model: {folder} has no {' and no '.join(missing)}",
-            hint="The folder needs a sentence embedding model as model.onnx, and its tokenizer.json.",
-        )
+        raise ConfigInvalid(f"search.embedding_model: {folder} has no {' and no '.join(missing)}", hint=_FOLDER_HINT)
     with open(folder / "model.onnx", "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return OnnxEmbedder(folder, f"{folder.name}/{digest[:16]}")
+
+
+def _by_name(name: str) -> SentenceTransformersEmbedder:
+    embedder = _of_sentence_transformers(name, name)
+    from huggingface_hub import try_to_load_from_cache
+
+    full = name if "/" in name else f"sentence-transformers/{name}"
+    if not any(isinstance(try_to_load_from_cache(full, file), str) for file in ("modules.json", "config.json")):
+        raise ConfigInvalid(
+            f"search.embedding_model: {full} is not on this machine",
+            hint=f"Lithos downloads nothing by itself. Run `hf download {full}` once, or name a folder.",
+        )
+    return embedder
+
+
+def _of_sentence_transformers(model: str, id: str) -> SentenceTransformersEmbedder:
+    if find_spec("sentence_transformers") is None:
+        raise ConfigInvalid(
+            f"search.embedding_model: {model!r} is neither {PACKAGED!r} nor a folder with model.onnx",
+            hint="For a model of sentence-transformers install lithos-memory[models].",
+        )
+    return SentenceTransformersEmbedder(model, f"sentence-transformers/{id}")
+
+
+def _state_of(folder: Path) -> str:
+    """Another string for other files: their contents, up to gigabytes, are too much to read at each start."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    told = [f"{path.relative_to(folder)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class OnnxEmbedder:
@@ -172,12 +201,14 @@ class OnnxEmbedder:
             give_back()  # 20 MB that reading the model took and nobody needs any more
             return loaded
         except Exception as error:  # both libraries raise their own, which name no setting
-            raise ConfigInvalid(
-                f"search.embedding_model: {self._folder} cannot be loaded: {str(error)[:200]}",
-                hint="The folder needs a sentence embedding model as model.onnx, and its tokenizer.json.",
-            ) from error
+            raise _unusable(self._folder, error) from error
 
 
+def _unusable(model: object, error: Exception) -> ConfigInvalid:
+    return ConfigInvalid(f"search.embedding_model: {model} cannot be loaded: {str(error)[:200]}", hint=_FOLDER_HINT)
+
+
+_FOLDER_HINT = "The folder needs a sentence embedding model as model.onnx, and its tokenizer.json."
 _TAKEN = ("input_ids", "attention_mask", "token_type_ids")
 _ASKED = f"It must take {', '.join(_TAKEN)}, or some of them, as integers."
 _KINDS = {"tensor(int32)": "int32", "tensor(int64)": "int64"}
@@ -199,39 +230,41 @@ def _unit(output: Any) -> Floats:
 
 
 class SentenceTransformersEmbedder:
-    """Any model of sentence-transformers, with the extra `lithos-memory[models]`; never downloads by itself."""
+    """A model of sentence-transformers, with the extra `lithos-memory[models]`: torch, 6 s to load, 1 GB of memory."""
 
-    def __init__(self, name: str) -> None:
-        self.id = f"sentence-transformers/{name}"
-        self._name = name
-        self._loading = threading.Lock()
+    def __init__(self, model: str, id: str) -> None:
+        self.id = id
+        self._name = model
+        self._loading = threading.RLock()
 
     @cached_property
     def _model(self) -> Any:
+        os.environ.setdefault("TQDM_DISABLE", "1")  # it draws bars on the terminal of whoever asks
         try:
             from sentence_transformers import SentenceTransformer
-        except ImportError:
-            raise ConfigInvalid(
-                f"search.embedding_model: {self._name!r} is neither {PACKAGED!r} nor a folder",
-                hint="For a model of sentence-transformers install lithos-memory[models].",
-            ) from None
-        os.environ.setdefault("HF_HUB_OFFLINE", "1")
-        return SentenceTransformer(self._name, device="cpu")
+
+            return SentenceTransformer(self._name, device="cpu", local_files_only=True)
+        except Exception as error:  # a missing file, a format of another version, an import that fails
+            raise _unusable(self._name, error) from error
+
+    def _loaded(self) -> Any:
+        with self._loading:  # two at once would load it twice
+            return self._model
 
     @property
     def longest(self) -> int:
-        return int(self._model.max_seq_length or 256)
+        return int(self._loaded().max_seq_length or 256)
 
-    @property
+    @cached_property
     def dimension(self) -> int:
-        return int(self._model.get_sentence_embedding_dimension())
+        return len(self.embed("dimension"))
 
     def count(self, text: str) -> int:
-        return len(self._model.tokenizer.encode(text, add_special_tokens=False))
+        return len(self._loaded().tokenizer.encode(text, add_special_tokens=False))
 
     def embed(self, text: str) -> Floats:
         with self._loading:
-            return _unit(self._model.encode(text, show_progress_bar=False))
+            return _unit(self._loaded().encode(text, show_progress_bar=False))
 
     def give_back(self) -> None:
         give_back()

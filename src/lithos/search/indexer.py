@@ -8,7 +8,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -218,8 +218,9 @@ class Indexer:
         return self.catalogue().documents()
 
     def cut(self, document: Document) -> tuple[Passage, ...]:
-        limits = self._shape.limits
-        return tuple(cut_passages(document.title, document.text, self._embedding.embedder.count, limits))
+        embedder, limits = self._embedding.embedder, self._shape.limits
+        limits = replace(limits, tokens=min(limits.tokens, embedder.longest))
+        return tuple(cut_passages(document.title, document.text, embedder.count, limits))
 
     # -- opening and recovery -----------------------------------------------------------------------------------
 
