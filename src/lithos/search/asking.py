@@ -18,11 +18,11 @@ PASSAGES_OF_ONE = 3  # with a token budget: most passages that one note may fill
 CANDIDATE_PASSAGES = 60
 
 
-class WordsHit(TypedDict):
+class Cited(TypedDict):
+    """What every hit says of its note."""
+
     id: str
     title: str
-    snippet: str
-    score: float
     path: str
     heading: str
     author: str
@@ -30,6 +30,21 @@ class WordsHit(TypedDict):
     status: NotRequired[str]
     recency_score: NotRequired[float]
     changed_since: NotRequired[bool]
+
+
+class WordsHit(Cited):
+    snippet: str
+    score: float
+
+
+class MeaningHit(Cited):
+    snippet: str
+    similarity: float
+
+
+class RecallHit(Cited):
+    passage: str
+    score: float
 
 
 class WordsAnswer(TypedDict):
@@ -39,38 +54,10 @@ class WordsAnswer(TypedDict):
     degraded: NotRequired[str]
 
 
-class MeaningHit(TypedDict):
-    id: str
-    title: str
-    snippet: str
-    similarity: float
-    path: str
-    heading: str
-    author: str
-    version: str
-    status: NotRequired[str]
-    recency_score: NotRequired[float]
-    changed_since: NotRequired[bool]
-
-
 class MeaningAnswer(TypedDict):
     results: list[MeaningHit]
     limit: NotRequired[int]
     degraded: NotRequired[str]
-
-
-class RecallHit(TypedDict):
-    id: str
-    title: str
-    path: str
-    heading: str
-    passage: str
-    score: float
-    version: str
-    author: str
-    status: NotRequired[str]
-    recency_score: NotRequired[float]
-    changed_since: NotRequired[bool]
 
 
 class RecallAnswer(TypedDict):
@@ -123,7 +110,7 @@ class NoteSearch:
 
     def words(self, text: str, limit: int, where: Where, view: View = EVERYTHING) -> WordsAnswer:
         found = self._query(Query(_asked(text), "words", min(limit, self._most), where), view)
-        hits = [cast(WordsHit, {**_words_hit(hit), **view.remarks(hit)}) for hit in found.hits]
+        hits = [cast(WordsHit, _cited(hit, view, snippet=hit.snippet, score=hit.score)) for hit in found.hits]
         answer: WordsAnswer = {"results": hits}
         if found.literal:
             answer["literal"] = f"taken as plain words: {found.literal}"
@@ -138,7 +125,7 @@ class NoteSearch:
     ) -> MeaningAnswer:
         least = self._threshold if threshold is None else threshold
         found = self._query(Query(_asked(text), "meaning", min(limit, self._most), where, least), view)
-        hits = [cast(MeaningHit, {**_meaning_hit(hit), **view.remarks(hit)}) for hit in found.hits]
+        hits = [cast(MeaningHit, _near(hit, view)) for hit in found.hits]
         answer: MeaningAnswer = {"results": hits}
         if limit > self._most:
             answer["limit"] = self._most
@@ -165,7 +152,7 @@ class NoteSearch:
             explain=explain,
         )
         found = self._query(asked, view)
-        hits = [cast(RecallHit, {**_recall_hit(hit), **view.remarks(hit)}) for hit in found.hits]
+        hits = [cast(RecallHit, _cited(hit, view, passage=hit.passage, score=hit.score)) for hit in found.hits]
         if token_budget is not None:
             hits = list(_fitting(hits, token_budget))[: min(limit, self._most)]
         return _recalled(found, hits, self._most if limit > self._most else None)
@@ -223,40 +210,18 @@ def _tokens(hit: RecallHit) -> int:
     return estimate_tokens(f"{hit['title']}\n{hit['heading']}\n{hit['passage']}")
 
 
-def _words_hit(hit: Hit) -> WordsHit:
-    return {
-        "id": hit.id,
-        "title": hit.title,
-        "snippet": hit.snippet,
-        "score": hit.score,
-        "path": hit.path,
-        "heading": hit.heading,
-        "author": hit.author,
-        "version": hit.version,
-    }
+def _near(hit: Hit, view: View) -> dict[str, Any]:
+    return _cited(hit, view, snippet=hit.passage or hit.title, similarity=round(hit.similarity or 0.0, 4))
 
 
-def _meaning_hit(hit: Hit) -> MeaningHit:
-    return {
-        "id": hit.id,
-        "title": hit.title,
-        "snippet": hit.passage or hit.title,
-        "similarity": round(hit.similarity or 0.0, 4),
-        "path": hit.path,
-        "heading": hit.heading,
-        "author": hit.author,
-        "version": hit.version,
-    }
-
-
-def _recall_hit(hit: Hit) -> RecallHit:
+def _cited(hit: Hit, view: View, **more: Any) -> dict[str, Any]:
     return {
         "id": hit.id,
         "title": hit.title,
         "path": hit.path,
         "heading": hit.heading,
-        "passage": hit.passage,
-        "score": hit.score,
-        "version": hit.version,
         "author": hit.author,
+        "version": hit.version,
+        **more,
+        **view.remarks(hit),
     }
