@@ -74,6 +74,11 @@ NATURAL = {
     "C:\\spaghetti\\minutes": "Pasta",
     "why is spaghetti NOT drained": "Pasta",
     "connections:(ten": "Database pool",
+    "status: empty": "Database pool",
+    "author: spaghetti": "Pasta",
+    "/the connection/": "Database pool",
+    "+spaghetti~9 AND minutes": "Pasta",
+    "spaghetti\0\ud83d": "Pasta",
     "backing off": "Retry policy",
     "连接池": "部署手册",
     "如何设置连接池的大小？": "部署手册",
@@ -98,6 +103,8 @@ def test_the_answer_says_when_a_query_was_no_syntax(ask: CallTool, query: str) -
     ("query", "found"),
     [
         ("spaghetti OR pool", {"Pasta", "Database pool"}),
+        ("salt AND spaghetti AND NOT drain", set()),
+        ("pool AND ten OR salt AND boil", {"Pasta", "Database pool"}),
         ("+postgresql -ERR_4021", {"部署手册"}),
         ('"nine minutes"', {"Pasta"}),
         ('"minutes nine"', set()),
@@ -136,7 +143,11 @@ def test_meaning_is_found_without_a_common_word(ask: CallTool) -> None:
 def test_the_threshold_is_kept(ask: CallTool) -> None:
     similarity = ask("lithos_semantic", query="noodles", threshold=0)["results"][0]["similarity"]
     assert titles(ask("lithos_semantic", query="noodles", threshold=min(1.0, similarity + 0.01))) == []
-    assert len(titles(ask("lithos_semantic", query="noodles", threshold=0))) == len(NOTES)
+    everything = ask("lithos_semantic", query="noodles", threshold=0)["results"]
+    assert len(everything) == len(NOTES)
+    for hit in everything:
+        again = ask("lithos_semantic", query="noodles", threshold=hit["similarity"])
+        assert hit["title"] in titles(again), "a result is as similar as it says"
 
 
 def test_recall_names_what_to_cite(ask: CallTool) -> None:
@@ -213,7 +224,7 @@ def test_a_limit_beyond_the_setting_is_clamped_and_said(config: LithosConfig, da
             given = {"agent": "a", "title": f"n{number}", "content": "spaghetti"}
             catalogue().call(lithos, "lithos_write", given, Caller())
         for tool in ("lithos_search", "lithos_semantic", "lithos_recall"):
-            answer = catalogue().call(lithos, tool, {"query": "spaghetti", "limit": 4}, Caller())
+            answer = catalogue().call(lithos, tool, {"query": "spaghetti", "limit": 10**9}, Caller())
             assert (len(answer["results"]), answer["limit"]) == (2, 2)
     finally:
         lithos.close()

@@ -12,6 +12,7 @@ import pytest
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
 from lithos.search.catalogue import Catalogue, Entry
 from lithos.search.vectors import WORN_LEAST
+from lithos.storage import NoFaults
 from tests.collections_at_hand import note, opened
 
 
@@ -40,6 +41,40 @@ def test_a_question_sees_what_was_acknowledged_before_it(notes: Collection, by: 
     notes.apply([note("a", "wool and shears"), note("c", "lava lamps")])
     assert ids(notes, "lava", by)[0] == "c"
     assert "a" not in ids(notes, "lava")
+
+
+class HeldUp(NoFaults):
+    """No batch goes on until it may."""
+
+    def __init__(self) -> None:
+        self.may = threading.Event()
+
+    def at(self, name: str) -> None:
+        self.may.wait(60)
+
+
+def test_what_waits_is_found_by_every_word_that_the_index_would_have(tmp_path: Path, embedding: Embedding) -> None:
+    faults = HeldUp()
+    notes = opened(tmp_path, embedding, faults)
+    notes.apply([note("a", "# Sheep\n\non meadows", title="Wool", tags=("shear-ing",))])
+    long_question = " ".join(f"w{number}" for number in range(100))
+    for text in ("sheep", "meadows", "wool", "shear", f"{long_question} wool"):
+        assert ids(notes, text) == ["a"], text
+    faults.may.set()
+    notes.close()
+
+
+def test_the_one_known_word_of_a_very_long_question_counts(notes: Collection) -> None:
+    notes.apply([note("a", "wool")])
+    assert notes.settle()
+    assert ids(notes, " ".join(f"a{number}" for number in range(4000)) + " wool") == ["a"]
+
+
+def test_a_long_text_does_not_keep_others_from_being_found(notes: Collection) -> None:
+    notes.apply([note("long", "\n\n".join(f"{'lava sheep ' * 50}{number}" for number in range(150)))])
+    notes.apply(note(f"n{number}", f"lava {number} and other things") for number in range(12))
+    assert len(ids(notes, "lava sheep", "meaning", limit=10)) == 10
+    assert len(ids(notes, "sheep", "both", limit=10)) == 10
 
 
 @pytest.mark.parametrize("by", ["words", "meaning", "both"])

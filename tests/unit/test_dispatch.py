@@ -92,6 +92,10 @@ def test_a_bad_argument_is_refused_by_name(arguments: Any, told: str) -> None:
     assert told in refused.value.message
 
 
+def test_a_question_may_have_what_no_text_may_have() -> None:
+    assert ready("sample_read", {"query": "a\0b\ud800"}).values["query"] == "a b?"
+
+
 def test_a_refusal_tells_what_the_tool_needs_and_takes() -> None:
     with pytest.raises(InvalidInput) as refused:
         ready("sample_write", {})

@@ -175,6 +175,19 @@ async def test_a_line_that_is_no_message_is_answered() -> None:
         assert (await far.receive())["id"] == 5
 
 
+async def test_half_of_a_character_is_the_tools_to_judge() -> None:
+    named: list[str] = []
+
+    async def work(ctx: Any, name: str) -> None:
+        named.append(name)
+
+    async with connected(work) as (far, _):
+        await far.begin()
+        far.send("tools/call", 1, name="work", arguments={"query": "\ud83d"})
+        assert (await far.receive())["id"] == 1
+    assert named == ["work"]
+
+
 async def test_a_short_line_before_half_a_long_one_does_not_stop_the_pipe() -> None:
     """What is read ahead is bounded, but a line that is longer than the bound must still come in whole."""
 

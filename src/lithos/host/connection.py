@@ -99,8 +99,8 @@ class Connection:
                 await self._finish()
                 raise StopAsyncIteration
             try:
-                message = types.jsonrpc_message_adapter.validate_json(text, by_name=False)
-            except ValidationError:
+                message = _message(text)
+            except (ValueError, RecursionError):
                 await self._write(wire.line(_UNREADABLE))  # the SDK would drop it, and the client wait for ever
                 continue
             return SessionMessage(message, self._metadata(message))
@@ -201,6 +201,14 @@ class Connection:
 
 
 _UNREADABLE = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error: not a message of MCP"}}
+
+
+def _message(text: bytes) -> types.JSONRPCMessage:
+    """JavaScript sends half of a character as `"\\ud83d"`, which the quick parser refuses: then the tool says so."""
+    try:
+        return types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+    except ValidationError:
+        return types.jsonrpc_message_adapter.validate_python(json.loads(text), by_name=False)
 
 
 def _caller(hello: Hello, default: Caller) -> Caller:

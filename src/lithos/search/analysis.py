@@ -64,7 +64,9 @@ def phrase_terms(text: str) -> list[str]:
 
 
 def function_words(text: str) -> int:
-    return sum(word in STOP_WORDS for word in re.findall(r"[a-z]+", text.lower()))
+    """How much a text is like language; `AND`, `OR` and `NOT` are operators."""
+    words = [word for word in re.findall(r"[A-Za-z]+", text) if word not in ("AND", "OR", "NOT")]
+    return sum(word.lower() in STOP_WORDS for word in words)
 
 
 def identifiers(text: str) -> list[str]:

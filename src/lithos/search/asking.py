@@ -167,7 +167,7 @@ def _asked(text: str) -> str:
         raise InvalidInput("the query is empty", hint="Ask in your own words; lithos_list shows what there is.")
     if len(text) > LONGEST_QUERY:
         raise InvalidInput(f"the query has {len(text)} characters; {LONGEST_QUERY} is the most")
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text
 
 
 def _recalled(found: Found, hits: Sequence[RecallHit], kept_limit: int | None) -> RecallAnswer:

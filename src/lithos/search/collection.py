@@ -260,7 +260,7 @@ class _Answering:
         words = NO_WORDS
         if reading.query is not None:
             words = self._matching(reading, mask)
-            if not words.documents and reading.sentence:
+            if not words.documents and reading.doubtful:
                 self.reading = replace(reading, query=None, literal="as query syntax it matches nothing")
         if self.reading.query is None:
             words = fulltext.words(self.reading.terms, self.query.where, mask, self._candidates())
@@ -285,7 +285,11 @@ class _Answering:
 
     def _read(self) -> Reading:
         index = self.indexer.fulltext().documents
-        return read(self.query.text, index, self.shape.keywords, plain=self.query.by == "both")
+        plain = self.query.by == "both"
+        return read(self.query.text, index, self.shape.keywords, plain=plain, unindexed=self._unindexed)
+
+    def _unindexed(self) -> set[str]:
+        return set().union(*(each.total for each in self.waiting.values()))
 
     def _vector(self) -> Floats | None:
         started = time.perf_counter()
@@ -302,10 +306,11 @@ class _Answering:
         started = time.perf_counter()
         count = self._candidates()
         by_words = heapq.nlargest(count // 2, words.scores, key=words.scores.__getitem__)
-        near = self.indexer.meaning().nearest(vector, mask, count, by_words)
+        near = self.indexer.meaning().nearest(vector, mask, count, by_words, self.query.limit)
         self._took("vectors", started)
         least = self.query.threshold
-        return {place: similarity for place, similarity in near.items() if similarity >= least} if least else near
+        # Rounded as it is shown: the similarity of a result, given as threshold, finds that result.
+        return {place: near[place] for place in near if round(near[place], 4) >= least} if least else near
 
     def _weight_of_meaning(self, similarities: dict[tuple[int, int], float]) -> float:
         if self.query.by == "words" or not similarities:

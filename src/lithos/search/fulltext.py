@@ -6,6 +6,7 @@ Two tantivy indexes, because BM25 measures lengths against the average of an ind
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -92,12 +93,15 @@ class FullText:
         In a small collection the weights of words tell little: in a vault of one note, a word that it has weighs a
         fifth of one that nobody has. So how much of the question is known is weighed as if there were `MANY` documents.
         """
-        there = {term: self.documents.frequency(term) > 0 for term in set(terms)}
-        known = [term for term in terms if there[term]]
-        missing = sum(self.documents.weight(term, MANY) * weight_unknown(term) for term in terms if not there[term])
-        weights = sum(self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term) for term in known)
-        found = sum(self.documents.weight(term, MANY) for term in known)
-        return SATURATION * (weights * (found + missing) / found if known else missing)
+        weights = found = missing = 0.0
+        for term, times in Counter(terms).items():
+            among_many = times * self.documents.weight(term, MANY)
+            if self.documents.frequency(term):
+                weights += times * (self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term))
+                found += among_many
+            else:
+                missing += among_many * weight_unknown(term)
+        return SATURATION * (weights * (found + missing) / found if found else missing)
 
     def worn(self) -> bool:
         """Whether enough is deleted that scores begin to drift from those of an index made anew."""

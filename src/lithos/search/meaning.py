@@ -167,8 +167,10 @@ class Meaning:
 
     # -- searching ----------------------------------------------------------------------------------------------
 
-    def nearest(self, vector: Floats, mask: Mask, count: int, also: Sequence[int]) -> dict[Place, float]:
-        return self._vectors.nearest(vector, count, mask, also)
+    def nearest(
+        self, vector: Floats, mask: Mask, count: int, also: Sequence[int], documents: int
+    ) -> dict[Place, float]:
+        return self._vectors.nearest(vector, count, mask, also, documents)
 
     def around(self, ordinal: int, mask: Mask, count: int, passages: int) -> dict[int, float]:
         """Other documents → their nearest passage to one of the first few of this one."""

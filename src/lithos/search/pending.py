@@ -40,7 +40,8 @@ class Waiting:
     @cached_property
     def total(self) -> Counter[str]:
         """Of the whole document; most questions have no word in common with it and end here."""
-        return sum(self.counts, Counter())
+        tags = self.change.tags if isinstance(self.change, Document) else ()
+        return sum(self.counts, Counter(phrase_terms(" ".join(tags))))
 
 
 @dataclass(frozen=True, slots=True)

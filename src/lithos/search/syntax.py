@@ -7,8 +7,9 @@ the words it consists of.
 
 from __future__ import annotations
 
+import heapq
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +25,16 @@ LONGEST_SYNTAX = 2000  # characters; what is longer is a text and not a query
 DEEPEST = 32  # tantivy's parser recurses, and has no bound of its own
 MOST_TERMS = 64
 _BRACKET = re.compile(r"[()\[\]{}]")
-_FUZZY = re.compile(r"(\w{3,40})~([12]?)")
+_FUZZY = re.compile(r"(\w{3,40})~([0-9]{0,3})")
 _PREFIX = re.compile(r"(\w{1,40})\*")
+_FIELD_OR_NOT = re.compile(r":\s+(?!IN\b)")
+_PATTERN = re.compile(r"(?:^|[\s:(])/.*/")
 _INSIDE_WORD = re.compile(r"\w['’]\w")
 FIELDS = {"text": "text", "content": "text", "body": "text", "title": "title", "tag": "tag", "tags": "tag"}
 FIELDS |= {"author": "author", "path": "path"}
 
 Node = dict[str, Any]
+Unindexed = Callable[[], Collection[str]]  # words of what waits to be indexed
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,18 @@ class Reading:
     terms: list[str]  # the words, for scores of passages, snippets and a plain search
     query: tantivy.Query | None = None  # None: plain, any of the words
     literal: str = ""  # why it was not taken as syntax
-    sentence: bool = False  # reads like plain language, whatever operators it seems to have
+    doubtful: bool = False  # may be plain language, whatever operators it seems to have
 
 
 class NotMeant(Exception):
     """The tree is valid, but cannot be what somebody meant; the message says why."""
 
 
-def read(text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool = False) -> Reading:
+def read(
+    text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool = False, unindexed: Unindexed = frozenset
+) -> Reading:
     """`plain` never looks for operators: a question to an agent's memory is language."""
-    terms = _bounded(query_terms(text), index)
+    terms = _bounded(query_terms(text), index, unindexed)
     if plain:
         return Reading(terms)
     try:
@@ -61,7 +67,7 @@ def read(text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool =
         return Reading(terms, literal=str(reason))
     if query is None:
         return Reading(terms, literal="it has no words as a query")
-    return Reading(_shown_terms(tree) or terms, query, sentence=function_words(text) >= 2)
+    return Reading(_shown_terms(tree) or terms, query, doubtful=_is_doubtful(text))
 
 
 def _is_sentence(text: str) -> bool:
@@ -69,14 +75,19 @@ def _is_sentence(text: str) -> bool:
     return function_words(text) >= 2 and not re.search(r"""["'()\[\]{}:^~*/]|(?:^|\s)[-+]\S""", text)
 
 
-def _bounded(terms: list[str], index: TextIndex) -> list[str]:
-    """A page of text as a question: the rarest of its words."""
+def _is_doubtful(text: str) -> bool:
+    """`status: failed` may be a field or a line of a log, `/usr/lib/` a pattern or a path."""
+    return function_words(text) >= 2 or bool(_FIELD_OR_NOT.search(text) or _PATTERN.search(text))
+
+
+def _bounded(terms: list[str], index: TextIndex, unindexed: Unindexed) -> list[str]:
+    """A page of text as a question: the rarest of its words, among those that anything here has."""
     different = set(terms)
     if len(different) <= MOST_TERMS:
         return terms
-    known = sorted((index.frequency(term), term) for term in sorted(different)[: 50 * MOST_TERMS])
-    rare = {term for frequency, term in known if frequency}
-    kept = {term for _, term in [each for each in known if each[1] in rare][:MOST_TERMS]}
+    waiting = unindexed()
+    found = ((index.frequency(term) + (term in waiting), term) for term in different)
+    kept = {term for _, term in heapq.nsmallest(MOST_TERMS, (each for each in found if each[0]))}
     return [term for term in terms if term in kept] or terms[:MOST_TERMS]
 
 
@@ -204,7 +215,7 @@ class _Builder:
         fuzzy, prefix = _FUZZY.fullmatch(phrase), _PREFIX.fullmatch(phrase)
         if fuzzy:
             stem = (analyzer().analyze(fuzzy[1]) or [fuzzy[1].lower()])[0]
-            return tantivy.Query.fuzzy_term_query(schema, field, stem, distance=int(fuzzy[2] or 1))
+            return tantivy.Query.fuzzy_term_query(schema, field, stem, distance=min(int(fuzzy[2] or 1), 2))
         if prefix:
             return starting_with(schema, field, prefix[1].lower())
         terms = query_terms(phrase)

@@ -225,10 +225,16 @@ class Vectors:
     # -- what is near -------------------------------------------------------------------------------------------
 
     def nearest(
-        self, vector: Floats, count: int, mask: NDArray[np.bool_] | None = None, also: Collection[int] = ()
+        self,
+        vector: Floats,
+        count: int,
+        mask: NDArray[np.bool_] | None = None,
+        also: Collection[int] = (),
+        documents: int = 1,
     ) -> dict[Place, float]:
         """Cosine of the best passages of living documents that `mask` (by ordinal) lets through, and of every passage
-        of the documents in `also`, however far down that is."""
+        of the documents in `also`, however far down that is. Of at least so many `documents`, where there are: a long
+        one may have all of the best passages."""
         import numpy as np
 
         with self._lock:
@@ -236,13 +242,12 @@ class Vectors:
             asked_for = np.flatnonzero(allowed & self._rows_of(also)) if also else np.zeros(0, np.int64)
         if mask is not None:
             allowed = allowed & _at(mask, ordinals)
-        if np.count_nonzero(allowed) > EXACT_MOST:
-            chosen = _closest(bits, allowed, vector, max(RERANKED, 4 * count))
-        else:
-            chosen = np.flatnonzero(allowed)
-        scores = _cosines(rows, chosen, vector)
-        best = np.argpartition(-scores, count)[:count] if len(scores) > count else slice(None)
-        return _places(rows, chosen[best], scores[best]) | _places(rows, asked_for, _cosines(rows, asked_for, vector))
+        found = more = _best(bits, allowed, rows, vector, count)
+        while len(more) == count and len(met := {ordinal for ordinal, _ in found}) < documents:
+            allowed = allowed & ~np.isin(ordinals, list(met))
+            more = _best(bits, allowed, rows, vector, count)
+            found |= more
+        return found | _places(rows, asked_for, _cosines(rows, asked_for, vector))
 
     def own(self, ordinal: int, dimension: int) -> list[Floats]:
         """The vectors of one document's passages."""
@@ -341,6 +346,20 @@ def _cosines(rows: NDArray[Any], chosen: NDArray[np.int64], vector: Floats) -> F
     taken = rows.take(chosen)
     cosines: Floats = (taken["vector"][:, : len(vector)].astype(np.float32) @ vector) * taken["scale"]
     return cosines
+
+
+def _best(
+    bits: NDArray[np.uint64], allowed: NDArray[np.bool_], rows: NDArray[Any], vector: Floats, count: int
+) -> dict[Place, float]:
+    import numpy as np
+
+    if np.count_nonzero(allowed) > EXACT_MOST:
+        chosen = _closest(bits, allowed, vector, max(RERANKED, 4 * count))
+    else:
+        chosen = np.flatnonzero(allowed)
+    scores = _cosines(rows, chosen, vector)
+    best = np.argpartition(-scores, count)[:count] if len(scores) > count else slice(None)
+    return _places(rows, chosen[best], scores[best])
 
 
 def _places(rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats) -> dict[Place, float]:

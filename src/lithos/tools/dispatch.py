@@ -24,6 +24,7 @@ MOST_PROBLEMS = 5  # a model mends one call at a time; the sixth problem only co
 
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
 USER = "user_id"
+QUESTION = "query"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
 IN_META = "lithos/"  # stands before them in a request's `_meta`
 LONGEST_ID = 200
@@ -47,7 +48,7 @@ class Ready:
 
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
-    given = _as_object(arguments)
+    given = _with_readable_question(tool, _as_object(arguments))
     check_size(given, largest)
     _check_scope(tool, caller)
     given = {name: value for name, value in given.items() if value is not None}
@@ -92,6 +93,14 @@ def _as_object(arguments: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(arguments, Mapping):
         raise InvalidInput("the arguments are not a JSON object", hint='Send {"name": value, …}.')
     return dict(arguments)
+
+
+def _with_readable_question(tool: Tool, given: dict[str, Any]) -> dict[str, Any]:
+    """A question reaches no file and no table: what no text may have is a blank in it, and its words still count."""
+    question = given.get(QUESTION)
+    if not tool.reads or not isinstance(question, str):
+        return given
+    return {**given, QUESTION: question.encode("utf-8", "replace").decode().replace("\0", " ")}
 
 
 def _weigh(value: Any, depth: int) -> int:

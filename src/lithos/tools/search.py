@@ -13,7 +13,7 @@ from lithos.notes import Looking, Rank, Shown
 from lithos.search import MeaningAnswer, NoteSearch, RecallAnswer, View, Where, WordsAnswer
 from lithos.tools.registry import tool
 
-Limit = Annotated[int, Field(ge=1, le=10_000)]
+Limit = Annotated[int, Field(ge=1)]
 Tags = Annotated[list[str] | None, Field(description="Only notes with all of these", max_length=50)]
 Author = Annotated[str | None, Field(description="Only notes of this author")]
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
