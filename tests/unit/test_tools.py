@@ -14,6 +14,9 @@ from lithos.tools.registry import NAME, Tool
 TOOLS = list(catalogue())
 BUDGETS = {"core": 5000, "find": 500}
 CLAMPED = {
+    "lithos_recall",
+    "lithos_search",
+    "lithos_semantic",
     "mentisdb_search",
     "mentisdb_memory_markdown",
     "mentisdb_search_skill",
