@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -144,6 +145,24 @@ def test_damage_under_a_running_collection_is_healed_by_verify(tmp_path: Path, h
             made.verify()
             assert made.settle()
             assert answers(made, WORDS) == expected, path
+
+
+@pytest.mark.parametrize("gone", [".tantivy", ".tantivy/notes/text*", ".tantivy/notes/text*/*", ".vectors"])
+def test_folders_deleted_under_a_running_collection_are_made_anew_by_the_next_change(tmp_path: Path, gone: str) -> None:
+    truth = story()[-1]
+    with collection(tmp_path / "live") as made:
+        made.on_lost(lambda: reconcile(made, truth))
+        made.apply(document for id, document in truth.items() if id != "n1")
+        assert made.settle()
+        for folder in (tmp_path / "live").glob(gone):
+            shutil.rmtree(folder)
+        made.apply([truth["n1"]])
+        assert made.settle()
+        assert answers(made, WORDS) == healthy(tmp_path)
+        assert made.query(Query("lava")).degraded == ""
+    with collection(tmp_path / "live") as again:
+        assert again.known() == {id: document.hash for id, document in truth.items()}
+        assert answers(again, WORDS) == healthy(tmp_path)
 
 
 def test_a_lost_catalogue_is_told_to_the_owner_who_applies_all_again(tmp_path: Path) -> None:

@@ -183,6 +183,8 @@ class Catalogue:
 
     def verify(self) -> None:
         """Structure and every row; seconds at 100,000 documents, so never on the way of a request."""
+        if not self._path.exists():  # SQLite would go on in the deleted file, and never tell
+            raise Damaged(f"the catalogue of {self._path.parent.name} is gone")
         found = self._database.read(lambda tx: tx.all("PRAGMA integrity_check(1)"))
         if [list(row.values()) for row in found] != [["ok"]]:
             raise Damaged(f"the catalogue of {self._path.parent.name} is damaged")

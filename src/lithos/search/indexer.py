@@ -247,7 +247,8 @@ class Indexer:
         self.trouble["documents"] = "the index was damaged and is being rebuilt"
         aside = self._folder.with_name(f"{self._folder.name}.damaged")
         shutil.rmtree(aside, ignore_errors=True)
-        self._folder.rename(aside)
+        if self._folder.exists():
+            self._folder.rename(aside)
         return self._opened()
 
     def _recovered(self, catalogue: Catalogue) -> FullText:
@@ -363,10 +364,9 @@ class Indexer:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, Unavailable))
         self.trouble["index"] = f"changes wait to be indexed: {str(error)[:200]}"
         try:
-            if isinstance(error, Damaged):
+            if isinstance(error, Damaged) or pause == RETRY[0]:  # the first failure of a row: files may be gone
                 self.verify()
-            else:
-                self._put_back_what_moved()
+            self._put_back_what_moved()
         except Exception:  # noqa: BLE001 the thread must live; the next try mends first
             _log.exception("the index of %s could not be mended", self._shape.name)
         with self._changed:

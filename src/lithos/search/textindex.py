@@ -78,6 +78,8 @@ class TextIndex:
 
     def verify(self) -> None:
         """Raise `Damaged` unless every file is the one that was written."""
+        if not (self._folder / "meta.json").exists():  # an index that is open has one, however little is in it
+            raise Damaged("the full-text index is gone")
         self._verify()
 
     def _verify(self) -> None:

@@ -58,7 +58,6 @@ class Vectors:
         self._lock = threading.RLock()
         self._alive: set[int] = set()
         self._row_of: dict[bytes, int] | None = None  # made when something is embedded: 180 bytes a passage
-        path.parent.mkdir(parents=True, exist_ok=True)
         self._rows_from(self._salvaged())
 
     # -- what is there ------------------------------------------------------------------------------------------
@@ -89,6 +88,7 @@ class Vectors:
 
     def _rewrite(self, rows: NDArray[Any]) -> None:
         unfinished = self._path.with_suffix(".part")
+        unfinished.parent.mkdir(parents=True, exist_ok=True)  # somebody may delete what is derived at any time
         with open(unfinished, "wb") as file:
             file.write(self._head)
             file.write(rows.tobytes())
@@ -168,6 +168,8 @@ class Vectors:
     def _append(self, records: NDArray[Any]) -> None:
         records["mark"] = _marks(records)
         with self._lock:
+            if not self._path.exists():
+                self._rewrite(self._rows())
             with open(self._path, "r+b") as file:
                 file.seek(HEADER + self._count * self._record.itemsize)  # over a torn record, never after it
                 file.write(records.tobytes())
