@@ -31,11 +31,12 @@ class LithosError(Exception):
 
     code: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False
+    advice: ClassVar[str] = ""  # the hint of an error that has none of its own
 
     def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message)
         self.message = message
-        self.hint = hint
+        self.hint = hint or self.advice
         self.details = details
 
     def as_dict(self) -> dict[str, Any]:
@@ -46,10 +47,12 @@ class LithosError(Exception):
 
 class InvalidInput(LithosError):
     code = "invalid_input"
+    advice = "Mend the arguments and call again."
 
 
 class TooLarge(InvalidInput):
     code = "too_large"
+    advice = "Send less."
 
 
 class UnknownTool(InvalidInput):
@@ -103,10 +106,12 @@ class StorageFull(Unavailable):
 
 class Damaged(LithosError):
     code = "damaged"
+    advice = "A person must look: what is stored contradicts itself."
 
 
 class ConfigInvalid(LithosError):
     code = "config_invalid"
+    advice = "Mend the settings and start again."
 
 
 class Unsupported(LithosError):

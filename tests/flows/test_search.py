@@ -280,3 +280,10 @@ def test_search_goes_on_after_a_restart(config: LithosConfig, lithos: Lithos, ca
         assert [hit["title"] for hit in found] == ["Kept"]
     finally:
         again.close()
+
+
+@pytest.mark.parametrize("tool", ["lithos_recall", "lithos_search", "lithos_semantic"])
+def test_a_path_prefix_as_long_as_no_path_is_refused(ask: CallTool, tool: str) -> None:
+    assert ask(tool, query="pool", path_prefix="ä" * 400)["results"] == []
+    with pytest.raises(InvalidInput, match="path_prefix has more than"):
+        ask(tool, query="pool", path_prefix="ä" * 401)

@@ -77,6 +77,7 @@ def test_an_unknown_argument_is_refused_by_name_with_the_nearest_right_one() -> 
         ({**GOOD, "tags": ["a", 5]}, "tags.1: "),
         ({**GOOD, "limit": 11}, "limit: "),
         ({**GOOD, "limit": "many"}, "limit: "),
+        ({**GOOD, "limit": 2**63}, "a number is too large"),
         ({**GOOD, "mode": "medium"}, "'soft' or 'hard'"),
         ({**GOOD, "agent": ["a"]}, "agent: "),
         ({**GOOD, "agent": "  "}, "agent is empty"),
@@ -90,6 +91,7 @@ def test_a_bad_argument_is_refused_by_name(arguments: Any, told: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         ready("sample_write", arguments)
     assert told in refused.value.message
+    assert refused.value.hint
 
 
 def test_a_question_may_have_what_no_text_may_have() -> None:
@@ -119,8 +121,9 @@ def test_arguments_nested_without_end_are_refused() -> None:
     nested: Any = "x"
     for _ in range(500):
         nested = [nested]
-    with pytest.raises(InvalidInput, match="nested"):
+    with pytest.raises(InvalidInput, match="nested") as refused:
         ready("sample_write", {**GOOD, "tags": nested})
+    assert refused.value.hint
 
 
 def test_null_counts_as_left_out() -> None:

@@ -170,11 +170,26 @@ def test_a_malformed_line_is_answered_and_never_reaches_the_host() -> None:
 
 def test_a_request_with_a_strange_id_is_refused_instead_of_never_answered() -> None:
     dialogue = Dialogue()
-    for key in ([1], {"a": 1}, None, True, 1.5):
+    for key in ([1], {"a": 1}, None, True, 1.5, "\ud83d"):
         to_host, told = dialogue.from_client(text(id=key, method="tools/list"), True)
         assert to_host == b""
         assert messages(told)[0]["error"]["code"] == -32600
     assert dialogue.open == {}
+
+
+def test_a_request_that_no_host_could_take_is_refused_by_its_id() -> None:
+    deep = b'{"jsonrpc": "2.0", "id": 41, "method": "tools/call", "params": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    for line in (deep, text(id=41, method=5)):
+        to_host, told = Dialogue().from_client(line, True)
+        assert to_host == b""
+        assert (messages(told)[0]["id"], messages(told)[0]["error"]["code"]) == (41, -32600)
+
+
+def test_half_a_character_in_the_handshake_is_replayed() -> None:
+    dialogue = Dialogue()
+    dialogue.from_client(text(id=0, method="initialize", params={"clientInfo": {"name": "\ud83d"}}), True)
+    dialogue.from_host(text(id=0, result={}))
+    assert messages(dialogue.replay())[0]["params"]["clientInfo"]["name"] == "\ud83d"
 
 
 def test_a_message_that_is_too_long_is_refused_by_its_id() -> None:

@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lithos.core.call import Delivery
 from lithos.host import wire
+from lithos.host.dialogue import INVALID_REQUEST, PARSE_ERROR, failure, id_and_method
 from lithos.host.pipe import Pipe
 from lithos.tools.caller import Caller, parse_toolsets
 
@@ -98,10 +99,9 @@ class Connection:
             if text is None:
                 await self._finish()
                 raise StopAsyncIteration
-            try:
-                message = _message(text)
-            except (ValueError, RecursionError):
-                await self._write(wire.line(_UNREADABLE))  # the SDK would drop it, and the client wait for ever
+            message = _message(text)
+            if message is None:
+                await self._write(_unreadable(text))  # the SDK would drop it, and the client wait for ever
                 continue
             return SessionMessage(message, self._metadata(message))
 
@@ -200,15 +200,22 @@ class Connection:
         return
 
 
-_UNREADABLE = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "Parse error: not a message of MCP"}}
-
-
-def _message(text: bytes) -> types.JSONRPCMessage:
-    """JavaScript sends half of a character as `"\\ud83d"`, which the quick parser refuses: then the tool says so."""
-    try:
+def _message(text: bytes) -> types.JSONRPCMessage | None:
+    with contextlib.suppress(ValidationError):
         return types.jsonrpc_message_adapter.validate_json(text, by_name=False)
-    except ValidationError:
+    if id_and_method(text)[0] is None:
+        return None  # nobody waits for it
+    with contextlib.suppress(ValidationError):
+        # pydantic parses no half of a character (an emoji cut in two); taken on, it is refused by the tool, by name.
         return types.jsonrpc_message_adapter.validate_python(json.loads(text), by_name=False)
+    return None
+
+
+def _unreadable(text: bytes) -> bytes:
+    key, _ = id_and_method(text)
+    if key is None:
+        return failure(None, PARSE_ERROR, "Parse error: not a message of MCP")
+    return failure(key, INVALID_REQUEST, "Invalid request: not a message of MCP")
 
 
 def _caller(hello: Hello, default: Caller) -> Caller:

@@ -26,6 +26,7 @@ _READS = ("initialize", "ping", "server/discover", "completion/complete")
 # Our host writes its answers in this order; anything else is parsed whole.
 _ANSWER_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d+|"(?:[^"\\]|\\.)*"),"(?:result|error)"')
 _SOME_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.){0,200}")')
+_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 
 Id = int | str
 
@@ -64,10 +65,14 @@ class Dialogue:
             message = json.loads(text)
         except ValueError:
             return b"", failure(None, PARSE_ERROR, "Parse error: this line is not JSON")
+        except RecursionError:
+            return b"", failure(_some_id(text), INVALID_REQUEST, "Invalid request: nested too deeply")
         if not isinstance(message, dict):
             return b"", failure(None, INVALID_REQUEST, "Invalid request: one JSON object per line, no batches")
         if "id" in message and not _is_id(message["id"]):  # the SDK would take it for a notification
             return b"", failure(None, INVALID_REQUEST, "Invalid request: an id is a whole number or a string")
+        if not isinstance(message.get("method", ""), str):
+            return b"", failure(message.get("id"), INVALID_REQUEST, "Invalid request: a method is a string")
         return (text if self._note(message, text, linked) and linked else b""), b""
 
     def _note(self, message: dict[str, Any], text: bytes, linked: bool) -> bool:
@@ -108,7 +113,7 @@ class Dialogue:
     def from_host(self, text: bytes) -> bool:
         """One line of the host; False: it answers a replay of ours and is not for the client."""
         head = _ANSWER_HEAD.match(text)
-        key, method = (json.loads(head[1]), None) if head else _id_and_method(text)
+        key, method = (json.loads(head[1]), None) if head else id_and_method(text)
         if method is not None:
             if key is not None:
                 self._asked_by_host.add(key)
@@ -197,9 +202,14 @@ def give_up(key: Id, asked: Asked) -> bytes:
 
 
 def too_long(text: bytes) -> bytes:
-    found = _SOME_ID.search(text, 0, 4096) or _SOME_ID.search(text, max(0, len(text) - 4096))
     message = f"the message has more than {LONGEST_LINE:,} bytes"
-    return failure(json.loads(found[1]) if found else None, INVALID_REQUEST, message, {"code": "too_large"})
+    return failure(_some_id(text), INVALID_REQUEST, message, {"code": "too_large"})
+
+
+def _some_id(text: bytes) -> Id | None:
+    """The likely id of a message that cannot be parsed: its sender waits for an answer under it."""
+    found = _SOME_ID.search(text, 0, 4096) or _SOME_ID.search(text, max(0, len(text) - 4096))
+    return json.loads(found[1]) if found else None
 
 
 def failure(key: Id | None, code: int, message: str, data: dict[str, Any] | None = None) -> bytes:
@@ -208,7 +218,9 @@ def failure(key: Id | None, code: int, message: str, data: dict[str, Any] | None
 
 
 def _is_id(value: object) -> TypeGuard[Id]:
-    return isinstance(value, (int, str)) and not isinstance(value, bool)
+    if isinstance(value, str):
+        return _HALF_A_CHARACTER.search(value) is None  # no answer can be written under it
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _params(message: dict[str, Any]) -> dict[str, Any]:
@@ -216,10 +228,10 @@ def _params(message: dict[str, Any]) -> dict[str, Any]:
     return params if isinstance(params, dict) else {}
 
 
-def _id_and_method(text: bytes) -> tuple[Id | None, str | None]:
+def id_and_method(text: bytes) -> tuple[Id | None, str | None]:
     try:
         message = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, None
     key = message.get("id") if isinstance(message, dict) else None
     return (key if _is_id(key) else None), (message.get("method") if isinstance(message, dict) else None)

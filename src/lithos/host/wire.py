@@ -27,7 +27,8 @@ MOVED = "handover"  # … or at once, a new host takes over
 
 
 def line(message: dict[str, Any]) -> bytes:
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    """In ASCII: what a client sent may hold half a character, which has no UTF-8."""
+    return json.dumps(message, separators=(",", ":")).encode() + b"\n"
 
 
 def welcome(pid: int, warnings: Iterable[str]) -> bytes:

@@ -175,9 +175,11 @@ def traverse(chain: Chain, walk: Walk) -> Traversal:
 def _anchor(chain: Chain, walk: Walk) -> tuple[int | None, bool]:
     """A thought's index, and whether it is part of the walk: a boundary is no thought, so its end always is."""
     if walk.anchor_id is not None:
-        return _must_be(chain.find_id(walk.anchor_id), f"the thought {walk.anchor_id!r}"), walk.include_anchor
+        return _must_be(chain.find_id(walk.anchor_id), f"the thought {walk.anchor_id[:80]!r}"), walk.include_anchor
     if walk.anchor_hash is not None:
-        return _must_be(chain.find_hash(walk.anchor_hash), f"the thought {walk.anchor_hash!r}"), walk.include_anchor
+        return _must_be(
+            chain.find_hash(walk.anchor_hash), f"the thought {walk.anchor_hash[:80]!r}"
+        ), walk.include_anchor
     if walk.anchor_index is not None:
         inside = 0 <= walk.anchor_index < chain.size
         return _must_be(walk.anchor_index if inside else None, f"thought {walk.anchor_index}"), walk.include_anchor

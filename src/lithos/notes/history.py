@@ -88,7 +88,7 @@ class History:
                 if version in (None, kept.version):
                     return self._vault.root.read_kept(kept)
         raise NotFound(
-            f"version {version} of this note is not kept any more", hint="lithos_note_history lists what is."
+            f"version {version[:80]} of this note is not kept any more", hint="lithos_note_history lists what is."
         )
 
     def revert(self, call: Call, note_id: str, version: str, if_match: str | None = None) -> Written:

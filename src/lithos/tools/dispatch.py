@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LARGEST_ARGUMENTS = 8 * 1024 * 1024
 DEEPEST_ARGUMENTS = 64  # far above any tool's schema, far below Python's recursion limit
+LEAST_INTEGER = -(2**63) + 1  # no table holds more
 MOST_PROBLEMS = 5  # a model mends one call at a time; the sixth problem only costs tokens
 
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
@@ -79,7 +80,7 @@ def _check_scope(tool: Tool, caller: Caller) -> None:
 
 
 def check_size(arguments: Mapping[str, Any], largest: int) -> None:
-    """Refuse what no table or file should ever see: too much, too deep, half a character, NUL."""
+    """Refuse what no table or file should ever see: too much, too deep, half a character, NUL, endless numbers."""
     size = _weigh(arguments, 0)
     if size > largest:
         raise TooLarge(
@@ -112,6 +113,8 @@ def _weigh(value: Any, depth: int) -> int:
         return sum(_weigh(key, depth) + _weigh(item, depth + 1) for key, item in value.items())
     if isinstance(value, list):
         return sum(_weigh(item, depth + 1) for item in value) + len(value)
+    if isinstance(value, int) and not LEAST_INTEGER <= value <= -LEAST_INTEGER:
+        raise InvalidInput("a number is too large", hint="Whole numbers have at most 64 bits.")
     return 8
 
 

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.errors import TooLarge
 from lithos.notes import Looking, Rank, Shown
 from lithos.search import MeaningAnswer, NoteSearch, RecallAnswer, View, Where, WordsAnswer
 from lithos.tools.registry import tool
@@ -16,6 +17,7 @@ from lithos.tools.registry import tool
 Limit = Annotated[int, Field(ge=1)]
 Tags = Annotated[list[str] | None, Field(description="Only notes with all of these", max_length=50)]
 Author = Annotated[str | None, Field(description="Only notes of this author")]
+LONGEST_PREFIX = 800  # the full-text engine compiles no pattern of 1,000
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
 
 
@@ -138,6 +140,8 @@ def _view(lithos: Lithos, query: str, looking: Looking) -> View:
 
 
 def _where(tags: list[str] | None, author: str | None, path_prefix: str | None) -> Where:
+    if path_prefix and len(path_prefix.encode()) > LONGEST_PREFIX:
+        raise TooLarge(f"path_prefix has more than {LONGEST_PREFIX} bytes", hint="Name a folder further up.")
     return Where(
         tags=tuple(tags or ()),
         author=author,

@@ -77,7 +77,8 @@ class Archive:
             if kept.version == version:
                 return self.read(kept)
         raise NotFound(
-            f"version {version} of {path!r} is not kept any more", hint="Settings bound how long versions are kept."
+            f"version {version[:80]} of {path!r} is not kept any more",
+            hint="Settings bound how long versions are kept.",
         )
 
     def size(self) -> tuple[int, int]:
