@@ -87,9 +87,8 @@ class History:
             for kept in self._kept(path):
                 if version in (None, kept.version):
                     return self._vault.root.read_kept(kept)
-        raise NotFound(
-            f"version {version[:80]} of this note is not kept any more", hint="lithos_note_history lists what is."
-        )
+        told = f"version {version[:80]} of this note is not" if version else "no version of this note is"
+        raise NotFound(f"{told} kept any more", hint="lithos_note_history lists what is.")
 
     def revert(self, call: Call, note_id: str, version: str, if_match: str | None = None) -> Written:
         """Bring a kept version back as the newest one."""
