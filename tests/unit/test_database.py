@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from pathlib import Path
 
 import apsw
@@ -57,7 +59,7 @@ def in_one_batch(database: Database, works) -> list[object]:
     threads = [threading.Thread(target=call, args=(position,)) for position in range(len(works))]
     for position, thread in enumerate(threads):
         thread.start()
-        while database._jobs.qsize() <= position:
+        while len(database._jobs) <= position:
             thread.join(0.001)
     release.set()
     for thread in threads:
@@ -109,6 +111,22 @@ def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
     with pytest.raises(Unavailable):
         database.write(add("c"))
     database.close()
+
+
+def test_an_interrupted_caller_leaves_nobody_waiting(database: Database) -> None:
+    release = hold_writer(database)
+
+    def interrupt() -> None:
+        while not database._jobs:
+            time.sleep(0.001)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt):
+        database.write(add("given up"))
+    release.set()
+    assert database.write(add("after")) == 1
+    assert names(database) == ["after"]
 
 
 def test_an_error_of_the_caller_keeps_its_own_type(database: Database) -> None:
@@ -183,7 +201,7 @@ def test_a_closed_database_has_finished_what_it_accepted_and_refuses_more(tmp_pa
     release = hold_writer(database)
     caller = threading.Thread(target=database.write, args=(add("accepted"),))
     caller.start()
-    while database._jobs.qsize() < 1:
+    while len(database._jobs) < 1:
         caller.join(0.001)
     closer = threading.Thread(target=database.close)
     closer.start()

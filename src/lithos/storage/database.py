@@ -1,4 +1,8 @@
-"""Database: one writer thread with group commit, a pool of readers; the same body for every dialect."""
+"""Database: one writer at a time with group commit, a pool of readers; the same body for every dialect.
+
+Whoever writes while nobody else does commits in its own thread, and the first of those who came meanwhile does it for
+all of them: to hand each work to a thread of its own and back takes more switches than the work.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,11 @@ import logging
 import queue
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lithos.core.clock import Clock, SystemClock
 from lithos.errors import ConfigInvalid, Internal, LithosError, StorageFull, Unavailable
@@ -92,15 +97,15 @@ class Database:
         self.dialect = dialect
         self._faults = faults or NoFaults()
         self._session = self._opened(migrations, where, clock)
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: deque[_Job] = deque()
         self._readers = _Readers(dialect, READERS)
         self._listeners: dict[str, list[Callable[[], None]]] = {}
-        self._closing = threading.Lock()
+        self._state = threading.Condition(threading.Lock())
+        self._led = False  # somebody commits, or is about to
+        self._leader: int | None = None  # the thread that commits
         self._closed = self._released = False
         dialect.keep_room()
         dialect.listen(self._wake, self._wake_all)
-        self._writer = threading.Thread(target=self._serve, name=f"writer of {where}", daemon=True)
-        self._writer.start()
 
     def _opened(self, migrations: Sequence[Migration], where: str, clock: Clock) -> Session:
         session = self.dialect.connect(write=True)
@@ -113,20 +118,21 @@ class Database:
         return session
 
     def write(self, work: Callable[[Tx], T], *, reserve: bool = False) -> T:
-        """Run `work` in the writer's transaction; returns when it is durable.
+        """Run `work` in a transaction, by itself or with others; returns when it is durable.
 
         An error of `work` undoes its own statements only, and is raised here. `reserve` is for work that closes or
         frees something: on a full disk it may use the space kept for that.
         """
-        if threading.current_thread() is self._writer:
+        if self._leader == threading.get_ident():
             raise Internal("a transaction was started inside a transaction", hint="Hand the Tx on instead.")
         job = _Job(work, reserve)
-        with self._closing:
-            if self._closed:
-                raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
-            self._jobs.put(job)
-        result: T = job.wait()
-        return result
+        try:
+            if self._is_first(job) or job.wait():
+                self._lead()
+        except BaseException:
+            self._leave(job)
+            raise
+        return cast(T, job.result())
 
     def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one snapshot that holds everything acknowledged so far."""
@@ -160,47 +166,64 @@ class Database:
 
     def close(self) -> None:
         """Finish what was accepted, then let go of the file."""
-        with self._closing:
+        with self._state:
             if self._released:
                 return
             self._closed = self._released = True
-            self._jobs.put(None)
-        self._writer.join()
+            while self._led:
+                self._state.wait()
         self._readers.close()
         self._session.close()
         self.dialect.close()
 
-    def _serve(self) -> None:
+    def _is_first(self, job: _Job) -> bool:
+        """The job is in the line; True if nobody commits now, so that its caller must."""
+        with self._state:
+            if self._closed:
+                raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
+            job.leads = not self._led
+            self._led = True
+            self._jobs.append(job)
+        return job.leads
+
+    def _leave(self, job: _Job) -> None:
+        """An interrupted caller gives its work up, unless the others wait for it to lead."""
+        with self._state:
+            leads = job.leads and job in self._jobs
+            if not leads and job in self._jobs:
+                self._jobs.remove(job)
+        if leads:
+            self._lead()
+
+    def _lead(self) -> None:
+        """Commit all that waits now; those who come meanwhile form the next batch, and the first of them leads it."""
+        self._leader = threading.get_ident()
         batch: list[_Job] = []
-        ending = False
         try:
-            while not ending:
-                batch, ending = self._next_batch()
-                if batch:
-                    self._commit(batch)
+            batch = self._next_batch()
+            self._commit(batch)
         except BaseException as death:  # noqa: BLE001 whoever waits must hear of it instead of waiting for ever
             self._die(batch, death)
+        self._leader = None
+        with self._state:
+            self._led = bool(self._jobs)
+            if self._led:
+                self._jobs[0].lead()
+            else:
+                self._state.notify_all()
 
     def _die(self, batch: list[_Job], death: BaseException) -> None:
-        with self._closing:
+        with self._state:
             self._closed = True
-            while not self._jobs.empty():
-                job = self._jobs.get()
-                batch += [job] if job else []
+            batch += self._jobs
+            self._jobs.clear()
         for job in batch:
             job.fail(death)
             job.end()
 
-    def _next_batch(self) -> tuple[list[_Job], bool]:
-        """Everything that waits now; callers that come while a commit is under way form the next batch."""
-        batch: list[_Job] = []
-        job = self._jobs.get()
-        while job is not None:
-            batch.append(job)
-            if len(batch) == LARGEST_BATCH or self._jobs.empty():
-                return batch, False
-            job = self._jobs.get()
-        return batch, True
+    def _next_batch(self) -> list[_Job]:
+        with self._state:
+            return [self._jobs.popleft() for _ in range(min(len(self._jobs), LARGEST_BATCH))]
 
     def _commit(self, batch: list[_Job]) -> None:
         """All in one transaction; where that broke and nothing is there of it, each in a transaction of its own."""
@@ -324,15 +347,16 @@ class _Broken:
 
 
 class _Job:
-    """One caller's work, and where the writer leaves its result."""
+    """One caller's work, and where whoever commits it leaves its result."""
 
-    __slots__ = ("_done", "error", "reserve", "value", "work")
+    __slots__ = ("_done", "error", "leads", "reserve", "value", "work")
 
     def __init__(self, work: Callable[[Tx], Any], reserve: bool) -> None:
         self.work = work
         self.reserve = reserve
         self.value: Any = None
         self.error: BaseException | None = None
+        self.leads = False
         self._done = threading.Lock()  # a plain lock hands over in half the time of an Event
         self._done.acquire()
 
@@ -346,8 +370,16 @@ class _Job:
         if self._done.locked():
             self._done.release()
 
-    def wait(self) -> Any:
+    def lead(self) -> None:
+        self.leads = True
+        self.end()
+
+    def wait(self) -> bool:
+        """Until it has ended, or until it is this caller who commits: True."""
         self._done.acquire()
+        return self.leads
+
+    def result(self) -> Any:
         if self.error is not None:
             raise self.error
         return self.value
