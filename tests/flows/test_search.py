@@ -116,6 +116,12 @@ def test_the_answer_says_when_a_query_was_no_syntax(ask: CallTool, query: str) -
         ("spagheti~1", {"Pasta"}),
         ("spagh*", {"Pasta"}),
         ("/spag.*/", {"Pasta"}),
+        ("connection*", {"Database pool"}),
+        ("minutse~1 AND drain", {"Pasta"}),
+        ("/Connect.+s/", {"Database pool"}),
+        ("ERR_40*", {"Database pool"}),
+        ("数据库*", {"部署手册"}),
+        ('"池"*', {"部署手册"}),
         ("(salt OR pool) AND tags:t1", {"Pasta"}),
         ("updated:[2000-01-01 TO *] AND salt", {"Pasta"}),
         ("updated:[* TO 2000-01-01]", set()),
@@ -130,6 +136,13 @@ def test_matches_are_highlighted(ask: CallTool) -> None:
     hit = ask("lithos_search", query="cooking spaghetti")["results"][0]
     assert "<b>Cook</b> the <b>spaghetti</b>" in hit["snippet"]
     assert hit["path"] == "pasta.md" and hit["score"] > 0
+
+
+@pytest.mark.parametrize("query", ["spagh*", "spagehtti~1", "/SPAG.*i/", "drain OR spagh*"])
+def test_the_passage_that_matches_is_shown_however_loosely_it_was_asked_for(call: CallTool, query: str) -> None:
+    paragraphs = [f"Paragraph {number}. " + "Nothing of interest. " * 20 for number in range(5)]
+    call("lithos_write", agent="a", title="Long", content="\n\n".join([*paragraphs, "Cook spaghetti here."]))
+    assert "<b>spaghetti</b>" in call("lithos_search", query=query)["results"][0]["snippet"]
 
 
 def test_meaning_is_found_without_a_common_word(ask: CallTool) -> None:

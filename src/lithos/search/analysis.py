@@ -38,12 +38,15 @@ STOP_WORDS = frozenset(_STOP_WORDS.split())
 
 
 @cache
-def analyzer() -> TextAnalyzer:
+def analyzer(*, stems: bool = True) -> TextAnalyzer:
     """Each stemmer leaves the other's script alone, so that one chain serves both."""
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     chain = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
-    return chain.filter(Filter.ascii_fold()).filter(Filter.stemmer("english")).filter(Filter.stemmer("russian")).build()
+    chain = chain.filter(Filter.ascii_fold())
+    if stems:
+        chain = chain.filter(Filter.stemmer("english")).filter(Filter.stemmer("russian"))
+    return chain.build()
 
 
 def indexed_text(text: str) -> str:
@@ -61,6 +64,15 @@ def query_terms(text: str) -> list[str]:
 def phrase_terms(text: str) -> list[str]:
     """The terms of a text at consecutive positions, exactly as the index has them."""
     return analyzer().analyze(indexed_text(text))
+
+
+def whole_words(text: str) -> list[str]:
+    """Words as they are written, for what compares them letter by letter: beginnings, typos, patterns."""
+    return analyzer(stems=False).analyze(unicodedata.normalize("NFKC", text))
+
+
+def is_unspaced(text: str) -> bool:
+    return _UNSPACED_RUN.search(text) is not None
 
 
 def function_words(text: str) -> int:

@@ -277,7 +277,7 @@ class _Answering:
             self.waiting = {}
         assert reading.query is not None
         where, most = self.query.where, self._candidates()
-        return self.indexer.fulltext().matching(reading.query, reading.terms, where, mask, most)
+        return self.indexer.fulltext().matching(reading, where, mask, most)
 
     def _candidates(self) -> int:
         least = CANDIDATES_ALONE if self.query.by == "words" else CANDIDATES
@@ -372,10 +372,13 @@ class _Answering:
             position=passage.position,
             score=round(ranked.words if by_words else ranked.score, 4),
             similarity=ranked.similarity,
-            snippet=snippet(passage.text or document.title, self.reading.terms) if by_words else "",
+            snippet=self._snippet(passage.text or document.title) if by_words else "",
             keywords=document.keywords,
             numbers=document.numbers,
         )
+
+    def _snippet(self, text: str) -> str:
+        return snippet(text, self.reading.terms, [each.matches for each in self.reading.loose])
 
     # -- trace --------------------------------------------------------------------------------------------------
 

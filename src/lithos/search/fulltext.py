@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import tantivy
 
     from lithos.search.columns import Mask
+    from lithos.search.syntax import Reading
 
 BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
 
@@ -77,11 +78,13 @@ class FullText:
             self.possible(terms),
         )
 
-    def matching(self, query: tantivy.Query, terms: Sequence[str], where: Where, mask: Mask, limit: int) -> Words:
+    def matching(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
         """Documents that a query in syntax matches; its words choose the passage of each."""
-        found = self.documents.best(query, limit, where, mask)
+        assert reading.query is not None
+        terms, found = reading.terms, self.documents.best(reading.query, limit, where, mask)
         documents = {ordinal: score for ordinal, _, score in found}
-        among = self.passages.among(self.passages.any_of(terms), list(documents)) if terms and documents else None
+        asked = self.passages.any_of(terms, [each.query for each in reading.loose])
+        among = self.passages.among(asked, list(documents)) if documents and (terms or reading.loose) else None
         passages = self.passages.search(among, 8 * limit) if among is not None else []
         return Words(
             documents, {(ordinal, position): score for ordinal, position, score in passages}, self.possible(terms)
@@ -153,15 +156,18 @@ class _Prepared:
                 parts.append(heading.rpartition(" > ")[2])
             parts.append(text)
         made = _filled(self.entry.ordinal, document, index)
-        made.add_text("title", self.title)
-        made.add_text("text", "\n".join(parts))
+        for field, text in (("title", self.title), ("text", "\n".join(parts))):
+            made.add_text(field, text)
+            made.add_text(f"{field}_whole", text)
         return made
 
     def parts(self, index: TextIndex) -> Iterator[tantivy.Document]:
         for position, (heading, text) in enumerate(self.texts):
             made = _filled(self.entry.ordinal, self.entry.document, index)
             made.add_integer("position", position)
-            made.add_text("text", f"{self.title}\n{heading}\n{text}")
+            text = f"{self.title}\n{heading}\n{text}"
+            made.add_text("text", text)
+            made.add_text("text_whole", text)
             yield made
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
-from lithos.search.analysis import UNSPACED, analyzer
+from lithos.search.analysis import UNSPACED, analyzer, whole_words
 
 LONGEST = 240
 _WORD = re.compile(r"[^\W_]+")
@@ -17,10 +17,12 @@ _UNSPACED = re.compile(f"[{UNSPACED}]+")
 Span = tuple[int, int]
 
 
-def snippet(passage: str, terms: Collection[str]) -> str:
+def snippet(passage: str, terms: Collection[str], loose: Collection[Callable[[str], bool]] = ()) -> str:
+    """`terms` are stems; each of `loose` says of a whole word whether it is a match."""
     text = unicodedata.normalize("NFC", passage)
     wanted = frozenset(terms)
-    spans = _merged(_words(text, wanted) + ([] if text.isascii() else _pairs(text, wanted)))
+    spans = _words(text, wanted) + ([] if text.isascii() else _pairs(text, wanted))
+    spans = _merged(spans + (_loose_words(text, loose) if loose else []))
     start, end = _window(text, spans)
     return _marked(text, [span for span in spans if start <= span[0] and span[1] <= end], start, end)
 
@@ -31,6 +33,27 @@ def _words(text: str, wanted: frozenset[str]) -> list[Span]:
     first |= {letter.upper() for letter in first}  # no stemmer changes the first letter, folding may: "État" is "etat"
     there = [word for word in set(words) if (word[0] in first or not word[0].isascii()) and _term(word) in wanted]
     return [span for word in there for span in _occurrences(text, word)]
+
+
+def _loose_words(text: str, loose: Collection[Callable[[str], bool]]) -> list[Span]:
+    folded = {word: "".join(whole_words(word)) for word in set(_WORD.findall(text))}
+    there = [word for word, plain in folded.items() if any(matches(plain) for matches in loose)]
+    return [span for word in there for span in _occurrences(text, word)]
+
+
+def edits(one: str, other: str) -> int:
+    """Letters added, left out, replaced or exchanged with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        this = [row]
+        for at, candidate in enumerate(other, 1):
+            least = min(last[at] + 1, this[-1] + 1, last[at - 1] + (letter != candidate))
+            if row > 1 and at > 1 and letter == other[at - 2] and one[row - 2] == candidate:
+                least = min(least, before[at - 2] + 1)
+            this.append(least)
+        before, last = last, this
+    return last[-1]
 
 
 def _occurrences(text: str, word: str) -> Iterator[Span]:

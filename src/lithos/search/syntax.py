@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput
-from lithos.search.analysis import analyzer, function_words, phrase_terms, query_terms
+from lithos.search.analysis import function_words, is_unspaced, phrase_terms, query_terms, whole_words
+from lithos.search.snippets import edits
 from lithos.search.textindex import TextIndex, guarded, starting_with
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ if TYPE_CHECKING:
 LONGEST_SYNTAX = 2000  # characters; what is longer is a text and not a query
 DEEPEST = 32  # tantivy's parser recurses, and has no bound of its own
 MOST_TERMS = 64
+SHORTEST_MISSPELT = 3  # letters
 _BRACKET = re.compile(r"[()\[\]{}]")
 _FUZZY = re.compile(r"(\w{3,40})~([0-9]{0,3})")
-_PREFIX = re.compile(r"(\w{1,40})\*")
+_PREFIX = re.compile(r"(\w(?:[\w.@/-]{0,60}\w)?)\*")
+_CAPITAL = re.compile(r"\\.|[A-Z]")
 _FIELD_OR_NOT = re.compile(r":\s+(?!IN\b)")
-_PATTERN = re.compile(r"(?:^|[\s:(])/.*/")
+_PATTERN = re.compile(r"(?:^|[\s(])/.*/")
 _INSIDE_WORD = re.compile(r"\w['’]\w")
 FIELDS = {"text": "text", "content": "text", "body": "text", "title": "title", "tag": "tag", "tags": "tag"}
 FIELDS |= {"author": "author", "path": "path"}
@@ -38,10 +41,19 @@ Unindexed = Callable[[], Collection[str]]  # words of what waits to be indexed
 
 
 @dataclass(frozen=True, slots=True)
+class Loosely:
+    """A part of a query that compares whole words letter by letter, and whether it matches one."""
+
+    query: tantivy.Query
+    matches: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     terms: list[str]  # the words, for scores of passages, snippets and a plain search
     query: tantivy.Query | None = None  # None: plain, any of the words
     literal: str = ""  # why it was not taken as syntax
+    loose: tuple[Loosely, ...] = ()
     doubtful: bool = False  # may be plain language, whatever operators it seems to have
 
 
@@ -62,12 +74,13 @@ def read(
             return Reading(terms)
         if _is_sentence(text):
             raise NotMeant("it reads like a sentence")
-        query = _Builder(index, keywords).build(tree)
+        builder = _Builder(index, keywords)
+        query = builder.build(tree)
     except NotMeant as reason:
         return Reading(terms, literal=str(reason))
     if query is None:
         return Reading(terms, literal="it has no words as a query")
-    return Reading(_shown_terms(tree) or terms, query, doubtful=_is_doubtful(text))
+    return Reading(_shown_terms(tree) or terms, query, doubtful=_is_doubtful(text), loose=tuple(builder.loose))
 
 
 def _is_sentence(text: str) -> bool:
@@ -135,13 +148,35 @@ def _phrases(tree: Node) -> Iterator[str]:
     elif tree["type"] == "boost":
         yield from _phrases(tree["underlying"])
     elif tree["type"] == "literal" and FIELDS.get(tree["field_name"] or "text") in ("text", "title"):
-        yield tree["phrase"]
+        fuzzy = _FUZZY.fullmatch(tree["phrase"])
+        yield fuzzy[1] if fuzzy else tree["phrase"]
+
+
+def _matching(pattern: str) -> Callable[[str], bool]:
+    """For the snippet only: what this engine cannot read is found all the same, and shown without a mark."""
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(pattern, options)
+    except re2.error:
+        return lambda word: False
+    return lambda word: compiled.fullmatch(word) is not None
+
+
+def _all_of(queries: Iterable[tantivy.Query]) -> tantivy.Query | None:
+    import tantivy
+
+    clauses = [(tantivy.Occur.Must, query) for query in queries]
+    return tantivy.Query.boolean_query(clauses) if clauses else None
 
 
 class _Builder:
     def __init__(self, index: TextIndex, keywords: frozenset[str]) -> None:
         self._index = index
         self._keywords = keywords
+        self.loose: list[Loosely] = []
 
     def build(self, tree: Node) -> tantivy.Query | None:
         """None where a part has nothing to search for, such as a lone sign."""
@@ -195,32 +230,57 @@ class _Builder:
         return self._text(field, tree)
 
     def _text(self, field: str, tree: Node) -> tantivy.Query | None:
-        import tantivy
-
-        schema, phrase = self._index.schema, tree["phrase"]
+        phrase = tree["phrase"]
         if tree["delimiter"] == "none":
             return self._unquoted(field, phrase)
-        terms: list[str | tuple[int, str]] = [*phrase_terms(phrase)]
+        terms = phrase_terms(phrase)
+        if tree["prefix"] and len(terms) <= 1:
+            return self._continued(field, phrase)
+        return self._phrase(field, terms, int(tree["slop"]), open_end=tree["prefix"])
+
+    def _phrase(self, field: str, terms: list[str], slop: int = 0, *, open_end: bool = False) -> tantivy.Query | None:
+        import tantivy
+
         if len(terms) <= 1:
-            return tantivy.Query.term_query(schema, field, terms[0]) if terms else None
-        if tree["prefix"]:
-            return tantivy.Query.phrase_prefix_query(schema, field, terms)
-        return tantivy.Query.phrase_query(schema, field, terms, slop=min(int(tree["slop"]), 100))
+            return _all_of(self._index.exactly(field, term) for term in terms)
+        words: list[str | tuple[int, str]] = [*terms]
+        if open_end:
+            return tantivy.Query.phrase_prefix_query(self._index.schema, field, words)
+        return tantivy.Query.phrase_query(self._index.schema, field, words, slop=min(slop, 100))
 
     def _unquoted(self, field: str, phrase: str) -> tantivy.Query | None:
         """One word; `word~1` allows for typos, `word*` continues; `e-mail` is both of its parts."""
+        if fuzzy := _FUZZY.fullmatch(phrase):
+            distance = min(int(fuzzy[2] or 1), 2)
+            return _all_of(self._misspelt(field, word, distance) for word in whole_words(fuzzy[1]))
+        if prefix := _PREFIX.fullmatch(phrase):
+            return self._continued(field, prefix[1])
+        return _all_of(self._index.exactly(field, term) for term in dict.fromkeys(query_terms(phrase)))
+
+    def _misspelt(self, field: str, word: str, distance: int) -> tantivy.Query:
         import tantivy
 
-        schema = self._index.schema
-        fuzzy, prefix = _FUZZY.fullmatch(phrase), _PREFIX.fullmatch(phrase)
-        if fuzzy:
-            stem = (analyzer().analyze(fuzzy[1]) or [fuzzy[1].lower()])[0]
-            return tantivy.Query.fuzzy_term_query(schema, field, stem, distance=min(int(fuzzy[2] or 1), 2))
-        if prefix:
-            return starting_with(schema, field, prefix[1].lower())
-        terms = query_terms(phrase)
-        clauses = [(tantivy.Occur.Must, tantivy.Query.term_query(schema, field, term)) for term in dict.fromkeys(terms)]
-        return tantivy.Query.boolean_query(clauses) if clauses else None
+        if len(word) < SHORTEST_MISSPELT:
+            return self._index.exactly(f"{field}_whole", word)
+        query = tantivy.Query.fuzzy_term_query(self._index.schema, f"{field}_whole", word, distance=distance)
+        return self._or_stem(field, word, self._loosely(query, lambda other: edits(word, other) <= distance))
+
+    def _continued(self, field: str, beginning: str) -> tantivy.Query | None:
+        if is_unspaced(beginning):  # its words have no ends that could be open
+            return self._phrase(field, phrase_terms(beginning))
+        *before, last = whole_words(beginning) or [""]
+        if not last:
+            return None
+        query = starting_with(self._index.schema, f"{field}_whole", last)
+        continued = self._or_stem(field, last, self._loosely(query, lambda word: word.startswith(last)))
+        return _all_of([*(self._index.exactly(f"{field}_whole", word) for word in before), continued])
+
+    def _or_stem(self, field: str, word: str, query: tantivy.Query) -> tantivy.Query:
+        """`policy*` finds at least what `policy` finds."""
+        import tantivy
+
+        stems = [self._index.exactly(field, stem) for stem in query_terms(word)]
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, each) for each in (query, *stems)])
 
     def _field(self, name: str | None) -> str:
         if name is None:
@@ -280,9 +340,15 @@ class _Builder:
         import tantivy
 
         field, pattern = self._field(tree["field"]), tree["pattern"]
+        if field in ("text", "title"):
+            field, pattern = f"{field}_whole", _CAPITAL.sub(lambda found: found[0].lower(), pattern)
         query = guarded(lambda: tantivy.Query.regex_query(self._index.schema, field, pattern))
         if query is None:
             raise NotMeant("its pattern is not a regular expression, or too large a one")
+        return self._loosely(query, _matching(pattern)) if field.endswith("_whole") else query
+
+    def _loosely(self, query: tantivy.Query, matches: Callable[[str], bool]) -> tantivy.Query:
+        self.loose.append(Loosely(query, matches))
         return query
 
     def _all(self, tree: Node) -> tantivy.Query:

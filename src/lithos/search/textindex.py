@@ -50,6 +50,7 @@ class TextIndex:
         with engine("opening the full-text index"):
             self._index = tantivy.Index(self.schema, path=str(folder))
             self._index.register_tokenizer("lithos", analyzer())
+            self._index.register_tokenizer("whole", analyzer(stems=False))
             self._index.config_reader("manual")
             self._index.reload()
             self.searcher = self._index.searcher()
@@ -153,11 +154,11 @@ class TextIndex:
                 return kept[:limit]
         return self.search(self.filtered(query, where), limit)
 
-    def any_of(self, terms: Sequence[str]) -> tantivy.Query:
+    def any_of(self, terms: Sequence[str], also: Iterable[tantivy.Query] = ()) -> tantivy.Query:
         """Documents with any of the terms, each counted as often as the question says it."""
         import tantivy
 
-        clauses = []
+        clauses = [(tantivy.Occur.Should, query) for query in also]
         for term, times in Counter(terms).items():
             query = tantivy.Query.term_query(self.schema, "text", term)
             boosted = tantivy.Query.boost_query(query, float(times)) if times > 1 else query
@@ -264,6 +265,8 @@ def _schema(numbers: Sequence[str]) -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("text", tokenizer_name="lithos")
     builder.add_text_field("title", tokenizer_name="lithos")
+    for field in ("text_whole", "title_whole"):
+        builder.add_text_field(field, tokenizer_name="whole", index_option="basic")
     for field in ("tag", "author", "path", "keyword"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("ordinal", indexed=True, fast=True)
