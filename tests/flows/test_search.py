@@ -264,6 +264,10 @@ def test_a_trace_explains_the_ranking(ask: CallTool) -> None:
     trace = ask("lithos_recall", query="spaghetti", explain=True)["trace"]
     assert trace["best"][0]["similarity"] > 0 and trace["best"][0]["words"] > 0
     assert set(trace["milliseconds"]) == {"words", "embed", "vectors", "fetch"}
+    for tool in ("lithos_search", "lithos_semantic", "lithos_recall"):
+        answer = ask(tool, query="spaghetti and postgresql", explain=True)
+        assert [each["id"] for each in answer["trace"]["best"]] == [hit["id"] for hit in answer["results"]]
+        assert "trace" not in ask(tool, query="spaghetti")
 
 
 def test_passages_never_exceed_what_the_model_reads(call: CallTool) -> None:

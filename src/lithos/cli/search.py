@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.errors import InvalidInput
 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only notes with this tag; several: with all of them.")]
 Author = Annotated[str | None, typer.Option("--author", help="Only notes of this author.")]
@@ -29,14 +30,16 @@ def search(
     query: Annotated[str, typer.Argument(help="Words, Tantivy syntax, or a question.")],
     semantic: Annotated[bool, typer.Option("--semantic", help="By meaning.")] = False,
     hybrid: Annotated[bool, typer.Option("--hybrid", help="By words and meaning together.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="How the ranking came about (with --hybrid).")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="How the ranking came about.")] = False,
     tag: Tags = None,
     author: Author = None,
     path: Prefix = None,
     limit: Limit = 10,
 ) -> None:
     """Find notes: by words, unless another way is asked for."""
-    tool = "lithos_recall" if hybrid or explain else "lithos_semantic" if semantic else "lithos_search"
+    if semantic and hybrid:
+        raise InvalidInput("--semantic and --hybrid are two ways to search", hint="Choose one of them.")
+    tool = "lithos_recall" if hybrid else "lithos_semantic" if semantic else "lithos_search"
     arguments: dict[str, Any] = {"query": query, "limit": limit, "tags": tag, "author": author, "path_prefix": path}
     if explain:
         arguments["explain"] = True

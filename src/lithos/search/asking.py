@@ -52,12 +52,14 @@ class WordsAnswer(TypedDict):
     literal: NotRequired[str]
     limit: NotRequired[int]
     degraded: NotRequired[str]
+    trace: NotRequired[dict[str, Any]]
 
 
 class MeaningAnswer(TypedDict):
     results: list[MeaningHit]
     limit: NotRequired[int]
     degraded: NotRequired[str]
+    trace: NotRequired[dict[str, Any]]
 
 
 class RecallAnswer(TypedDict):
@@ -108,30 +110,41 @@ class NoteSearch:
         self._most = most
         self._threshold = threshold
 
-    def words(self, text: str, limit: int, where: Where, view: View = EVERYTHING) -> WordsAnswer:
-        found = self._query(Query(_asked(text), "words", min(limit, self._most), where), view)
+    def words(
+        self, text: str, limit: int, where: Where, view: View = EVERYTHING, *, explain: bool = False
+    ) -> WordsAnswer:
+        asked = Query(_asked(text), "words", min(limit, self._most), where, explain=explain)
+        found = self._query(asked, view)
         hits = [cast(WordsHit, _cited(hit, view, snippet=hit.snippet, score=hit.score)) for hit in found.hits]
         answer: WordsAnswer = {"results": hits}
         if found.literal:
             answer["literal"] = f"taken as plain words: {found.literal}"
-        if limit > self._most:
-            answer["limit"] = self._most
-        if found.degraded:
-            answer["degraded"] = found.degraded
-        return answer
+        return cast(WordsAnswer, answer | self._said(found, limit))
 
     def meaning(
-        self, text: str, limit: int, threshold: float | None, where: Where, view: View = EVERYTHING
+        self,
+        text: str,
+        limit: int,
+        threshold: float | None,
+        where: Where,
+        view: View = EVERYTHING,
+        *,
+        explain: bool = False,
     ) -> MeaningAnswer:
         least = self._threshold if threshold is None else threshold
-        found = self._query(Query(_asked(text), "meaning", min(limit, self._most), where, least), view)
+        asked = Query(_asked(text), "meaning", min(limit, self._most), where, least, explain=explain)
+        found = self._query(asked, view)
         hits = [cast(MeaningHit, _near(hit, view)) for hit in found.hits]
-        answer: MeaningAnswer = {"results": hits}
-        if limit > self._most:
-            answer["limit"] = self._most
+        return cast(MeaningAnswer, {"results": hits, **self._said(found, limit)})
+
+    def _said(self, found: Found, limit: int) -> dict[str, Any]:
+        """What an answer says besides its results, where there is something to say."""
+        said: dict[str, Any] = {"limit": self._most} if limit > self._most else {}
         if found.degraded:
-            answer["degraded"] = found.degraded
-        return answer
+            said["degraded"] = found.degraded
+        if found.trace is not None:
+            said["trace"] = found.trace
+        return said
 
     def recall(
         self,

@@ -195,6 +195,7 @@ class _Answering:
         self.times: dict[str, float] = {}
         self.reading = Reading([])
         self.met: list[Met] = []
+        self.shown: list[tuple[str, Ranked]] = []  # id of each hit, and why it is there
         self.waiting: dict[str, Waiting] = {}
 
     def found(self) -> Found:
@@ -332,8 +333,8 @@ class _Answering:
             if len(found) >= self.query.limit:
                 return found
             found.append(self._hit(entry.document, entry.passages[each.position], each))
-        found += [self._hit(met.document, met.passage, met.ranked) for met in ready]
-        return found[: self.query.limit]
+        missing = self.query.limit - len(found)
+        return found + [self._hit(met.document, met.passage, met.ranked) for met in ready[:missing]]
 
     def _beats(self, met: Met, each: Ranked) -> bool:
         return met.ranked.words > each.words
@@ -361,6 +362,7 @@ class _Answering:
 
     def _hit(self, document: Document, passage: Passage, ranked: Ranked) -> Hit:
         by_words = self.query.by == "words"
+        self.shown.append((document.id, ranked))
         return Hit(
             id=document.id,
             title=document.title,
@@ -392,6 +394,6 @@ class _Answering:
             "meaning_weight": round(meaning, 3),
             "confidence": round(fused.confidence, 4),
             "candidates": {"words": len(words.documents), "ranked": len(fused.ranked)},
-            "best": [each.trace(rank=rank + 1) for rank, each in enumerate(fused.ranked[: self.query.limit])],
+            "best": [each.trace(rank=rank, id=id) for rank, (id, each) in enumerate(self.shown, 1)],
             "milliseconds": self.times,
         }

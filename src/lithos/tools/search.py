@@ -20,7 +20,7 @@ Author = Annotated[str | None, Field(description="Only notes of this author")]
 LONGEST_PREFIX = 800  # the full-text engine compiles no pattern of 1,000
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
 
-
+Explain = Annotated[bool, Field(description="Add the ranking trace")]
 Standing = Annotated[Shown | None, Field(description="Default: what counts now")]
 AsOf = Annotated[str | None, Field(description="Notes that were current then")]
 Window = Annotated[int | None, Field(ge=1, description="Created in so many days before as_of or now")]
@@ -44,7 +44,7 @@ def lithos_recall(
     as_of: AsOf = None,
     window_days: Window = None,
     rank: Rank = "relevance",
-    explain: Annotated[bool, Field(description="Add the ranking trace")] = False,
+    explain: Explain = False,
 ) -> Recalled:
     """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
     with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
@@ -70,11 +70,12 @@ def lithos_search(
     as_of: AsOf = None,
     window_days: Window = None,
     rank: Rank = "relevance",
+    explain: Explain = False,
 ) -> WordsAnswer:
     """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
     no valid syntax and was taken as plain words."""
     view = _view(lithos, query, Looking(status, as_of, window_days, rank))
-    return _search(lithos).words(query, limit, _where(tags, author, path_prefix), view)
+    return _search(lithos).words(query, limit, _where(tags, author, path_prefix), view, explain=explain)
 
 
 @tool(toolset="core", reads=True)
@@ -91,10 +92,12 @@ def lithos_semantic(
     as_of: AsOf = None,
     window_days: Window = None,
     rank: Rank = "relevance",
+    explain: Explain = False,
 ) -> MeaningAnswer:
     """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
     view = _view(lithos, query, Looking(status, as_of, window_days, rank))
-    return _search(lithos).meaning(query, limit, threshold, _where(tags, author, path_prefix), view)
+    where = _where(tags, author, path_prefix)
+    return _search(lithos).meaning(query, limit, threshold, where, view, explain=explain)
 
 
 def _search(lithos: Lithos) -> NoteSearch:
