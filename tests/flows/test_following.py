@@ -202,6 +202,17 @@ def test_a_renamed_note_keeps_its_id_with_or_without_one_in_its_text(lithos: Lit
     assert_index_is_true(lithos)
 
 
+def test_a_note_that_was_renamed_a_moment_ago_is_read_and_written_by_its_id(lithos: Lithos, person: Person) -> None:
+    """Nobody has told the index yet: "there is no note" would make an agent write it again."""
+    write = lithos.notes.vault.write
+    ids = [write(Call("t", "ann"), Write(Request("ann", title, "text")))["id"] for title in "ab"]
+    (person.folder / "moved").mkdir()
+    for name in "ab":
+        (person.folder / f"{name}.md").rename(person.folder / f"moved/{name}.md")
+    assert lithos.notes.reader.read(ids[0])["path"] == "moved/a.md"
+    assert write(Call("t", "bob"), Write(Request("bob", content="more"), ids[1]))["path"] == "moved/b.md"
+
+
 def test_a_new_file_at_the_old_path_of_a_renamed_note_is_another_note(lithos: Lithos, person: Person) -> None:
     person.save("a.md", "first")
     person.rests()

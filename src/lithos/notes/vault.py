@@ -398,7 +398,7 @@ class Vault:
             try:
                 return self._loaded(row)
             except NotFound:
-                self.index.refresh([row["path"]])
+                self.index.reconcile()  # renamed or deleted by a person: only a look at all files tells which
         raise NotFound(f"there is no note {note_id[:80]!r}", hint="lithos_search or lithos_list finds notes.")
 
     def _loaded(self, row: Row) -> Loaded:
