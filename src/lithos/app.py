@@ -259,6 +259,7 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     lithos.notes = opened.enter_context(closing(open_notes(under, rules=rules, following=following)))
     found = lithos.note_search.collection
     lithos.notes.join_search(found)
+    lithos.note_search.behind = lambda: lithos.notes.index.progress.behind
     found.on_lost(lithos.notes.watcher.ask)
     lithos.counters["documents"] = lambda: lithos.notes.counts()["notes"]
     lithos.counters["tags"] = lambda: lithos.notes.counts()["tags"]

@@ -26,6 +26,7 @@ from lithos.notes.naming import path_id
 from lithos.settings import IndexSettings, LithosConfig, NotesSettings, StorageSettings
 from lithos.storage import Root
 from lithos.storage.files import best_kernel
+from lithos.tools.catalogue import catalogue
 from tests.notes_bench import Person, assert_index_is_true
 
 DEADLINE = 120.0  # longer than a scan takes to come round: an edit before the watch is set up waits for it
@@ -511,3 +512,40 @@ def git(folder: Path, *words: str) -> None:
 def commit(folder: Path) -> None:
     git(folder, "add", "-A")
     git(folder, "-c", "user.name=a", "-c", "user.email=a@localhost", "commit", "-q", "-m", "all")
+
+
+# The first look after a start
+
+
+def found(lithos: Lithos) -> dict[str, Any]:
+    return catalogue().call(lithos, "lithos_search", {"query": "valve"})
+
+
+def test_a_search_says_that_files_are_not_read_yet(config: LithosConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lithos.notes.watcher._FIRST_LOOK", 0.0)
+    lithos = open_lithos(config)
+    with lithos.notes.index._lock:  # nobody reads a file meanwhile
+        (config.storage.data_dir / "knowledge" / "pump.md").write_text("The valve is stuck.")
+        lithos.notes.watcher.start()
+        eventually(lambda: lithos.notes.index.progress.state == "scanning")
+        answer = found(lithos)
+    assert (answer["results"], answer["degraded"]) == ([], "files not read yet: 1")
+    eventually(lambda: len(found(lithos)["results"]) == 1 and "degraded" not in found(lithos))
+    lithos.close()
+
+
+def test_the_first_question_after_a_start_waits_for_the_first_look(
+    config: LithosConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lithos.notes.watcher._FIRST_LOOK", DEADLINE)
+    lithos = open_lithos(config)
+    answers: list[dict[str, Any]] = []
+    asking = threading.Thread(target=lambda: answers.append(found(lithos)))
+    with lithos.notes.index._lock:
+        (config.storage.data_dir / "knowledge" / "pump.md").write_text("The valve is stuck.")
+        lithos.notes.watcher.start()
+        asking.start()
+        asking.join(0.3)  # one that does not wait has its answer by now
+    asking.join()
+    assert [hit["path"] for hit in answers[0]["results"]] == ["pump.md"]
+    lithos.close()

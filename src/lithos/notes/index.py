@@ -50,6 +50,15 @@ class Progress:
     current_at: str | None = None  # when the last scan ended
     scans: int = 0  # that have ended
 
+    @property
+    def behind(self) -> str:
+        """What a search cannot know of yet; nothing once the files have been read."""
+        if self.state == "scanning" and self.done < self.total:
+            return f"files not read yet: {self.total - self.done}"
+        if self.state == "starting" and not self.scans:
+            return "the files were not looked at yet"
+        return self.problem or "" if self.state == "unreachable" else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:

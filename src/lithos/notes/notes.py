@@ -101,8 +101,11 @@ class Notes:
         return self._validator
 
     def be_current(self) -> None:
-        """A process that follows the files serves at once; one that only answers a call looks at them first."""
-        if self._is_current or self.watcher.is_running:
+        """A process that follows the files waits a moment for its first look; any other looks itself, once."""
+        if self.watcher.is_running:
+            self.watcher.wait_for_first_look()
+            return
+        if self._is_current:
             return
         with self._once:
             if not self._is_current:

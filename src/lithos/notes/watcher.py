@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
 _MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
+_FIRST_LOOK = 1.0  # seconds after the start in which whoever asks waits for the first scan: 100,000 files take as long
 _SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
 _log = logging.getLogger("lithos.notes")
 
@@ -44,7 +45,8 @@ class Watcher:
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._last_scan = 0.0
+        self._started = self._last_scan = 0.0
+        self._looked = threading.Event()
         self.problem: str | None = None  # why nothing is heard; scans go on
 
     def start(self) -> None:
@@ -53,6 +55,7 @@ class Watcher:
         self._threads = [threading.Thread(target=self._follow, name="notes", daemon=True)]
         if self._watch:
             self._threads.append(threading.Thread(target=self._listen, name="watcher", daemon=True))
+        self._started = time.monotonic()
         for thread in self._threads:
             thread.start()
 
@@ -74,10 +77,16 @@ class Watcher:
     def is_running(self) -> bool:
         return bool(self._threads)
 
+    def wait_for_first_look(self) -> None:
+        """So that the first question after a start finds what people saved while nobody followed them."""
+        if not self._looked.is_set():
+            self._looked.wait(max(0.0, self._started + _FIRST_LOOK - time.monotonic()))
+
     # Following
 
     def _follow(self) -> None:
         self._scan(clear=self._clear)
+        self._looked.set()
         while not self._stopping.is_set():
             hints, clear = self._wait()
             if self._stopping.is_set():

@@ -109,6 +109,7 @@ class NoteSearch:
         self.collection = collection
         self._most = most
         self._threshold = threshold
+        self.behind: Callable[[], str] = str  # why the collection is not all there is; nothing when it is
 
     def words(
         self, text: str, limit: int, where: Where, view: View = EVERYTHING, *, explain: bool = False
@@ -171,7 +172,9 @@ class NoteSearch:
         return _recalled(found, hits, self._most if limit > self._most else None)
 
     def _query(self, query: Query, view: View) -> Found:
+        behind = self.behind()  # asked first: what is read meanwhile may be in the answer, and may not
         found = view.find(self.collection.query, query)
+        found = replace(found, degraded="; ".join(filter(None, [behind, found.degraded])))
         return found if found.trace is None else replace(found, trace={**found.trace, **view.trace()})
 
 
