@@ -59,7 +59,7 @@ class Root:
         self._kept = Tree(keep, kernel, faults, largest, mode=0o700)
         self._history = Archive(self._kept, f"history/{name}", clock, _history_bounds(self._limits))
         self._trash = Archive(self._kept, f"trash/{name}", clock, _trash_bounds(self._limits))
-        self._recent = Recent(keep / "recent" / name)
+        self._recent = Recent(keep / "recent" / f"{name}.log")
         self._locks = [threading.RLock() for _ in range(_LOCKS)]
         self._watched: deque[_Watched] = deque()
         self._copies: deque[str] = deque(maxlen=_MOST_WATCHED)
