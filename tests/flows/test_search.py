@@ -207,6 +207,32 @@ def test_words_that_a_vault_of_one_note_does_not_have_weigh_no_more_than_elsewhe
     assert call("lithos_recall", query=question)["relevant"] is True
 
 
+ODDS = "See ann.lee@example.com, src/lithos/app.py, 192.168.0.1; the 微服务架构 is older. " + "Unrelated remarks. " * 20
+
+
+@pytest.mark.parametrize("query", ["ann.lee@example.com", "src/lithos/app.py", "192.168.0.1", "架构"])
+def test_a_note_that_says_the_question_word_by_word_is_an_answer(call: CallTool, query: str) -> None:
+    call("lithos_write", agent="a", title="Odds", content=ODDS)
+    call("lithos_write", agent="a", title="Short", content="ends")
+    assert call("lithos_recall", query=query)["relevant"] is True
+    assert call("lithos_recall", query="the")["relevant"] is False
+
+
+@pytest.mark.parametrize("query", ["2024-05-01", "what changed in 1.2.3?", "ERR_40_21"])
+def test_parts_of_one_name_count_more_in_their_order(call: CallTool, query: str) -> None:
+    call("lithos_write", agent="a", title="Other", content="2024-01-05, 3.2.1, ERR_21_40")
+    call("lithos_write", agent="a", title="This", content="On 2024-05-01 came 1.2.3 with many things and ERR_40_21")
+    assert titles(call("lithos_search", query=query))[0] == "This", "before they are indexed"
+    assert titles(call("lithos_recall", query=query))[0] == "This"
+    assert titles(call("lithos_search", query=query))[0] == "This", "afterwards"
+
+
+@pytest.mark.parametrize("query", ["ΣΦΑΛΜΑ", "σφάλμα", "συνδεσησ", "istanbul", "İSTANBUL"])
+def test_letters_are_found_without_their_accents_in_other_scripts_too(call: CallTool, query: str) -> None:
+    call("lithos_write", agent="a", title="A", content="Σφάλμα: σύνδεσης τέλος. İstanbul'da")
+    assert "<b>" in call("lithos_search", query=query)["results"][0]["snippet"]
+
+
 @pytest.mark.parametrize("budget", [10, 120, 300])
 def test_recall_keeps_its_token_budget(call: CallTool, written: dict[str, str], budget: int) -> None:
     call("lithos_write", agent="a", title="Long", content="\n\n".join(f"Spaghetti fact {n}. " * 20 for n in range(9)))

@@ -26,6 +26,8 @@ _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
 _APOSTROPHE_S = re.compile(r"['’]s\b")
+MOST_COMPOUNDS = 8
+LONGEST_COMPOUND = 12  # terms
 LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
 
 # Words that carry the grammar of an English question and not its subject.
@@ -68,7 +70,7 @@ def phrase_terms(text: str) -> list[str]:
 
 def whole_words(text: str) -> list[str]:
     """Words as they are written, for what compares them letter by letter: beginnings, typos, patterns."""
-    return analyzer(stems=False).analyze(unicodedata.normalize("NFKC", text))
+    return analyzer(stems=False).analyze(folded(text))
 
 
 def is_unspaced(text: str) -> bool:
@@ -84,6 +86,13 @@ def function_words(text: str) -> int:
 def identifiers(text: str) -> list[str]:
     """Names that nobody says by chance: `ERR_4021`, `parseQuery`, `sha256`; lower case."""
     return [name.lower() for name in _IDENTIFIER.findall(text)]
+
+
+def compounds(text: str) -> list[list[str]]:
+    """Terms of `2024-05-01`, `1.2.3` and `ERR_4021`, which mean something only together and in this order."""
+    words = [word for word in text.split() if any(map(str.isdigit, word)) and not word.isalnum()]
+    terms = [phrase_terms(word) for word in words[:MOST_COMPOUNDS]]
+    return [each for each in terms if 1 < len(each) <= LONGEST_COMPOUND]
 
 
 def weight_unknown(term: str) -> float:
@@ -104,9 +113,23 @@ def latin_share(text: str) -> float:
     return sum(character < "\u0250" for character in letters) / len(letters)
 
 
+def folded(text: str) -> str:
+    """One form of each character. tantivy folds the accents of Latin letters only, and not the dot of a Turkish İ."""
+    return unicodedata.normalize("NFKC", text).translate(_foldings())
+
+
+@cache
+def _foldings() -> dict[int, str]:
+    greek = [chr(code) for code in (*range(0x370, 0x400), *range(0x1F00, 0x2000))]
+    return {ord(each): unicodedata.normalize("NFD", each)[0] for each in greek if each.isalpha()} | {
+        ord("ς"): "σ",
+        ord("İ"): "I",
+    }
+
+
 def _prepared(text: str, grams: Callable[[str], str]) -> str:
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
+        text = folded(text)
         text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
     text = _APOSTROPHE_S.sub("", text)
     return _CAMEL_WORD.sub(_with_parts, text) if _CAMEL.search(text) else text

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, LithosError, Unavailable
-from lithos.search.analysis import identifiers, latin_share
+from lithos.search.analysis import STOP_WORDS, identifiers, latin_share, phrase_terms
 from lithos.search.catalogue import Entry
 from lithos.search.chunking import PassageLimits, model_text
 from lithos.search.embedding import Embedding
@@ -37,6 +37,7 @@ CANDIDATES = 100  # documents that each engine proposes, at least; fewer cost hy
 CANDIDATES_ALONE = 40  # by words alone: they are ranked by what found them, and more change nothing
 SPARE = 20  # ranked beyond twice the limit: some may be gone by the time they are fetched
 WAIT = 5.0
+LONGEST_SAYING = 64  # words that a passage can say after the question
 PASSAGES_COMPARED = 3  # of a document that looks for its like: its beginning says what it is about
 
 
@@ -238,10 +239,17 @@ class _Answering:
         return beside.result(), vector
 
     def _named(self, best: Sequence[Hit]) -> bool:
-        """Whether one of the best has every identifier of the question: that is an answer, however it is put."""
+        """Whether one of the best has every identifier of the question, or all of it, word by word: that is an answer,
+        however it is put."""
         names = identifiers(self.query.text)
-        texts = [f"{hit.title}\n{hit.passage}".lower() for hit in best] if names else []
-        return any(all(name in text for name in names) for text in texts)
+        texts = [f"{hit.title}\n{hit.passage}" for hit in best]
+        return any((names and all(name in text.lower() for name in names)) or self._said_by(text) for text in texts)
+
+    def _said_by(self, text: str) -> bool:
+        terms = self.reading.terms
+        if not 0 < len(terms) <= LONGEST_SAYING or STOP_WORDS.issuperset(terms):
+            return False
+        return f" {' '.join(phrase_terms(self.query.text))} " in f" {' '.join(phrase_terms(text))} "
 
     def _waited(self) -> dict[str, Waiting]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
@@ -264,11 +272,11 @@ class _Answering:
             if not words.documents and reading.doubtful:
                 self.reading = replace(reading, query=None, literal="as query syntax it matches nothing")
         if self.reading.query is None:
-            words = fulltext.words(self.reading.terms, self.query.where, mask, self._candidates())
+            words = fulltext.words(self.reading, self.query.where, mask, self._candidates())
             weights = (
                 {term: fulltext.documents.weight(term) for term in set(self.reading.terms)} if self.waiting else {}
             )
-            self.met = meet(self.waiting.values(), self.reading.terms, weights, self.query.where)
+            self.met = meet(self.waiting.values(), self.reading, weights, self.query.where)
         self._took("words", started)
         return words
 

@@ -66,12 +66,14 @@ class FullText:
         if held:
             self.write((), held)
 
-    def words(self, terms: Sequence[str], where: Where, mask: Mask, limit: int) -> Words:
+    def words(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
         """Documents and passages with any of the terms."""
+        terms = reading.terms
         if not terms:
             return NO_WORDS
-        documents = self.documents.best(self.documents.any_of(terms), limit, where, mask)
-        passages = self.passages.best(self.passages.any_of(terms), 2 * limit, where, mask)
+        asked = self.documents.any_of(terms, map(self.documents.together, reading.compounds))
+        documents = self.documents.best(asked, limit, where, mask)
+        passages = self.passages.best(asked, 2 * limit, where, mask)
         return Words(
             {ordinal: score for ordinal, _, score in documents},
             {(ordinal, position): score for ordinal, position, score in passages},

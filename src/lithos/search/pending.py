@@ -14,6 +14,7 @@ from functools import cached_property
 from lithos.search.analysis import phrase_terms
 from lithos.search.columns import matches
 from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Ranked
+from lithos.search.syntax import Reading
 from lithos.search.values import Change, Document, Passage, Where
 
 MOST = 256  # more are not worth comparing one by one: the question waits for the index
@@ -33,9 +34,14 @@ class Waiting:
         return self.cut(self.change) if isinstance(self.change, Document) else ()
 
     @cached_property
-    def counts(self) -> list[Counter[str]]:
+    def terms(self) -> list[list[str]]:
+        """Of each passage."""
         title = self.change.title if isinstance(self.change, Document) else ""
-        return [Counter(phrase_terms(f"{title}\n{each.heading}\n{each.text}")) for each in self.passages]
+        return [phrase_terms(f"{title}\n{each.heading}\n{each.text}") for each in self.passages]
+
+    @cached_property
+    def counts(self) -> list[Counter[str]]:
+        return [Counter(terms) for terms in self.terms]
 
     @cached_property
     def total(self) -> Counter[str]:
@@ -51,8 +57,9 @@ class Met:
     ranked: Ranked
 
 
-def meet(waiting: Iterable[Waiting], terms: Sequence[str], weights: Mapping[str, float], where: Where) -> list[Met]:
+def meet(waiting: Iterable[Waiting], reading: Reading, weights: Mapping[str, float], where: Where) -> list[Met]:
     """The waiting documents that have any of the terms, each with its best passage."""
+    terms = reading.terms
     found = []
     for each in waiting:
         document = each.change
@@ -60,11 +67,18 @@ def meet(waiting: Iterable[Waiting], terms: Sequence[str], weights: Mapping[str,
             continue
         whole = _bm25(each.total, terms, weights)
         if whole > 0:
-            scores = [_bm25(counts, terms, weights) for counts in each.counts]
+            joined = [_joined(passage, reading.compounds, weights) for passage in each.terms]
+            scores = [_bm25(counts, terms, weights) + more for counts, more in zip(each.counts, joined, strict=True)]
             position = max(range(len(scores)), key=scores.__getitem__)
-            words = whole + PASSAGE_WEIGHT * scores[position]
+            words = whole + max(joined) + PASSAGE_WEIGHT * scores[position]
             found.append(Met(document, each.passages[position], Ranked(-1, position, words, None, words)))
     return found
+
+
+def _joined(passage: Sequence[str], compounds: Iterable[Sequence[str]], weights: Mapping[str, float]) -> float:
+    """What the compounds add that stand together in a passage."""
+    said = f" {' '.join(passage)} " if compounds else ""
+    return sum(weights.get(term, 0.0) for each in compounds if f" {' '.join(each)} " in said for term in each)
 
 
 def _bm25(counts: Mapping[str, int], terms: Sequence[str], weights: Mapping[str, float]) -> float:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
-from lithos.search.analysis import UNSPACED, analyzer, whole_words
+from lithos.search.analysis import UNSPACED, analyzer, folded, whole_words
 
 LONGEST = 240
 _WORD = re.compile(r"[^\W_]+")
@@ -69,7 +69,7 @@ def _occurrences(text: str, word: str) -> Iterator[Span]:
 @lru_cache(maxsize=20_000)
 def _term(word: str) -> str:
     """As the index has it. Remembered: tokens with offsets cost tantivy's binding twenty times a look-up."""
-    terms = analyzer().analyze(word)
+    terms = analyzer().analyze(folded(word))
     return terms[0] if len(terms) == 1 else ""
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import heapq
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput
-from lithos.search.analysis import function_words, is_unspaced, phrase_terms, query_terms, whole_words
+from lithos.search.analysis import compounds, function_words, is_unspaced, phrase_terms, query_terms, whole_words
 from lithos.search.snippets import edits
 from lithos.search.textindex import TextIndex, guarded, starting_with
 
@@ -52,6 +52,7 @@ class Loosely:
 class Reading:
     terms: list[str]  # the words, for scores of passages, snippets and a plain search
     query: tantivy.Query | None = None  # None: plain, any of the words
+    compounds: Sequence[Sequence[str]] = ()  # terms that count more where they stand together
     literal: str = ""  # why it was not taken as syntax
     loose: tuple[Loosely, ...] = ()
     doubtful: bool = False  # may be plain language, whatever operators it seems to have
@@ -65,22 +66,23 @@ def read(
     text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool = False, unindexed: Unindexed = frozenset
 ) -> Reading:
     """`plain` never looks for operators: a question to an agent's memory is language."""
-    terms = _bounded(query_terms(text), index, unindexed)
+    plainly = Reading(_bounded(query_terms(text), index, unindexed), compounds=compounds(text))
     if plain:
-        return Reading(terms)
+        return plainly
     try:
         tree = _tree(text)
         if _is_plain(tree):
-            return Reading(terms)
+            return plainly
         if _is_sentence(text):
             raise NotMeant("it reads like a sentence")
         builder = _Builder(index, keywords)
         query = builder.build(tree)
     except NotMeant as reason:
-        return Reading(terms, literal=str(reason))
+        return replace(plainly, literal=str(reason))
     if query is None:
-        return Reading(terms, literal="it has no words as a query")
-    return Reading(_shown_terms(tree) or terms, query, doubtful=_is_doubtful(text), loose=tuple(builder.loose))
+        return replace(plainly, literal="it has no words as a query")
+    terms, loose = _shown_terms(tree) or plainly.terms, tuple(builder.loose)
+    return replace(plainly, terms=terms, query=query, doubtful=_is_doubtful(text), loose=loose)
 
 
 def _is_sentence(text: str) -> bool:

@@ -165,6 +165,11 @@ class TextIndex:
             clauses.append((tantivy.Occur.Should, boosted))
         return tantivy.Query.boolean_query(clauses)
 
+    def together(self, terms: Sequence[str]) -> tantivy.Query:
+        import tantivy
+
+        return tantivy.Query.phrase_query(self.schema, "text", [*terms])
+
     def filtered(self, query: tantivy.Query, where: Where) -> tantivy.Query:
         """The same scores, among the documents that the filter lets through."""
         import tantivy
