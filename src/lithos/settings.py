@@ -236,6 +236,8 @@ def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, _Value]
     found: dict[str, _Value] = {}
     warnings: list[str] = []
     for variable in sorted(environment, key=len):  # the nested spelling is longer: where both stand, it wins
+        if not environment[variable]:
+            continue  # as if it were not set: how scripts and containers leave one out
         if variable in known:
             found[known[variable]] = _Value(environment[variable], variable)
         elif variable.startswith(PREFIX) and variable != FILE_VARIABLE:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from lithos import __version__
 from lithos.app import open_lithos
 from lithos.cli.root import app, run
 from lithos.errors import ConfigInvalid
@@ -44,6 +45,24 @@ def test_every_verb_takes_data_dir_config_and_json(verb: tuple[str, ...], capsys
     shown = capsys.readouterr().out
     for option in ("--data-dir", "--config", "--json"):
         assert option in shown
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"lithos {__version__}\n"
+
+
+def test_an_empty_data_dir_means_the_default_and_a_new_memory_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither `--data-dir "$UNSET"` nor an empty variable turns the folder one is in into a memory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LITHOS_DATA_DIR", "")
+    assert run(["stats", "--data-dir", ""]) == 0
+    assert [each.name for each in tmp_path.iterdir()] == ["data"]
+    assert f"there was no {tmp_path / 'data'}" in capsys.readouterr().err
+    assert run(["stats"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_tool_is_called_with_pairs_or_json(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:

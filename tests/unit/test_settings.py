@@ -44,7 +44,7 @@ def test_the_nested_name_wins_over_the_flat_one(tmp_path: Path) -> None:
 
 def test_config_yaml_in_the_data_directory_is_read(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("server: {port: 7}\n")
-    loaded = load_config(command_line={"storage.data_dir": tmp_path}, environ={})
+    loaded = load_config(command_line={"storage.data_dir": tmp_path}, environ={"LITHOS_PORT": "", "LITHOS_AGENT": ""})
     assert loaded.config.server.port == 7
 
 

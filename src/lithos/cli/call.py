@@ -11,6 +11,8 @@ import typer
 from lithos.cli.terminal import ConfigFile, DataDir, Terminal, show, verb
 from lithos.errors import InvalidInput, LithosError
 
+_PAIRS = """Its arguments; JSON where it is JSON: limit=5, tags='["a"]', query='"404"'."""
+
 
 def join(root: typer.Typer) -> None:
     root.command("tools")(tools)
@@ -41,7 +43,7 @@ def tools(
 
 def call(
     tool: Annotated[str, typer.Argument(help="Name of the tool.")],
-    pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Its arguments.")] = None,
+    pairs: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help=_PAIRS)] = None,
     json_text: Annotated[
         str, typer.Option("--json", help="All arguments as one JSON object; - reads it from stdin.")
     ] = "",
@@ -72,7 +74,9 @@ def _pair(text: str) -> tuple[str, Any]:
     """`limit=5`, `tags=["a"]`: JSON where it is JSON, text where it is not."""
     key, equals, value = text.partition("=")
     if not equals:
-        raise InvalidInput(f"{text!r} is not key=value", hint="For example: lithos call lithos_search query=asyncio")
+        raise InvalidInput(
+            f"{text!r} is not key=value", hint="For example query=asyncio; a whole object goes after --json."
+        )
     try:
         return key, json.loads(value)
     except ValueError:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from typing import Annotated
 
 import typer
 
+from lithos import __version__
 from lithos.cli import (
     board,
     call,
@@ -56,9 +58,23 @@ def app() -> typer.Typer:
         rich_markup_mode=None,  # rich costs 40 ms of every --help
         pretty_exceptions_enable=False,
     )
+    root.callback()(_options)  # without it an app of one verb would take the verb's name for an argument
     for noun in NOUNS:
         noun.join(root)
     return root
+
+
+def _tell_version(asked: bool) -> None:
+    if asked:
+        print(f"lithos {__version__}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_tell_version, is_eager=True)
+    ] = False,
+) -> None: ...
 
 
 def run(arguments: list[str]) -> int:
@@ -78,7 +94,6 @@ def _narrowed(root: typer.Typer, arguments: list[str]) -> typer.Typer:
     groups = [each for each in root.registered_groups if [each.name] == arguments[:1]]
     if commands or groups:  # else all of them: the refusal names the nearest
         root.registered_commands, root.registered_groups = commands, groups
-        root.callback()(lambda: None)  # an app of one verb would take the verb's name for an argument
     return root
 
 

@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
-DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the memory.  [default: ./data]")]
+
+def _folder(named: str) -> Path | None:
+    """`--data-dir "$UNSET"` means the default, as for a guest, and never the folder one happens to be in."""
+    return Path(named) if named else None
+
+
+DataDir = Annotated[
+    Path | None,
+    typer.Option("--data-dir", parser=_folder, metavar="<path>", help="Folder of the memory.  [default: ./data]"),
+]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings file.  [default: DATA_DIR/config.yaml]")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -55,7 +64,10 @@ class Terminal:
         """The tool's answer, from the host when there is one; refusals are raised. Here every tool may be called."""
         from lithos.host.client import memory
 
+        is_new = not self.folder.exists()
         with memory(self.settings) as call:
+            if is_new:  # a mistyped name would look like a memory that has lost everything
+                print(f"lithos: there was no {self.folder}; an empty memory was made", file=sys.stderr)
             return call(tool, arguments)
 
     def tell(self, answer: Any, text: str | Callable[[Any], None]) -> None:
