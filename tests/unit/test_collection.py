@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -130,6 +131,21 @@ def test_the_tail_of_a_long_text_is_found_like_its_head(notes: Collection) -> No
         hit = notes.query(Query("word399", by=by)).hits[0]  # type: ignore[arg-type]
         assert (hit.id, "word399" in hit.passage) == ("long", True)
     assert len(notes.passages("long")) > 20
+
+
+def test_a_word_is_found_where_a_cut_has_parted_it(tmp_path: Path, embedding: Embedding) -> None:
+    faults = HeldUp()
+    notes = opened(tmp_path, embedding, faults)
+    text = "".join(chr(0x4E00 + number) for number in range(1500))
+    notes.apply([note("a", text)])
+    passages = notes.passages("a")
+    seams = [before.text[-1] + after.text[0] for before, after in pairwise(passages)]
+    assert seams and [pair for pair in seams if ids(notes, pair) != ["a"]] == []
+    faults.may.set()
+    assert notes.settle()
+    longer = [before.text[-2:] + after.text[:2] for before, after in pairwise(passages)]
+    assert [words for words in longer if ids(notes, f'"{words}"') != ["a"]] == []
+    notes.close()
 
 
 def test_purged_texts_leave_no_byte_in_any_file(tmp_path: Path, notes: Collection) -> None:

@@ -139,6 +139,12 @@ def _ones_and_twos(run: str) -> str:
     return " ".join(f"{run[at]} {run[at : at + 2]}" for at in range(len(run) - 1)) + f" {run[-1]}"
 
 
+def seam(before: str, after: str) -> str:
+    """The pair of unspaced script that a cut between two passages has parted; empty where there is none."""
+    pair = folded(before[-1:] + after[:1])
+    return pair if len(pair) == 2 and _UNSPACED_RUN.fullmatch(pair) else ""
+
+
 def _pairs(run: str) -> str:
     return run if len(run) == 1 else " ".join(run[at : at + 2] for at in range(len(run) - 1))
 

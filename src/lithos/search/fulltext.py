@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.errors import Damaged
-from lithos.search.analysis import indexed_text, weight_unknown
+from lithos.search.analysis import indexed_text, seam, weight_unknown
 from lithos.search.catalogue import Entry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.textindex import TextIndex
@@ -151,12 +151,13 @@ class _Prepared:
     def whole(self, index: TextIndex) -> tantivy.Document:
         document = self.entry.document
         parts = [self.title, self.title, indexed_text(" ".join(document.tags))]  # a word of the title counts twice
-        last = ""
-        for heading, text in self.texts:
+        last = before = ""
+        for passage, (heading, text) in zip(self.entry.passages, self.texts, strict=True):
             if heading != last:
-                last = heading
+                last, before = heading, ""
                 parts.append(heading.rpartition(" > ")[2])
-            parts.append(text)
+            parts += [seam(before, passage.text), text]
+            before = passage.text
         made = _filled(self.entry.ordinal, document, index)
         for field, text in (("title", self.title), ("text", "\n".join(parts))):
             made.add_text(field, text)

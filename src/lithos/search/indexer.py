@@ -45,7 +45,7 @@ class Shape:
 
     def layout(self, model: str) -> str:
         limits = self.limits
-        return f"3|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
+        return f"4|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
 
 
 class Indexer:

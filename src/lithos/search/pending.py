@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
-from lithos.search.analysis import phrase_terms
+from lithos.search.analysis import phrase_terms, seam
 from lithos.search.columns import matches
 from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Ranked
 from lithos.search.syntax import Reading
@@ -47,7 +48,8 @@ class Waiting:
     def total(self) -> Counter[str]:
         """Of the whole document; most questions have no word in common with it and end here."""
         tags = self.change.tags if isinstance(self.change, Document) else ()
-        return sum(self.counts, Counter(phrase_terms(" ".join(tags))))
+        seams = [seam(before.text, after.text) for before, after in pairwise(self.passages)]
+        return sum(self.counts, Counter(phrase_terms(" ".join([*tags, *seams]))))
 
 
 @dataclass(frozen=True, slots=True)
