@@ -549,3 +549,49 @@ def test_the_first_question_after_a_start_waits_for_the_first_look(
     asking.join()
     assert [hit["path"] for hit in answers[0]["results"]] == ["pump.md"]
     lithos.close()
+
+
+def refreshed_while_held(lithos: Lithos, names: list[str]) -> list[OSError]:
+    """Each file looked at by a caller of its own, all of whom waited for the same lock; what they were told."""
+    index, told = lithos.notes.index, list[OSError]()
+
+    def refresh(name: str) -> None:
+        try:
+            index.refresh([name])
+        except OSError as error:
+            told.append(error)
+
+    for name in names:
+        (lithos.notes.vault.root.path / name).write_text(f"# {name}\n\nSomething of {name}.\n")
+    callers = [threading.Thread(target=refresh, args=(name,)) for name in names]
+    with index._lock:
+        for caller in callers:
+            caller.start()
+        eventually(lambda: len(index._asked) == len(names))
+    for caller in callers:
+        caller.join(DEADLINE)
+    assert not index._asked
+    return told
+
+
+def test_callers_that_wait_for_the_index_are_served_together(lithos: Lithos) -> None:
+    index, seen = lithos.notes.index, list[int]()
+    project = index.project
+    index.project = lambda changes: (seen.append(len(changes)), project(changes))
+    assert refreshed_while_held(lithos, ["a.md", "b.md", "c.md"]) == []
+    assert 3 in seen
+    assert paths(lithos).keys() == {"a.md", "b.md", "c.md"}
+
+
+def test_a_look_that_fails_is_the_failure_of_one_caller_alone(lithos: Lithos) -> None:
+    index, failures = lithos.notes.index, [OSError(errno.EIO, "I/O error")]
+    take = index._take
+
+    def fail_once(*arguments: Any, **more: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return take(*arguments, **more)
+
+    index._take = fail_once  # type: ignore[method-assign]
+    assert len(refreshed_while_held(lithos, ["a.md", "b.md", "c.md"])) == 1
+    assert len(paths(lithos)) == 2

@@ -6,6 +6,7 @@ import logging
 import os
 import stat
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -88,6 +89,7 @@ class Index:
         self.sketches = Sketches(lambda: catalogue.read(queries.sketches))
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
+        self._asked: deque[_Asked] = deque()
         self._scanning = threading.Lock()
         self.progress = Progress()
 
@@ -95,13 +97,30 @@ class Index:
 
     def refresh(self, paths: Iterable[str], written: Sequence[FileChange] = ()) -> None:
         """Something happened to these files just now; `written` is what we did to them ourselves."""
+        own = _Asked(tuple(paths), written)
+        self._asked.append(own)
         with self._lock:
-            made = {change.path for change in written if change.before is None}
-            known = {path: _unknown(path) for path in made} | self._known(path for path in paths if path not in made)
-            looks = self._take(list(known), [], known)
-            for change in written:
-                if change.after is not None:
-                    self._check_written(change.move_to or change.path, version_of(change.after), looks)
+            if not own.done:
+                self._refresh([own, *self._asked_by_others(own)])
+
+    def _asked_by_others(self, own: _Asked) -> Iterator[_Asked]:
+        """Those who wait for the lock meanwhile: all in one transaction takes half of what each alone would."""
+        while self._asked:
+            asked = self._asked.popleft()
+            if asked is not own and not asked.done:
+                yield asked
+
+    def _refresh(self, asked: Sequence[_Asked]) -> None:
+        written = [change for each in asked for change in each.written]
+        made = {change.path for change in written if change.before is None}
+        paths = dict.fromkeys(path for each in asked for path in each.paths if path not in made)
+        known = {path: _unknown(path) for path in made} | self._known(paths)
+        looks = self._take(list(known), [], known)
+        for change in written:
+            if change.after is not None:
+                self._check_written(change.move_to or change.path, version_of(change.after), looks)
+        for each in asked:
+            each.done = True
 
     def _check_written(self, path: str, version: str, looks: Mapping[str, Look]) -> None:
         """Somebody may have saved over it before we looked."""
@@ -388,6 +407,15 @@ class Index:
             return (self._root.stat(folder) if folder else os.stat(self._root.path)).st_dev  # noqa: PTH116 a stat result
         except (LithosError, OSError):
             return None
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Files that somebody waits for to be looked at."""
+
+    paths: tuple[str, ...]
+    written: Sequence[FileChange]
+    done: bool = False
 
 
 def _nowhere(changes: Sequence[Change]) -> None:
