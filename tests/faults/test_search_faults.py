@@ -15,6 +15,7 @@ from lithos.errors import StorageFull
 from lithos.search import Collection, Document, Query, Remove
 from lithos.storage import PlannedFaults
 from tests.collections_at_hand import answers, collection, note, reconcile
+from tests.guests import until
 
 PROJECT = Path(__file__).parents[2]
 VISITS = [2, *(pytest.param(visit, marks=pytest.mark.torture) for visit in (1, 3))]
@@ -163,6 +164,19 @@ def test_folders_deleted_under_a_running_collection_are_made_anew_by_the_next_ch
     with collection(tmp_path / "live") as again:
         assert again.known() == {id: document.hash for id, document in truth.items()}
         assert answers(again, WORDS) == healthy(tmp_path)
+
+
+def test_a_question_that_meets_damage_is_answered_and_has_it_mended(tmp_path: Path) -> None:
+    expected = healthy(tmp_path)
+    with collection(tmp_path / "live") as made:
+        made.apply(story()[-1].values())
+        assert made.settle()
+        for path in (tmp_path / "live").rglob("*.fast"):
+            with open(path, "r+b") as file:  # in place: tantivy has it mapped
+                file.write(b"\xff" * path.stat().st_size)
+        assert made.query(Query("lava", by="words")).degraded
+        until(lambda: answers(made, WORDS) == expected, "the same answers as before")
+        assert made.query(Query("lava")).degraded == ""
 
 
 def test_a_lost_catalogue_is_told_to_the_owner_who_applies_all_again(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import heapq
 import logging
 import time
@@ -167,14 +168,14 @@ class Collection:
 
     def query(self, query: Query) -> Found:
         """Answer with what there is; `degraded` says what there is not."""
+        with contextlib.suppress(Unavailable, Damaged):  # an engine may have been exchanged under the question
+            return self._answer(query)
         try:
             return self._answer(query)
-        except Unavailable:  # an engine was exchanged under the question, or failed it
-            return self._answer(query)
-        except Damaged as damage:
-            _log.warning("a question met damage in %s: %s", self._shape.name, damage)
+        except (Unavailable, Damaged) as failure:
+            _log.warning("a question failed in %s: %s", self._shape.name, failure)
             self._indexer.heal_soon()
-            return Found((), False, degraded=f"the index is damaged and being rebuilt: {damage.message}")
+            return Found((), False, degraded=f"the index cannot be read and is being mended: {failure.message}")
 
     def _answer(self, query: Query) -> Found:
         deadline = time.monotonic() + self._wait
@@ -364,6 +365,8 @@ class _Answering:
             entries = {entry.ordinal: entry for entry in self.indexer.catalogue().entries(ordinals)}
             # Equals in the order of their ids, so that an index made anew answers like the one before it.
             there = [each for each in part if each.ordinal in entries]
+            if any(each.position >= len(entries[each.ordinal].passages) for each in there):
+                raise Damaged("the full-text index names a passage that is not there")
             for each in sorted(there, key=lambda each: (-each.score, entries[each.ordinal].document.id)):
                 if self.indexer.is_live(each.ordinal, entries[each.ordinal].document.id):
                     yield entries[each.ordinal], each

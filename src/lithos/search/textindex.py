@@ -134,9 +134,10 @@ class TextIndex:
             hits = searcher.search(query, limit, count=False).hits
             addresses = [address for _, address in hits]
             ordinals = searcher.fast_field_values("ordinal", addresses)
-            positions = searcher.fast_field_values("position", addresses) if self._of_passages else itertools.repeat(0)
-        found = zip(ordinals, positions, (score for score, _ in hits), strict=False)
-        return cast("list[Scored]", list(found))
+            positions = searcher.fast_field_values("position", addresses) if self._of_passages else [0] * len(hits)
+        if None in ordinals or None in positions or min(*ordinals, *positions, 0, 0) < 0:
+            raise Damaged("the full-text index names what cannot be")
+        return cast("list[Scored]", list(zip(ordinals, positions, (score for score, _ in hits), strict=True)))
 
     def best(self, query: tantivy.Query, limit: int, where: Where, mask: Mask) -> list[Scored]:
         """The best that the filter lets through. `mask` says the same as `where`, where somebody has it at hand.
