@@ -97,7 +97,6 @@ class Lithos:
     ledger: Ledger = field(init=False)
     registrar: Registrar = field(init=False)
     skills: Skills = field(init=False)
-    counters: dict[str, Callable[[], int]] = field(default_factory=dict)  # for lithos_stats, by its fields
     weighers: dict[str, Callable[[], int]] = field(default_factory=dict)  # bytes on disk, by part
     starters: list[Callable[[], object]] = field(default_factory=list)  # what goes on behind the calls
     workers: list[Callable[[], bool]] = field(default_factory=list)  # each: whether it has something left to do
@@ -121,11 +120,6 @@ class Lithos:
         """Whether something goes on behind the calls (indexing) that an idle host should finish first."""
         return any(has_work() for has_work in self.workers)
 
-    def count(self, what: str) -> int:
-        """How many there are; a part that does not exist counts nothing."""
-        counter = self.counters.get(what)
-        return counter() if counter else 0
-
     def sizes(self) -> dict[str, int]:
         return {part: weigh() for part, weigh in self.weighers.items()}
 
@@ -145,7 +139,7 @@ def open_lithos(
         _open_board(config, lithos, opened)
         _open_notes(config, lithos, opened)
         _open_garden(config, lithos, opened)
-        # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field, its counters and weighers,
+        # Each further part: `_open_<part>(config, lithos, opened)`, which sets its field and its weighers,
         # and puts its closing on the stack.
         _open_ledger(config, lithos, opened)
         _open_knowledge(config, lithos, opened)
@@ -193,7 +187,6 @@ def _open_agents(ground: Ground, opened: ExitStack) -> Lithos:
         ground,
         agents,
         tokens,
-        counters={"agents": agents.count},
         weighers={"coordination": ground.database.size},
         starters=[ground.chores.start],
     )
@@ -216,8 +209,7 @@ def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
     )
     opened.callback(notes.close)
     lithos.note_search = NoteSearch(notes, most=settings.max_results, threshold=settings.semantic_threshold)
-    lithos.counters["chunks"] = lambda: notes.status().passages
-    lithos.weighers["search"] = lambda: notes.status().bytes
+    lithos.weighers["search"] = notes.size
     lithos.workers.append(notes.busy)
 
 
@@ -229,8 +221,6 @@ def _open_board(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     lithos.board = Board(ground.database, ground.effects, ground.ids, terms=terms, notes=notes)
     lithos.board.start()
     opened.callback(lithos.board.close)
-    lithos.counters["active_tasks"] = lambda: lithos.board.counts()["active_tasks"]
-    lithos.counters["open_claims"] = lambda: lithos.board.counts()["open_claims"]
 
 
 def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None:
@@ -261,8 +251,6 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     lithos.notes.join_search(found)
     lithos.note_search.behind = lambda: lithos.notes.index.progress.behind
     found.on_lost(lithos.notes.watcher.ask)
-    lithos.counters["documents"] = lambda: lithos.notes.counts()["notes"]
-    lithos.counters["tags"] = lambda: lithos.notes.counts()["tags"]
     lithos.weighers["catalogue"] = lambda: _size(ground.data_dir / ".graph")
     lithos.weighers["history"] = lambda: _size(ground.state / "history")
     lithos.weighers["trash"] = lambda: _size(ground.state / "trash")
@@ -388,7 +376,7 @@ def _thought_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> 
     opened.callback(collection.close)
     lithos.starters.append(search.start)
     lithos.workers += [collection.busy, search.is_busy]
-    lithos.weighers["thoughts"] = lambda: collection.status().bytes
+    lithos.weighers["thoughts"] = collection.size
     return search
 
 

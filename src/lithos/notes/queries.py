@@ -236,8 +236,7 @@ def sources_of(tx: Tx, number: int) -> list[Row]:
 def counts(tx: Tx) -> dict[str, int]:
     row = tx.one(
         "SELECT (SELECT count(*) FROM notes) AS notes, (SELECT count(DISTINCT tag) FROM tags) AS tags,"
-        " (SELECT count(*) FROM files WHERE reason IS NOT NULL) AS unreadable,"
-        " (SELECT count(*) FROM links) AS links"
+        " (SELECT count(*) FROM files WHERE reason IS NOT NULL) AS unreadable"
     )
     return dict(row) if row else {}
 

@@ -144,6 +144,13 @@ class Collection:
             if each in entries and self._indexer.is_live(each, entries[each].document.id)
         ]
 
+    def passage_count(self) -> int:
+        return self._indexer.passages_known()
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self._indexer.size()
+
     def status(self) -> Status:
         indexer = self._indexer
         passages, missing = indexer.passages_known(), indexer.passages_missing()

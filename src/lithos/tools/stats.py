@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.notes import Progress
 from lithos.tools.registry import tool
 
 
@@ -42,28 +43,28 @@ def lithos_stats(lithos: Lithos, call: Call) -> Stats:
 
 
 def stats(lithos: Lithos) -> Stats:
-    index = _index(lithos)  # before the counts: a scan that has ended is in them
+    progress = lithos.notes.index.progress  # before the counts: a scan that has ended is in them
+    notes, board = lithos.notes.counts(), lithos.board.counts()
     return {
-        "documents": lithos.count("documents"),
-        "chunks": lithos.count("chunks"),
-        "agents": lithos.count("agents"),
-        "active_tasks": lithos.count("active_tasks"),
-        "open_claims": lithos.count("open_claims"),
-        "tags": lithos.count("tags"),
+        "documents": notes["notes"],
+        "chunks": lithos.note_search.collection.passage_count(),
+        "agents": lithos.agents.count(),
+        "active_tasks": board["active_tasks"],
+        "open_claims": board["open_claims"],
+        "tags": notes["tags"],
         "bytes": lithos.sizes(),
-        "index": index,
+        "index": _index(progress, notes["unreadable"], lithos.notes.watcher.problem),
     }
 
 
-def _index(lithos: Lithos) -> IndexState:
-    progress = lithos.notes.index.progress
+def _index(progress: Progress, unreadable: int, problem: str | None) -> IndexState:
     return {
         "state": progress.state,
         "done": progress.done,
         "total": progress.total,
         "held": progress.held,
-        "unreadable": lithos.notes.counts()["unreadable"],
-        "problem": progress.problem or lithos.notes.watcher.problem,
+        "unreadable": unreadable,
+        "problem": progress.problem or problem,
         "current_at": progress.current_at,
         "scans": progress.scans,
     }
