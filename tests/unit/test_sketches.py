@@ -58,4 +58,4 @@ def test_a_sketch_is_the_same_in_every_process() -> None:
 
 
 def test_a_text_without_words_has_no_sketch() -> None:
-    assert sketch_of(()) is None
+    assert sketch_of(frozenset()) is None

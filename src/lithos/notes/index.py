@@ -252,7 +252,7 @@ class Index:
 
     def _standing(self, found: Found, note: Note) -> Found:
         stands = standing(note, self.is_promoted)
-        words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else ()
+        words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else frozenset()
         return replace(found, standing=stands, sketch=sketch_of(words))
 
     def _document(self, found: Found) -> Change:
