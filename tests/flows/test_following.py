@@ -20,7 +20,7 @@ from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.notes import Request, Write
 from lithos.notes.catalogue import open_catalogue
-from lithos.notes.identities import Identities
+from lithos.notes.identities import Identities, Renamed
 from lithos.notes.index import Index
 from lithos.notes.naming import path_id
 from lithos.settings import IndexSettings, LithosConfig, NotesSettings, StorageSettings
@@ -224,6 +224,19 @@ def test_a_new_file_at_the_old_path_of_a_renamed_note_is_another_note(lithos: Li
     person.rests()
     assert paths(lithos)["b.md"] == first
     assert paths(lithos)["a.md"] != first
+
+
+def test_a_file_that_comes_back_while_a_scan_gives_its_id_away_is_served_again(lithos: Lithos, person: Person) -> None:
+    person.save("a.md", "first")
+    lithos.notes.index.reconcile()
+    known, index = paths(lithos)["a.md"], lithos.notes.index
+    (person.folder / "a.md").rename(person.folder / "b.md")
+    moved = {index._catalogue.files("a.md")["a.md"].version: Renamed("a.md", known)}
+    index._take(["b.md"], [], {}, renamed=moved)  # a scan's first portion
+    assert paths(lithos) == {"b.md": known}
+    person.save("a.md", "first")  # before the portion in which it would have been gone
+    index.follow(["a.md"])
+    assert paths(lithos).keys() == {"a.md", "b.md"}
 
 
 def test_of_two_files_with_one_id_the_first_seen_keeps_it(lithos: Lithos, person: Person) -> None:

@@ -24,6 +24,7 @@ T = TypeVar("T")
 _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index of 100,000 notes needs little memory
 _UNSETTLED = "unsettled"
 
+_FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')"
 _NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (21 + len(LIFE_TEXTS)))})"
@@ -125,7 +126,7 @@ class Catalogue:
 
     def forget(self) -> None:
         """Have the next scan read every file again; what is known is served until then."""
-        self._database.write(lambda tx: tx.run("UPDATE files SET mtime_ns = -1, version = ''"))
+        self._database.write(lambda tx: tx.run(_FORGET))
 
     def set_mark(self, name: str, value: str) -> None:
         self._database.write(lambda tx: tx.run("INSERT OR REPLACE INTO marks VALUES (?, ?)", name, value))
@@ -152,6 +153,7 @@ class _Change:
         freed = [row["id"] for row in old if row["number"] not in new]
         if old:
             self._remove([row["number"] for row in old])
+            self._read_again([row["path"] for row in old])
         self._insert(new)
         if not settle:
             self._tx.run("INSERT OR REPLACE INTO marks VALUES (?, '1')", _UNSETTLED)
@@ -185,6 +187,12 @@ class _Change:
         listed = orjson.dumps(numbers).decode()
         for table, column in (("notes", "number"), ("tags", "number"), ("names", "number"), ("links", "source")):
             self._tx.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", listed)
+
+    def _read_again(self, paths: list[str]) -> None:
+        """Whoever lost its id to a file that it was renamed to may be back: nobody may believe to know it."""
+        lost = [(path,) for path in set(paths).difference(self._paths)]
+        if lost:
+            self._tx.many(f"{_FORGET} WHERE path = ?", lost)
 
     def _insert(self, new: dict[int, Found]) -> None:
         rows: dict[str, Iterable[tuple[Any, ...]]] = {

@@ -45,7 +45,7 @@ class Watcher:
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
-        self._started = self._last_scan = 0.0
+        self._started, self._pause = 0.0, scan_seconds
         self._looked = threading.Event()
         self.problem: str | None = None  # why nothing is heard; scans go on
 
@@ -108,11 +108,18 @@ class Watcher:
             self.scan(clear=clear)
         except Exception:  # noqa: BLE001 - as above
             _log.exception("comparing the files with the index failed; the next scan tries again")
-        self._last_scan = time.monotonic() - started
+        self._pause = self._until_next(time.monotonic() - started)
+
+    def _until_next(self, took: float) -> float:
+        """Soon after a burst: the system drops events when there are too many, and only a scan finds the rest."""
+        progress = self._index.progress
+        if progress.state == "current" and progress.total > _MOST_HINTS:
+            return max(1.0, took)
+        return max(self._scan_seconds, took * _SHARE)
 
     def _wait(self) -> tuple[set[str], bool]:
         """Hints, or none when it is time for a scan (and whether it builds anew). Without a watch only `ask` asks."""
-        pause = max(self._scan_seconds, self._last_scan * _SHARE) if self._watch else None
+        pause = self._pause if self._watch else None
         with self._changed:
             self._changed.wait_for(lambda: self._hints or self._asked is not None or self._stopping.is_set(), pause)
             hints = self._hints if self._asked is None else set()
