@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,19 +82,19 @@ def test_a_model_that_cannot_be_loaded_names_the_setting(folder: Path, spoilt: s
         open_embedder(str(folder)).embed("anything")
 
 
-def test_search_by_words_goes_on_while_the_model_cannot_be_loaded(tmp_path: Path, folder: Path) -> None:
-    shutil.copy(folder / "tokenizer.json", tmp_path / "tokenizer.json")
-    (tmp_path / "model.onnx").write_text("not a model")
-    embedding = Embedding(open_embedder(str(tmp_path)))
-    made = opened(tmp_path / "data", embedding)
-    try:
-        made.apply([note("pasta", "Cook the spaghetti for nine minutes.")])
-        found = made.query(Query("spaghetti", "both"))
-        assert [hit.id for hit in found.hits] == ["pasta"]
-        assert "search.embedding_model" in found.degraded
-    finally:
-        made.close()
-        embedding.close()
+@pytest.mark.parametrize("spoilt", ["model.onnx", "tokenizer.json"])
+def test_search_by_words_goes_on_while_the_model_cannot_be_loaded(tmp_path: Path, folder: Path, spoilt: str) -> None:
+    for call in memory(tmp_path / "data", PACKAGED):
+        call("lithos_write", agent="a", title="Pasta", content="Cook the spaghetti for nine minutes.")
+    (folder / spoilt).unlink()
+    (folder / spoilt).write_text("not a model")
+    for _ in range(2):  # made anew for the other model, then as it was left
+        for call in memory(tmp_path / "data", str(folder)):
+            found = call("lithos_recall", query="spaghetti")
+            assert [hit["title"] for hit in found["results"]] == ["Pasta"]
+            assert found["degraded_reason"].count("search.embedding_model") == 1
+            assert call("lithos_semantic", query="spaghetti")["results"] == []
+            assert "<b>spaghetti</b>" in call("lithos_search", query="+spaghetti")["results"][0]["snippet"]
 
 
 WITH_EXTRA = find_spec("sentence_transformers") is not None

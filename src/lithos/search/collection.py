@@ -111,7 +111,8 @@ class Collection:
             return False
         self._indexer.fulltext()
         self._indexer.run(lambda: None)  # after whatever the changes left to tidy up
-        return not self._indexer.meaning().embedded(deadline)
+        meaning = self._indexer.meaning_if_usable()
+        return meaning is not None and not meaning.embedded(deadline)
 
     def on_lost(self, tell: Callable[[], None]) -> None:
         """Call `tell` when damage made the collection start empty: everything must be applied again."""
@@ -133,9 +134,10 @@ class Collection:
     def neighbours(self, id: str, limit: int = 5, least: float = 0.8, where: Where = OPEN) -> list[Neighbour]:
         """Documents of nearly the same meaning, nearest first; of a document without vectors there are none yet."""
         ordinal = self._indexer.ordinal(id)
-        if ordinal is None:
+        meaning = self._indexer.meaning_if_usable()
+        if ordinal is None or meaning is None:
             return []
-        near = self._indexer.meaning().around(ordinal, self._indexer.columns.mask(where), 4 * limit, PASSAGES_COMPARED)
+        near = meaning.around(ordinal, self._indexer.columns.mask(where), 4 * limit, PASSAGES_COMPARED)
         close = sorted(((share, each) for each, share in near.items() if share >= least), reverse=True)[:limit]
         entries = {entry.ordinal: entry for entry in self._indexer.catalogue().entries([each for _, each in close])}
         return [
@@ -221,7 +223,7 @@ class _Answering:
         return Found(
             tuple(hits),
             relevant=bool(hits) and (fused.relevant or bool(self.met) or self._named(hits[:JUDGED])),
-            degraded="; ".join([*self.indexer.trouble.values(), *self.degraded]),
+            degraded="; ".join(dict.fromkeys([*self.indexer.trouble.values(), *self.degraded])),
             literal=self.reading.literal,
             trace=self._trace(fused, words, meaning) if self.query.explain else None,
         )
@@ -267,7 +269,8 @@ class _Answering:
         elif not self.indexer.indexed(self.deadline):
             self.degraded.append(f"{len(self.indexer.waiting())} changes are not indexed yet")
         else:
-            self.degraded += filter(None, [self.indexer.meaning().embedded(self.deadline)])
+            meaning = self.indexer.meaning_if_usable()
+            self.degraded += filter(None, [meaning.embedded(self.deadline)] if meaning else [])
         return self.indexer.waiting()
 
     def _words(self, mask: Mask) -> Words:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from lithos.errors import Damaged, Unavailable
+from lithos.core.text import estimate_tokens
+from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.catalogue import Catalogue, Entry, Known
 from lithos.search.chunking import PassageLimits, cut_passages
 from lithos.search.columns import Columns
@@ -220,13 +221,26 @@ class Indexer:
                 self._meaning = Meaning(self._vectors_path, catalogue, self._embedding, passages)
             return self._meaning
 
+    def meaning_if_usable(self) -> Meaning | None:
+        """None while the model cannot be loaded: full text goes on, and what has no vector gets one when it can."""
+        try:
+            meaning = self.meaning()
+        except LithosError as error:
+            self.trouble["meaning"] = error.message
+            return None
+        self.trouble.pop("meaning", None)
+        return meaning
+
     def _documents(self) -> Iterable[tuple[int, Document]]:
         return self.catalogue().documents()
 
     def cut(self, document: Document) -> tuple[Passage, ...]:
         embedder, limits = self._embedding.embedder, self._shape.limits
         limits = replace(limits, tokens=min(limits.tokens, embedder.longest))
-        return tuple(cut_passages(document.title, document.text, embedder.count, limits))
+        try:
+            return tuple(cut_passages(document.title, document.text, embedder.count, limits))
+        except LithosError:  # no tokenizer, so no model either; another one will cut everything anew
+            return tuple(cut_passages(document.title, document.text, estimate_tokens, limits))
 
     # -- opening and recovery -----------------------------------------------------------------------------------
 
@@ -314,7 +328,11 @@ class Indexer:
             self._changed.notify_all()
 
     def _wake_later(self) -> None:
-        self._later(lambda: self.meaning().wake())
+        self._later(self._wake)
+
+    def _wake(self) -> None:
+        if meaning := self.meaning_if_usable():
+            meaning.wake()
 
     # -- the thread ---------------------------------------------------------------------------------------------
 
@@ -361,7 +379,7 @@ class Indexer:
         return dict(itertools.islice(self._waiting.items(), BATCH))
 
     def _stumbled(self, error: Exception, pause: float) -> None:
-        _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, Unavailable))
+        _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))
         self.trouble["index"] = f"changes wait to be indexed: {str(error)[:200]}"
         try:
             if isinstance(error, Damaged) or pause == RETRY[0]:  # the first failure of a row: files may be gone
@@ -411,8 +429,8 @@ class Indexer:
         return entries, going
 
     def _publish(self, batch: dict[str, Waiting], entries: Sequence[Entry], going: Sequence[int]) -> None:
-        if entries or self._meaning is not None:
-            self.meaning().exchange(going, entries)
+        if (entries or self._meaning is not None) and (meaning := self.meaning_if_usable()):
+            meaning.exchange(going, entries)
         self.columns.add((entry.ordinal, entry.document) for entry in entries)
         worn = self.fulltext().worn()
         with self._changed:
@@ -479,17 +497,20 @@ class Indexer:
         with self._opening:
             self._fulltext = self._started(catalogue.generation() + 1)
         self._discard_others(catalogue.generation())
-        self.meaning().exchange([known.ordinal for known in self._known.values()], ())
+        if meaning := self.meaning_if_usable():
+            meaning.exchange([known.ordinal for known in self._known.values()], ())
         with self._changed:
             self._known = {}
 
     def rewrite(self) -> None:
         """Every file anew from what is alive, so that no byte of what was removed stays in one."""
         self.renew()
-        self.meaning().compact()
+        meaning = self.meaning_if_usable()
         with self._opening:
             self._catalogue = self.catalogue().rewritten()
-            self.meaning().use(self._catalogue)
+            if meaning:
+                meaning.compact()
+                meaning.use(self._catalogue)
         shutil.rmtree(self._folder / "damaged", ignore_errors=True)
         shutil.rmtree(self._folder.with_name(f"{self._folder.name}.damaged"), ignore_errors=True)
 
