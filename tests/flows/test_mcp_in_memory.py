@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -43,6 +44,13 @@ async def test_a_refusal_is_a_tool_error_with_code_message_hint_and_retryable(co
     assert error["code"] == "not_found"
     assert error["retryable"] is False
     assert error["message"] and error["hint"]
+
+
+async def test_a_line_of_the_log_stays_one_line(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO, "lithos.calls"):
+        async with connect() as client:
+            await client.call_tool("no\ntool \u202e", {})
+    assert caplog.messages[-1].startswith(r"tool='no\ntool \u202e' agent=- ms=")
 
 
 async def test_a_call_that_the_gate_turns_away_is_a_whole_answer(lithos: Lithos, era: str) -> None:

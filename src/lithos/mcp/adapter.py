@@ -101,8 +101,8 @@ class Adapter:
             answer, outcome, agent = await self._outcome(context, params.name, params.arguments)
         _calls.info(
             "tool=%s agent=%s ms=%.1f outcome=%s",
-            params.name[:40],
-            agent or "-",
+            _plain(params.name[:40]),
+            _plain(agent or "-"),
             (time.perf_counter() - started) * 1000,
             outcome,
         )
@@ -145,6 +145,11 @@ class Adapter:
         if self._way.output_schemas:
             listed["outputSchema"] = each.listed_output_schema
         return types.Tool.model_validate(listed)
+
+
+def _plain(text: str) -> str:
+    """A line of the log stays one line, whatever a client calls a tool."""
+    return text if text.isprintable() else ascii(text)
 
 
 def tool_result(answer: Answer, is_error: bool) -> dict[str, Any]:
