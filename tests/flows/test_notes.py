@@ -129,6 +129,7 @@ def test_a_link_below_the_vault_is_never_followed(call: CallTool, person: Person
 def test_bad_input_is_refused_and_nothing_is_written(call: CallTool, person: Person) -> None:
     bad = [
         {"title": " ", "content": "x"},
+        {"title": "T", "content": "x", "source_task": "s" * 2_001},
         {"title": "T"},
         {"content": "x"},
         {"title": "T", "content": "x", "confidence": 1.5},

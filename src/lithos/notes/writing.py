@@ -16,6 +16,7 @@ from lithos.notes.frontmatter import Frontmatter, edit_frontmatter, new_frontmat
 from lithos.notes.note import LONGEST_TITLE, Note, title_heading
 
 LONGEST_TAG = 100
+LONGEST_SOURCE = 2_000
 MOST_TAGS = 100
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)]|\||>)(?:\s|$)")
 _ORDER = (
@@ -50,6 +51,10 @@ def checked_request(request: Request, largest: int) -> Request:
     tags = None if request.tags is None else checked_tags(request.tags)
     if request.content is not None:
         _check_content(request.content, largest)
+    if len(str(request.fields.get("source", ""))) > LONGEST_SOURCE:  # frontmatter without end is not read again
+        raise TooLarge(
+            f"source_task has more than {LONGEST_SOURCE} characters", hint="Long text goes into the content."
+        )
     return replace(request, title=title, tags=tags)
 
 
