@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
+from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where, indexer
 from lithos.search.catalogue import Catalogue, Entry
 from lithos.search.vectors import WORN_LEAST
 from lithos.storage import NoFaults
@@ -76,6 +76,21 @@ def test_a_long_text_does_not_keep_others_from_being_found(notes: Collection) ->
     notes.apply(note(f"n{number}", f"lava {number} and other things") for number in range(12))
     assert len(ids(notes, "lava sheep", "meaning", limit=10)) == 10
     assert len(ids(notes, "sheep", "both", limit=10)) == 10
+
+
+def test_more_than_may_wait_is_taken_in_by_a_collection_that_was_idle(
+    notes: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexer, "MOST_WAITING", 3)
+    notes.apply([note("first", "lava")])
+    assert notes.settle()
+    applying = threading.Thread(
+        target=notes.apply, args=([note(str(each), "lava") for each in range(10)],), daemon=True
+    )
+    applying.start()
+    applying.join(60)
+    assert not applying.is_alive()
+    assert len(notes.known()) == 11
 
 
 @pytest.mark.parametrize("by", ["words", "meaning", "both"])
