@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -122,6 +123,19 @@ def test_a_flipped_bit_in_any_file_is_noticed_at_start_and_healed(tmp_path: Path
             reconcile(made, story()[-1])
             assert made.settle(), path
             assert answers(made, WORDS) == expected, path
+
+
+def test_a_kill_before_a_commit_does_not_make_the_index_anew(tmp_path: Path) -> None:
+    """tantivy lists a file before it writes it, and names it in its table of contents only with the commit."""
+    grown(tmp_path)
+    for managed in tmp_path.rglob(".managed.json"):
+        listed = json.loads(managed.read_bytes())
+        managed.write_text(json.dumps([*listed, "0123456789abcdef0123456789abcdef.idx"]))
+    with collection(tmp_path) as made:
+        generation = made._indexer.catalogue().generation()
+        made.query(Query("lava"))
+        assert made.settle()
+        assert (made._indexer.catalogue().generation(), made._indexer.trouble) == (generation, {})
 
 
 def hurt(path: Path, harm: str) -> None:

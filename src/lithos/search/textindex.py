@@ -31,6 +31,7 @@ Scored = tuple[int, int, float]  # ordinal, position, score
 MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
 HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
 MANIFEST = "manifest.json"
+MANAGED = ".managed.json"  # tantivy's list of the files that it may delete
 _REGEX_META = frozenset("\\.+*?()|[]{}^$#&-~")
 _FOOTER = struct.Struct("<II")  # length of tantivy's JSON footer, magic number
 
@@ -93,8 +94,17 @@ class TextIndex:
             wrong = [name for name, digest in known.items() if _digest(self._folder / name) != digest]
         else:  # a kill between tantivy's commit and ours: each file carries a checksum of its own
             wrong = [path.name for path in self._segment_files() if not _sound(path)]
+        wrong += self._unmanaged()
         if wrong:
             raise Damaged(f"files of the full-text index are not what was written: {', '.join(sorted(wrong)[:3])}")
+
+    def _unmanaged(self) -> list[str]:
+        """A kill before a commit leaves more in that list than our manifest could know, and no harm; less is damage."""
+        try:
+            listed = set(json.loads((self._folder / MANAGED).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return [MANAGED]
+        return [] if listed.issuperset(path.name for path in self._segment_files()) else [MANAGED]
 
     def _manifest(self) -> dict[str, str]:
         try:
@@ -118,11 +128,9 @@ class TextIndex:
     def _write_manifest(self) -> None:
         """Files of tantivy never change once written: only names not seen before are read."""
         known = self._manifest()
-        fresh = {"meta.json", ".managed.json"}
-        names = sorted(fresh | {path.name for path in self._segment_files()})
-        digests = {
-            name: _digest(self._folder / name) if name in fresh or name not in known else known[name] for name in names
-        }
+        names = sorted({"meta.json"} | {path.name for path in self._segment_files()})
+        fresh = set(names).difference(known) | {"meta.json"}
+        digests = {name: _digest(self._folder / name) if name in fresh else known[name] for name in names}
         unfinished = self._folder / f"{MANIFEST}.part"
         unfinished.write_text(json.dumps(digests), encoding="utf-8")
         unfinished.replace(self._folder / MANIFEST)
