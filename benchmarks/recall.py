@@ -71,7 +71,7 @@ def measure_first_index(vault: Path) -> None:
 def prepare(vault: Path) -> None:
     lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=vault)))
     try:
-        lithos.notes.index.reconcile()
+        lithos.notes.reindex()
         lithos.embedding.start()
         if not lithos.note_search.collection.settle(7200):
             raise SystemExit("the notes could not be embedded")

@@ -12,7 +12,7 @@ import pytest
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where, indexer
 from lithos.search.catalogue import Catalogue, Entry
-from lithos.search.vectors import WORN_LEAST
+from lithos.search.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
 from tests.collections_at_hand import note, opened
 
@@ -284,3 +284,13 @@ def test_an_index_that_is_made_anew_embeds_nothing_again(tmp_path: Path) -> None
         embedding.close()
         assert len(asked) == len(held)
         shutil.rmtree(tmp_path / ".tantivy")
+
+
+def test_known_vectors_outlive_a_kill_while_the_index_is_made_anew(tmp_path: Path) -> None:
+    path, wanted = tmp_path / "rows.bin", Wanted(7, 0, key_of("m", "some words"))
+    Vectors(path, "m", 64, "one").add(wanted, HashedEmbedder().embed("some words"))
+    Vectors(path, "m", 64, "two")  # an index of another layout begins, and ends before it has taken anything in
+    again = Vectors(path, "m", 64, "two")
+    again.keep({3: 1})
+    assert again.reuse([Wanted(3, 0, wanted.key)]) == []
+    assert (3, 0) in again.nearest(HashedEmbedder().embed("some words"), 1)

@@ -82,6 +82,7 @@ class Vectors:
         if not same_epoch:
             sound = sound.copy()
             sound["ordinal"] = -1
+            sound["mark"] = _marks(sound)
         if not same_epoch or len(sound) * self._record.itemsize + HEADER != len(data):
             self._rewrite(sound)
         return sound
