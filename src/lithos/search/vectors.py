@@ -317,7 +317,7 @@ def _marks(rows: NDArray[Any]) -> NDArray[np.uint32]:
     """A checksum of each record, for all at once: any change of one 32-bit word changes it, as every factor is odd."""
     import numpy as np
 
-    words = np.ascontiguousarray(rows).view(np.uint32).reshape(len(rows), -1)
+    words = np.ascontiguousarray(rows).view(np.uint32).reshape(len(rows), rows.itemsize // 4)
     factors = np.arange(words.shape[1], dtype=np.uint32) * np.uint32(2654435762) + np.uint32(0x9E3779B1)
     factors[_MARK_WORD] = 0
     marks: NDArray[np.uint32] = (words * factors).sum(axis=1, dtype=np.uint32)
