@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -100,3 +102,18 @@ class NotesBench(StorageBench):
                 return catalogue.dump()
             finally:
                 catalogue.close()
+
+
+DEADLINE = 120.0  # longer than a scan takes to come round: an edit before the watch is set up waits for it
+
+
+def paths(lithos: Lithos) -> dict[str, str]:
+    """path → id of every note that is served."""
+    return {item["path"]: item["id"] for item in lithos.notes.reader.list(limit=1000)["items"]}
+
+
+def eventually(true: Callable[[], bool], seconds: float = DEADLINE) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.02)

@@ -6,8 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
+from tests.notes_bench import eventually
 
 TEXT = "\n\n".join(f"Paragraph {number} is about gardening and patience. " + "word " * 30 for number in range(12))
 
@@ -39,15 +39,6 @@ def opened(data_dir: Path, start: bool = False, **sections: dict[str, Any]) -> I
 
 def call(lithos: Lithos, name: str, /, **arguments: Any) -> dict[str, Any]:
     return catalogue().call(lithos, name, arguments)
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 120.0) -> None:
-    """Longer than a scan takes to come round: an edit before the watch is set up is found by the next scan."""
-    deadline = time.monotonic() + seconds
-    wait = threading.Event()
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come about"
-        wait.wait(0.02)
 
 
 def write(lithos: Lithos, title: str, content: str = "Something.", **more: Any) -> dict[str, Any]:
@@ -99,11 +90,13 @@ def test_server_watch_files_follows_a_persons_edit(data_dir: Path) -> None:
         saved = data_dir / "knowledge" / "hand.md"
         # Saved again and again: the first save may come before the watch is set up.
         eventually(lambda: bool(saved.write_text("# By hand\n")) and call(lithos, "lithos_stats")["documents"] == 1)
+        assert [item["path"] for item in call(lithos, "lithos_list")["items"]] == ["hand.md"]
 
 
 def test_once_the_watch_is_set_up_the_files_are_compared_again(data_dir: Path) -> None:
     with opened(data_dir, start=True, index={"scan_seconds": 3600}) as lithos:
         eventually(lambda: call(lithos, "lithos_stats")["index"]["scans"] >= 2)
+        assert call(lithos, "lithos_stats")["index"]["problem"] is None
 
 
 def test_server_without_watch_files_listens_to_nobody(data_dir: Path) -> None:

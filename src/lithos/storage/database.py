@@ -129,7 +129,7 @@ class Database:
         try:
             if self._is_first(job) or job.wait():
                 self._lead()
-        except BaseException:
+        except BaseException:  # an interrupt while it waits: the others must not wait for somebody who has left
             self._leave(job)
             raise
         return cast(T, job.result())
