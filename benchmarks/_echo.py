@@ -19,8 +19,8 @@ from typing_extensions import TypedDict
 
 from lithos.app import open_lithos
 from lithos.core.call import Call
-from lithos.mcp import Listener, bind, build_server, http_app
-from lithos.mcp.inflight import InFlight
+from lithos.serving import Listener, bind, build_server, http_app
+from lithos.serving.mcp.inflight import InFlight
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.registry import Registry, tool

@@ -27,8 +27,8 @@ from lithos.storage import (
     Database,
     Effects,
     Events,
+    Idempotency,
     Keyring,
-    Once,
     coordination_migrations,
     open_database,
 )
@@ -172,7 +172,7 @@ def _filled(folder: Path) -> tuple[Database, Board]:
     clock, ids = SystemClock(), RandomIds()
     database = open_database(folder / "state.db", coordination_migrations(), synchronous="NORMAL")
     events = Events("bench", Keyring(folder / "keys"), clock=clock, ids=ids)
-    effects = Effects(database, events, Once(clock), clock=clock)
+    effects = Effects(database, events, Idempotency(clock), clock=clock)
     board = Board(database, effects, ids)
     board.start()
     chance, made = random.Random(5), list[str]()

@@ -21,7 +21,7 @@ import psutil
 from benchmarks.report import line, milliseconds, percentile
 from lithos.host import wire
 from lithos.host.client import describe_host
-from lithos.host.place import Place
+from lithos.host.host_lock import HostLock
 
 STARTS, CALLS = 10, 1000
 GUESTS_IN_MEMORY, CLIENTS, CALLS_PER_SECOND = 16, 50, 10
@@ -71,7 +71,7 @@ class Client:
 
 
 def host_of(data_dir: Path) -> psutil.Process:
-    return psutil.Process(int(Place(str(data_dir)).read_note()["pid"]))
+    return psutil.Process(int(HostLock(str(data_dir)).read_note()["pid"]))
 
 
 def cpu(process: psutil.Process) -> float:
@@ -82,7 +82,7 @@ def cpu(process: psutil.Process) -> float:
 def end_host(data_dir: Path, number: int = signal.SIGTERM) -> None:
     host = host_of(data_dir)
     host.send_signal(number)
-    place = Place(str(data_dir))
+    place = HostLock(str(data_dir))
     while (lock := place.try_lock()) is None:
         time.sleep(0.01)
     os.close(lock)
@@ -130,7 +130,7 @@ def index_all(data_dir: Path) -> None:
 
 
 def working(data_dir: Path) -> bool:
-    shown = describe_host(Place(str(data_dir)))
+    shown = describe_host(HostLock(str(data_dir)))
     return shown is not None and bool(shown["working"])
 
 
@@ -151,7 +151,7 @@ def measure_warm_start(data_dir: Path) -> None:
 def measure_pipe(data_dir: Path) -> None:
     """The same calls over the bare socket and through a guest, taken in turns so that noise meets both."""
     guest = Client(data_dir).begin()
-    connection = Place(str(data_dir)).connect()
+    connection = HostLock(str(data_dir)).connect()
     connection.setblocking(True)
     stream = connection.makefile("rwb", buffering=0)
     told = {"pipe": wire.PIPE, "version": "0.1.0", "id": "b" * 32, "pid": os.getpid()}

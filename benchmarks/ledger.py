@@ -20,8 +20,8 @@ from benchmarks.report import line, percentile
 from lithos.core.call import Call
 from lithos.core.clock import SystemClock
 from lithos.core.ids import RandomIds
-from lithos.ledger import Chain, Filter, Ledger, Verification, Walk, World, host_key, sign_arguments, signing_key
-from lithos.ledger.keys import verify_signature
+from lithos.ledger import Chain, Environment, Filter, Ledger, Verification, Walk, host_key, sign_arguments, signing_key
+from lithos.ledger.registry.keys import verify_signature
 from lithos.ledger.thoughts import Draft
 
 THOUGHTS = int(os.environ.get("THOUGHTS", "100000"))
@@ -48,7 +48,7 @@ def main() -> None:
 
 
 def _open(folder: Path, adapter: str = "binary") -> Ledger:
-    world = World(SystemClock(), RandomIds(), host_key(folder / "keys"), folder / "checkpoints")
+    world = Environment(SystemClock(), RandomIds(), host_key(folder / "keys"), folder / "checkpoints")
     return Ledger(folder / "ledger", world, storage_root=folder, default_adapter=adapter)  # type: ignore[arg-type]
 
 

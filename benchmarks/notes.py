@@ -21,10 +21,10 @@ import psutil
 from benchmarks.board import Client, served
 from benchmarks.report import line, percentile
 from lithos.core.clock import SystemClock
-from lithos.notes import queries
-from lithos.notes.catalogue import Catalogue, open_catalogue
-from lithos.notes.identities import Identities
-from lithos.notes.index import Index
+from lithos.notes.index import queries
+from lithos.notes.index.catalogue import Catalogue, open_catalogue
+from lithos.notes.index.identities import Identities
+from lithos.notes.index.index import Index
 from lithos.storage import Database, Root, coordination_migrations, open_database
 
 WRITERS, WRITES, READS = 16, 20, 200

@@ -57,7 +57,7 @@ async def _served(lithos: Lithos, bare: Bare) -> dict[str, Timed]:
     """Over MCP in memory: protocol and all, without a network."""
     import mcp
 
-    from lithos.mcp import build_server
+    from lithos.serving import build_server
     from lithos.tools.caller import Caller
 
     async with mcp.Client(build_server(lithos, default=Caller())) as client:

@@ -23,8 +23,8 @@ from lithos.storage import (
     EventFilter,
     Events,
     FileChange,
+    Idempotency,
     Keyring,
-    Once,
     Outcome,
     Plan,
     Root,
@@ -114,7 +114,7 @@ def measure_effects(folder: Path) -> None:
     events = Events("bench", Keyring(folder / "keys"), clock=clock, ids=RandomIds())
     (folder / "vault").mkdir()
     root = Root(folder / "vault", name="vault", keep=folder / "keep", clock=clock)
-    effects = Effects(database, events, Once(clock), {"vault": root}, clock=clock)
+    effects = Effects(database, events, Idempotency(clock), {"vault": root}, clock=clock)
 
     def commit(name: str) -> None:
         effects.commit(Call("bench", "ada", idempotency_key=name), lambda tx: _outcome(tx, name))

@@ -24,7 +24,7 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos, open_lithos
 from lithos.core.call import Call
 from lithos.errors import Unavailable
-from lithos.mcp import Listener, bind, build_server, http_app
+from lithos.serving import Listener, bind, build_server, http_app
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue

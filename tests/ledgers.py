@@ -16,8 +16,8 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.core.ids import SeededIds
-from lithos.ledger import Ledger, Verification, World, host_key
-from lithos.ledger.keys import signing_key
+from lithos.ledger import Environment, Ledger, Verification, host_key
+from lithos.ledger.registry.keys import signing_key
 from lithos.storage import Faults, NoFaults
 
 CALL = Call(tool="test")
@@ -27,7 +27,7 @@ DERIVED = ("rows.bin", "terms.bin", "names.jsonl", "merkle.bin", "acknowledged.b
 def open_ledger(folder: Path, *, seed: int = 1, faults: Faults | None = None, **options: Any) -> Ledger:
     """Everything that could differ from run to run comes from the seed."""
     noise = random.Random(seed)
-    world = World(
+    world = Environment(
         FakeClock(),
         SeededIds(seed),
         signing_key(b"\x07" * 32) if seed else host_key(folder / "keys"),

@@ -11,9 +11,9 @@ from typing import Any
 from lithos.app import Lithos
 from lithos.core.ids import RandomIds
 from lithos.notes import Ground, ReadNote, open_notes
-from lithos.notes.catalogue import open_catalogue
-from lithos.notes.identities import Identities
-from lithos.notes.index import Index
+from lithos.notes.index.catalogue import open_catalogue
+from lithos.notes.index.identities import Identities
+from lithos.notes.index.index import Index
 from lithos.storage import Effects, Faults, Limits, Root
 from tests.storage_bench import StorageBench
 

@@ -14,8 +14,8 @@ from lithos.storage import (
     EventFilter,
     Events,
     Faults,
+    Idempotency,
     Keyring,
-    Once,
     Outcome,
     Root,
     Tx,
@@ -33,7 +33,7 @@ class StorageBench:
         self.database = open_state(folder / ".lithos", self.clock, faults)
         self.keys = Keyring(folder / ".lithos/keys")
         self.events = Events("store-1", self.keys, clock=self.clock, ids=RandomIds())
-        self.once = Once(self.clock)
+        self.once = Idempotency(self.clock)
         (folder / "knowledge").mkdir(exist_ok=True)
         self.root = Root(folder / "knowledge", name="vault", keep=folder / ".lithos", clock=self.clock, faults=faults)
         roots = {"vault": self.root}

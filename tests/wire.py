@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from lithos.app import Lithos
-from lithos.mcp import Listener, bind, build_server, http_app
+from lithos.serving import Listener, bind, build_server, http_app
 from lithos.settings import ServerSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue

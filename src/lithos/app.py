@@ -13,12 +13,12 @@ from lithos.agents import Agents, Tokens
 from lithos.board import Board, Terms
 from lithos.board import Notes as BoardNotes
 from lithos.core.call import Call
-from lithos.core.chores import Chores
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
+from lithos.core.periodic import PeriodicJobs
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
-from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Ledger, Registrar, Skills, ThoughtSearch, World, host_key
+from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, Registrar, ThoughtSearch, host_key
 from lithos.notes import (
     ROOT,
     Decay,
@@ -26,7 +26,7 @@ from lithos.notes import (
     Following,
     Gates,
     Knowledge,
-    Likes,
+    NearDuplicates,
     Notes,
     Promotions,
     Rules,
@@ -34,15 +34,16 @@ from lithos.notes import (
 )
 from lithos.notes import Ground as NotesGround
 from lithos.search import Embedding, NoteSearch, PassageLimits, open_collection, open_embedder
+from lithos.skills import Skills
 from lithos.storage import (
     Database,
     Effects,
     Events,
     Faults,
+    Idempotency,
     Keyring,
     Limits,
     NoFaults,
-    Once,
     Root,
     coordination_migrations,
     hold_folder,
@@ -73,7 +74,7 @@ class Ground:
     database: Database
     events: Events
     effects: Effects
-    chores: Chores
+    chores: PeriodicJobs
     roots: dict[str, Root]  # a part that keeps files adds its root here, before `open_lithos` recovers
 
     @property
@@ -157,9 +158,9 @@ def _open_ground(config: LithosConfig, opened: ExitStack, clock: Clock, ids: Ids
     make_private_folder(state)
     database = _open_database(config, state, clock, faults)
     opened.enter_context(closing(database))
-    once = Once(clock, config.storage.idempotency_hours)
+    once = Idempotency(clock, config.storage.idempotency_hours)
     events = Events(store_id(state), Keyring(state / "keys"), clock=clock, ids=ids)
-    chores = Chores()
+    chores = PeriodicJobs()
     chores.add("forget answers", PRUNE_SECONDS, lambda: database.write(once.prune))
     roots: dict[str, Root] = {}
     chores.add("clear what replaced files left", SWEEP_SECONDS, lambda: [root.sweep() for root in [*roots.values()]])
@@ -275,7 +276,7 @@ def _open_knowledge(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> 
     promotions = Promotions(
         lithos.ledger, ground.clock, ground.ids.event, lambda data: seal.sign(data).hex(), settings.approvers
     )
-    likes = Likes(lithos.note_search.collection, notes.catalogue, notes.index)
+    likes = NearDuplicates(lithos.note_search.collection, notes.catalogue, notes.index)
     decay = Decay(notes.unhurried, ground.effects, ground.events, ground.clock)
     lithos.knowledge = Knowledge(feedback, promotions, decay, likes, notes.catalogue, ground.clock)
     similar = likes.of_text if settings.near_duplicates else lambda title, content, own_id: []
@@ -295,7 +296,7 @@ def _open_ledger(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
     ground, settings = lithos.ground, config.ledger
     checkpoints = settings.checkpoint_dir or ground.state / "checkpoints"
     key = host_key(ground.state / "keys")
-    world = World(
+    world = Environment(
         ground.clock,
         ground.ids,
         key,
@@ -375,7 +376,7 @@ def _thought_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> 
     search = ThoughtSearch(collection, config.search.semantic_threshold)
     opened.callback(collection.close)
     lithos.starters.append(search.start)
-    lithos.workers += [collection.busy, search.is_busy]
+    lithos.workers += [collection.busy, search.busy]
     lithos.weighers["thoughts"] = collection.size
     return search
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lithos.storage import Tx, coordination_migrations, open_postgres, scrub
+from lithos.storage import Tx, coordination_migrations, open_postgres
+from lithos.storage.effects.scrub import scrub
 from tests.states import PostgresStates
 
 REMEMBER = "INSERT INTO once (tool, agent, key, arguments_hash, answer, at) VALUES ('t', 'a', ?, 'h', ?, 1)"

@@ -18,7 +18,7 @@ from lithos.core.call import Call
 from lithos.core.clock import SystemClock
 from lithos.core.ids import RandomIds
 from lithos.errors import ClaimLost
-from lithos.storage import Effects, Events, Keyring, Once, coordination_migrations, open_postgres
+from lithos.storage import Effects, Events, Idempotency, Keyring, coordination_migrations, open_postgres
 from tests.faults.test_board_hammer import hammer
 from tests.hammer_worker import now
 from tests.lease_history import Op, possible
@@ -36,7 +36,7 @@ class Host:
         self.database = open_postgres(url, coordination_migrations())
         clock, ids = SystemClock(), RandomIds()
         self.events = Events(f"store-{folder.name}", Keyring(folder / "keys"), clock=clock, ids=ids)
-        effects = Effects(self.database, self.events, Once(clock), clock=clock)
+        effects = Effects(self.database, self.events, Idempotency(clock), clock=clock)
         terms = Terms(default_minutes=SHORT_LEASE_S / 60, max_minutes=SHORT_LEASE_S / 60)
         self.board = Board(self.database, effects, ids, terms=terms)
         self.board.start()

@@ -20,9 +20,9 @@ from lithos.storage import (
     Effects,
     EventDraft,
     Events,
+    Idempotency,
     Keyring,
     Migration,
-    Once,
     Outcome,
     Tx,
     coordination_migrations,
@@ -269,7 +269,7 @@ class Counter:
         clock = SystemClock()
         self.database = database
         self.events = Events("store-1", Keyring(folder / "keys"), clock=clock, ids=RandomIds())
-        self.effects = Effects(database, self.events, Once(clock), clock=clock)
+        self.effects = Effects(database, self.events, Idempotency(clock), clock=clock)
 
     def count(self, key: str) -> dict[str, object]:
         return self.effects.commit(keyed(key), lambda tx: self._work(tx, key))
@@ -311,7 +311,7 @@ def test_a_connection_lost_in_the_middle_of_a_commit_is_found_out_not_guessed(
 def test_an_outcome_that_nobody_can_tell_is_a_retryable_error_and_the_key_tells_later(
     wire: Wire, postgres: PostgresStates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lithos.storage.postgres.FIND_OUT_S", 0.2)
+    monkeypatch.setattr("lithos.storage.database.postgres.FIND_OUT_S", 0.2)
     url = wire.url(options=postgres.url(tmp_path).rpartition("options=")[2])
     counter = Counter(open_postgres(url, coordination_migrations()), tmp_path)
     away = threading.Event()
@@ -452,7 +452,7 @@ def _refused(url: str) -> LithosError:
 
 
 def test_a_server_that_is_too_old_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lithos.storage.postgres.OLDEST_SERVER", 990000)
+    monkeypatch.setattr("lithos.storage.database.postgres.OLDEST_SERVER", 990000)
     with pytest.raises(Unsupported, match="is too old"):
         open_postgres(url, THINGS)
 
@@ -503,7 +503,7 @@ def test_the_password_is_in_no_log_and_not_in_the_settings_that_are_shown(
 def test_without_the_driver_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    monkeypatch.setitem(sys.modules, "lithos.storage.postgres", None)
+    monkeypatch.setitem(sys.modules, "lithos.storage.database.postgres", None)
     with pytest.raises(ConfigInvalid) as refusal:
         open_postgres("postgresql://x/y", THINGS)
     assert "lithos-memory[postgres]" in refusal.value.hint

@@ -23,7 +23,7 @@ OPERATOR = Caller(operator=True)
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lithos.storage.transfer.PAGE", 7)
+    monkeypatch.setattr("lithos.storage.database.transfer.PAGE", 7)
 
 
 def at(data_dir: Path, url: str | None = None) -> LithosConfig:

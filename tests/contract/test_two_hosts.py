@@ -18,7 +18,7 @@ from lithos.app import Lithos, open_lithos
 from lithos.core.call import Call
 from lithos.errors import LithosError
 from lithos.settings import LithosConfig
-from lithos.storage.postgres import LIMITS
+from lithos.storage.database.postgres import LIMITS
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.flows.test_skills import SKILL

@@ -19,7 +19,7 @@ import pytest
 
 from lithos import __version__
 from lithos.host import wire
-from lithos.host.place import Place
+from lithos.host.host_lock import HostLock
 from tests.guests import LITHOS, Household, household, until
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user or mount a small disk")
@@ -36,7 +36,7 @@ def patched(code: str) -> list[str]:
 
 def as_nobody() -> list[str]:
     """As another user; what is needed is imported first, because this Python may be unreadable to others."""
-    return patched("import lithos.host.guest, lithos.errors, struct\nos.setgid(65534)\nos.setuid(65534)")
+    return patched("import lithos.host.guest.guest, lithos.errors, struct\nos.setgid(65534)\nos.setuid(65534)")
 
 
 # ---------------------------------------------------------------------- places where no host can live
@@ -180,7 +180,7 @@ def test_a_read_only_disk_is_refused(small_disk: Path) -> None:
 class FakeHost:
     """Holds lock and socket like a host, and says what the test wants it to."""
 
-    def __init__(self, place: Place, welcome: dict[str, Any]) -> None:
+    def __init__(self, place: HostLock, welcome: dict[str, Any]) -> None:
         place.make()
         lock = place.try_lock()
         assert lock is not None

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos
 from lithos.cli.root import run
 from lithos.core.call import Call
-from lithos.mcp import set_up_log
+from lithos.serving import set_up_log
 from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry, tool

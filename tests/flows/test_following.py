@@ -17,10 +17,10 @@ from lithos.app import Lithos, open_lithos
 from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.notes import Request, Write
-from lithos.notes.catalogue import open_catalogue
-from lithos.notes.identities import Identities, Renamed
-from lithos.notes.index import Index
-from lithos.notes.naming import path_id
+from lithos.notes.format.naming import path_id
+from lithos.notes.index.catalogue import open_catalogue
+from lithos.notes.index.identities import Identities, Renamed
+from lithos.notes.index.index import Index
 from lithos.settings import LithosConfig, NotesSettings, StorageSettings
 from lithos.storage import Root
 from lithos.storage.files import best_kernel

@@ -16,7 +16,7 @@ from mcp.client.sse import sse_client
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.mcp import bind
+from lithos.serving import bind
 from lithos.settings import ServerSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry, tool

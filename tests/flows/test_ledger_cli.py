@@ -20,7 +20,7 @@ from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.ledgers import DERIVED
 
-VERIFIER = Path(__file__).parents[2] / "src" / "lithos" / "ledger" / "verify_bundle.py"
+VERIFIER = Path(__file__).parents[2] / "src" / "lithos" / "ledger" / "proofs" / "verify_bundle.py"
 Typed = Callable[..., tuple[int, str]]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from lithos.app import Lithos
 from lithos.errors import Busy
-from lithos.mcp import build_server
+from lithos.serving import build_server
 from lithos.tools.registry import Tool
 from tests.conftest import Connect
 

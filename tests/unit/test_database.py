@@ -293,7 +293,7 @@ def test_a_file_that_is_no_database_is_damaged_not_overwritten(tmp_path: Path) -
 
 
 def test_a_lock_held_by_another_process_is_busy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lithos.storage.sqlite.BUSY_MS", 20)
+    monkeypatch.setattr("lithos.storage.database.sqlite.BUSY_MS", 20)
     database = open_database(tmp_path / "state.db", THINGS)
     other = apsw.Connection(str(tmp_path / "state.db"))  # of the same library: POSIX locks are one per process
     other.execute("BEGIN IMMEDIATE")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from lithos.search import Embedding, HashedEmbedder
-from lithos.search.embedding import Job
+from lithos.search.embedding.background import Job
 
 DEADLINE = 60.0
 

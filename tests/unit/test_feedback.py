@@ -7,8 +7,16 @@ import re
 
 import pytest
 
-from lithos.notes.duplicates import NEAR, Text, clusters, common_share, likeness, near_pairs, words_of
-from lithos.notes.feedback import LARGEST_BOOST, Opinions, Told, bounded
+from lithos.notes.lifecycle.feedback import LARGEST_BOOST, Opinions, Told, bounded
+from lithos.notes.lifecycle.near_duplicate_text import (
+    NEAR,
+    Text,
+    clusters,
+    common_share,
+    likeness,
+    near_pairs,
+    words_of,
+)
 
 
 def opinions(*told: Told) -> Opinions:

@@ -10,8 +10,8 @@ from lithos.garden.edits import Append, AppendSection, Curate, Fix, Patch, Repla
 from lithos.garden.hashing import checked_version, text_hash
 from lithos.garden.lint import lint
 from lithos.garden.policy import load_policy
-from lithos.garden.promise import Promise, promise_of
 from lithos.garden.sections import outline
+from lithos.garden.untouched_check import UntouchedCheck, promise_of
 
 POLICY = load_policy()
 PROFILE = """---
@@ -158,7 +158,7 @@ def test_the_canonical_hash_forgives_white_space_and_is_no_version() -> None:
         checked_version("abc")
 
 
-def _promise() -> Promise:
+def _promise() -> UntouchedCheck:
     before = outline(PROFILE, POLICY.anchor_pattern)
     return promise_of(before, before.find("concerns v1"), False, "- why")
 

@@ -14,10 +14,10 @@ import pytest
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
 
-from lithos.host import connection as connection_module
-from lithos.host.connection import MOST_OPEN, Connection, Hello
-from lithos.host.pipe import ENOUGH, Pipe
-from lithos.host.reception import Refusal, Replace, Welcome, receive
+from lithos.host.server import connection as connection_module
+from lithos.host.server.connection import MOST_OPEN, Connection, Hello
+from lithos.host.server.pipe import ENOUGH, Pipe
+from lithos.host.server.reception import Refusal, Replace, Welcome, receive
 from lithos.tools.caller import Caller
 
 pytestmark = pytest.mark.anyio

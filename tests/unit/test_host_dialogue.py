@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from lithos.host.dialogue import Dialogue
+from lithos.host.guest.handshake_replay import Dialogue
 from lithos.host.wire import LONGEST_LINE, MODERN_MARK
 
 

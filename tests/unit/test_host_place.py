@@ -13,18 +13,18 @@ import pytest
 
 from lithos.errors import ConfigInvalid, Forbidden, LithosError, StorageFull, Unavailable, Unsupported
 from lithos.host import wire
-from lithos.host.census import look_at
-from lithos.host.place import NO_HOST, Place, cannot_start, machine, peer_uid
+from lithos.host.host_lock import NO_HOST, HostLock, cannot_start, machine, peer_uid
+from lithos.host.list_hosts import look_at
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    found = Place(str(tmp_path / "data"))
+def place(tmp_path: Path) -> HostLock:
+    found = HostLock(str(tmp_path / "data"))
     found.make()
     return found
 
 
-def test_the_lock_is_held_once_and_free_again_when_its_holder_ends(place: Place) -> None:
+def test_the_lock_is_held_once_and_free_again_when_its_holder_ends(place: HostLock) -> None:
     held = place.try_lock()
     assert held is not None
     assert place.try_lock() is None
@@ -34,7 +34,7 @@ def test_the_lock_is_held_once_and_free_again_when_its_holder_ends(place: Place)
     os.close(again)
 
 
-def test_a_copy_of_the_lock_keeps_it_when_the_first_one_is_closed(place: Place) -> None:
+def test_a_copy_of_the_lock_keeps_it_when_the_first_one_is_closed(place: HostLock) -> None:
     held = place.try_lock()
     assert held is not None
     copy = os.dup(held)
@@ -43,14 +43,14 @@ def test_a_copy_of_the_lock_keeps_it_when_the_first_one_is_closed(place: Place) 
     os.close(copy)
 
 
-def test_a_lock_file_left_by_a_dead_host_does_not_matter(place: Place) -> None:
+def test_a_lock_file_left_by_a_dead_host_does_not_matter(place: HostLock) -> None:
     Path(place.lock_path).write_text('{"pid": 999999, "since": "2020-01-01T00:00:00Z"}')
     held = place.try_lock()
     assert held is not None
     os.close(held)
 
 
-def test_a_replaced_lock_file_is_not_ours(place: Place) -> None:
+def test_a_replaced_lock_file_is_not_ours(place: HostLock) -> None:
     held = place.try_lock()
     assert held is not None and place.is_ours(held)
     os.unlink(place.lock_path)
@@ -61,7 +61,7 @@ def test_a_replaced_lock_file_is_not_ours(place: Place) -> None:
     os.close(successor)
 
 
-def test_the_lock_is_never_a_link_to_somewhere_else(place: Place, tmp_path: Path) -> None:
+def test_the_lock_is_never_a_link_to_somewhere_else(place: HostLock, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").write_text("precious")
     os.symlink(tmp_path / "elsewhere", place.lock_path)
     with pytest.raises(LithosError):
@@ -69,7 +69,7 @@ def test_the_lock_is_never_a_link_to_somewhere_else(place: Place, tmp_path: Path
     assert (tmp_path / "elsewhere").read_text() == "precious"
 
 
-def test_a_stale_socket_is_replaced_and_only_its_owner_may_use_it(place: Place) -> None:
+def test_a_stale_socket_is_replaced_and_only_its_owner_may_use_it(place: HostLock) -> None:
     stale = place.listen()
     stale.close()
     with pytest.raises(NO_HOST):
@@ -83,7 +83,7 @@ def test_a_stale_socket_is_replaced_and_only_its_owner_may_use_it(place: Place) 
 
 
 def test_a_path_longer_than_the_system_allows_still_has_its_socket_inside(tmp_path: Path) -> None:
-    place = Place(str(tmp_path / ("deep/" * 40)))
+    place = HostLock(str(tmp_path / ("deep/" * 40)))
     place.make()
     assert len(place.socket_path) > 200
     listener = place.listen()
@@ -100,7 +100,7 @@ def test_where_there_is_no_proc_a_long_path_is_reached_by_a_relative_name(
     monkeypatch.setattr(os.path, "isdir", lambda path: False)
     monkeypatch.delattr(socket, "SO_PEERCRED")
     here = os.getcwd()
-    place = Place(str(tmp_path / ("deep/" * 40)))
+    place = HostLock(str(tmp_path / ("deep/" * 40)))
     place.make()
     listener = place.listen()
     connection = place.connect()
@@ -111,15 +111,15 @@ def test_where_there_is_no_proc_a_long_path_is_reached_by_a_relative_name(
     listener.close()
 
 
-def test_two_names_of_one_directory_meet_at_one_lock(place: Place, tmp_path: Path) -> None:
+def test_two_names_of_one_directory_meet_at_one_lock(place: HostLock, tmp_path: Path) -> None:
     os.symlink(place.data_dir, tmp_path / "other name")
     held = place.try_lock()
     assert held is not None
-    assert Place(str(tmp_path / "other name")).try_lock() is None
+    assert HostLock(str(tmp_path / "other name")).try_lock() is None
     os.close(held)
 
 
-def test_the_note_names_the_holder_and_since_when(place: Place) -> None:
+def test_the_note_names_the_holder_and_since_when(place: HostLock) -> None:
     held = place.try_lock()
     assert held is not None
     place.write_note(held, version="1")
@@ -128,14 +128,14 @@ def test_the_note_names_the_holder_and_since_when(place: Place) -> None:
     os.close(held)
 
 
-def test_a_host_on_another_machine_is_named(place: Place) -> None:
+def test_a_host_on_another_machine_is_named(place: HostLock) -> None:
     Path(place.lock_path).write_text('{"pid": 5, "machine": "elsewhere", "since": "2026-01-01T00:00:00Z"}')
     assert place.held_elsewhere() == "elsewhere" != machine()
     assert "on elsewhere" in place.describe_holder()
 
 
 @pytest.mark.parametrize("note", ["", "nonsense", "[]", '{"other": 1}'])
-def test_a_broken_note_breaks_nothing(place: Place, note: str) -> None:
+def test_a_broken_note_breaks_nothing(place: HostLock, note: str) -> None:
     Path(place.lock_path).write_text(note)
     assert place.describe_holder() == "another process"
     assert place.held_elsewhere() is None
@@ -143,7 +143,7 @@ def test_a_broken_note_breaks_nothing(place: Place, note: str) -> None:
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
 def test_a_file_system_without_locks_is_refused_with_the_reason(
-    place: Place, monkeypatch: pytest.MonkeyPatch, code: int
+    place: HostLock, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     def no_locks(fd: int, how: int) -> None:
         raise OSError(code, os.strerror(code))
@@ -156,7 +156,7 @@ def test_a_file_system_without_locks_is_refused_with_the_reason(
 
 @pytest.mark.parametrize("code", [errno.EPERM, errno.EOPNOTSUPP])
 def test_a_file_system_without_sockets_is_refused_with_the_reason(
-    place: Place, monkeypatch: pytest.MonkeyPatch, code: int
+    place: HostLock, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     class NoSockets(socket.socket):
         def bind(self, address: object) -> None:
@@ -177,7 +177,7 @@ def test_each_reason_not_to_start_has_its_own_error(code: int, kind: type[Lithos
     assert error.hint
 
 
-def test_a_full_disk_does_not_keep_the_note_from_being_skipped(place: Place) -> None:
+def test_a_full_disk_does_not_keep_the_note_from_being_skipped(place: HostLock) -> None:
     full = os.open("/dev/full", os.O_RDWR)
     place.write_note(full)
     os.close(full)
@@ -189,19 +189,19 @@ def test_what_is_no_place_for_a_host_is_told_as_such(tmp_path: Path, wrong: str)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / ".lithos").write_text("")
     names = {"a file": "file", "a file in .lithos' place": "data", "a name too long": "x" * 300}
-    place = Place(str(tmp_path / names[wrong]))
+    place = HostLock(str(tmp_path / names[wrong]))
     for attempt in (place.connect, place.make):
         with pytest.raises(Unavailable, match="no host can start in"):
             attempt()
 
 
-def test_a_folder_in_the_sockets_place_is_told_as_such(place: Place) -> None:
+def test_a_folder_in_the_sockets_place_is_told_as_such(place: HostLock) -> None:
     os.mkdir(place.socket_path)
     with pytest.raises(Unavailable, match="Is a directory"):
         place.listen()
 
 
-def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: Place) -> None:
+def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: HostLock) -> None:
     lock = place.try_lock()
     assert lock is not None and look_at(place) is None
     listener = place.listen()  # and nobody accepts, as while a host is stopped by a signal
@@ -213,7 +213,7 @@ def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: Place) -> None
     os.close(lock)
 
 
-def test_a_host_that_cannot_start_is_shown_with_its_reason_and_hides_no_other(place: Place) -> None:
+def test_a_host_that_cannot_start_is_shown_with_its_reason_and_hides_no_other(place: HostLock) -> None:
     listener = place.listen()
 
     def refuse() -> None:

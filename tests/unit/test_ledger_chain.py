@@ -14,9 +14,11 @@ import pytest
 
 from lithos.core.call import Call, Delivery
 from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, KeyReused, LedgerFork, SecretRefused, StorageFull
-from lithos.ledger import Ledger, Verification, admission, merkle
-from lithos.ledger.keys import sign_arguments, signing_key
-from lithos.ledger.segments import Frames, Lines
+from lithos.ledger import Ledger, Verification
+from lithos.ledger.chain import admission
+from lithos.ledger.chain.segments import Frames, Lines
+from lithos.ledger.proofs import merkle
+from lithos.ledger.registry.keys import sign_arguments, signing_key
 from lithos.storage import Crash, PlannedFaults
 from tests.guests import until
 from tests.ledgers import CALL, fill, independent_check, open_ledger, verify
@@ -286,7 +288,7 @@ def test_a_checkpoint_handed_back_proves_growth_or_a_fork(tmp_path: Path) -> Non
     old = ledger.head()["checkpoint"]
     answer = append(ledger, "more", last_checkpoint=old)
     assert answer["consistency"]["from_size"] == 3 and answer["consistency"]["to_size"] == 4
-    from lithos.ledger import merkle
+    from lithos.ledger.proofs import merkle
 
     proof = [bytes.fromhex(step) for step in answer["consistency"]["proof"]]
     new = answer["checkpoint"]
@@ -496,7 +498,7 @@ def test_another_spelling_of_the_same_record_is_found_even_with_a_hash_that_fits
 ) -> None:
     import hashlib
 
-    from lithos.ledger.segments import list_segments, read_blocks
+    from lithos.ledger.chain.segments import list_segments, read_blocks
 
     ledger = open_ledger(tmp_path, default_adapter=adapter)
     append(ledger, "one")

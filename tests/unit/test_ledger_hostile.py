@@ -12,9 +12,9 @@ import pytest
 from lithos.core.call import Call
 from lithos.errors import Damaged, InvalidInput, NotFound, StorageFull
 from lithos.ledger import Ledger, Verification, chain_folders
-from lithos.ledger.checkpoints import CHECKPOINT
-from lithos.ledger.format import canonical_bytes
-from lithos.ledger.keys import signing_key
+from lithos.ledger.chain.format import canonical_bytes
+from lithos.ledger.proofs.checkpoints import CHECKPOINT
+from lithos.ledger.registry.keys import signing_key
 from lithos.storage import PlannedFaults
 from tests.ledgers import CALL, fill, open_ledger, verify
 
@@ -70,7 +70,7 @@ def test_a_checkpoint_that_cannot_be_written_is_not_the_callers_trouble(
 
     with monkeypatch.context() as patch:
         patch.setattr(chain.checkpoint_file, "append", full)
-        patch.setattr("lithos.ledger.chain.CHECKPOINT_EVERY", 1)
+        patch.setattr("lithos.ledger.chain.chain.CHECKPOINT_EVERY", 1)
         assert say(ledger, "zero")["thought"]["index"] == 0
     assert chain.needs_checkpoint
     ledger.close()

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from lithos.ledger import merkle
+from lithos.ledger.proofs import merkle
 
 LEAVES = [
     bytes.fromhex(text)
@@ -132,7 +132,7 @@ def test_every_proof_of_every_small_tree_holds_and_no_other_does() -> None:
 def test_a_tree_grown_in_bulk_stores_the_same_nodes() -> None:
     leaves = [bytes([number]) for number in range(77)]
     hashed = [merkle.leaf_hash(leaf) for leaf in leaves]
-    growing = merkle.Growing()
+    growing = merkle.MerkleTree()
     data = growing.extend(hashed[:10]) + growing.extend(hashed[10:])
     assert data == b"".join(stored(leaves))
     assert growing.root() == root_by_definition(leaves)

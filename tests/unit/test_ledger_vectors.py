@@ -12,8 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lithos.core.canonical import canonical_json
-from lithos.ledger import Verification, merkle, verify_bundle
-from lithos.ledger.format import canonical_bytes, tidy_number
+from lithos.ledger import Verification
+from lithos.ledger.chain.format import canonical_bytes, tidy_number
+from lithos.ledger.proofs import merkle, verify_bundle
 from tests import ledger_vectors
 from tests.ledgers import canonical, independent_check, merkle_root, sha
 

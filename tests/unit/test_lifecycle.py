@@ -6,7 +6,7 @@ import pytest
 
 from lithos.core.clock import parse_time
 from lithos.errors import Conflict, InvalidInput
-from lithos.notes.lifecycle import (
+from lithos.notes.lifecycle.decisions import (
     Life,
     Step,
     Wish,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithos.notes.links import Link, find_links
+from lithos.notes.format.links import Link, find_links
 
 
 def targets(text: str) -> list[str]:

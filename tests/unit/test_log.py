@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from lithos.mcp import BoundedLog
+from lithos.serving import BoundedLog
 
 
 def test_a_log_turns_over_when_it_is_full_and_keeps_the_last_two(tmp_path: Path) -> None:

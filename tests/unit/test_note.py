@@ -8,9 +8,9 @@ import pytest
 
 from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput, TooLarge, Unsupported
-from lithos.notes.document import Unreadable
-from lithos.notes.note import Note, read_note
-from lithos.notes.writing import Request, changed_note, checked_request, new_note
+from lithos.notes.format.document import Unreadable
+from lithos.notes.format.note import Note, read_note
+from lithos.notes.vault.writing import Request, changed_note, checked_request, new_note
 
 NOW = parse_time("2026-03-04T05:06:07Z")
 ID = "5e3f6a3e-5a5e-4d3c-9b1f-0a2b3c4d5e6f"

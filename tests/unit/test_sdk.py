@@ -15,14 +15,16 @@ def _run(script: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("first", ["lithos.mcp", "lithos.mcp, lithos.host.server"])
+@pytest.mark.parametrize("first", ["lithos.serving", "lithos.serving, lithos.host.server.server"])
 def test_a_server_imports_neither_the_client_nor_the_framework(first: str) -> None:
     assert _run(f"import sys, {first}; print([m for m in {UNUSED!r} if m in sys.modules])") == "[]"
 
 
 def test_models_of_the_protocol_are_built_on_need() -> None:
     built = "[m.__pydantic_complete__ for m in WireModel.__subclasses__()]"
-    script = f"import lithos.mcp; from mcp_types._wire_base import WireModel; print(len({built}) > 50, any({built}))"
+    script = (
+        f"import lithos.serving; from mcp_types._wire_base import WireModel; print(len({built}) > 50, any({built}))"
+    )
     assert _run(script) == "True False"
 
 
@@ -30,8 +32,10 @@ def test_models_of_the_protocol_are_built_on_need() -> None:
     "use", ["import mcp; mcp.Client", "from mcp import Client", "from mcp.server import MCPServer", "import mcp.client"]
 )
 def test_the_rest_of_the_sdk_is_there_for_whoever_asks(use: str) -> None:
-    assert _run(f"import lithos.mcp; {use}; from mcp.server import Server; print(Server.__name__)") == "Server"
+    assert _run(f"import lithos.serving; {use}; from mcp.server import Server; print(Server.__name__)") == "Server"
 
 
 def test_an_sdk_that_is_imported_already_is_left_alone() -> None:
-    assert _run("import mcp, lithos.mcp, sys; print(type(mcp).__name__, 'mcp.client' in sys.modules)") == "module True"
+    assert (
+        _run("import mcp, lithos.serving, sys; print(type(mcp).__name__, 'mcp.client' in sys.modules)") == "module True"
+    )

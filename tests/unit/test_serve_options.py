@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lithos.host.options import ServeOptions, differing, parse_serve
+from lithos.host.guest.options import ServeOptions, differing, parse_serve
 
 
 def options(*arguments: str, **environment: str) -> ServeOptions:

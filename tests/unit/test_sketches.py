@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from lithos.notes.duplicates import NEAR, common_share
-from lithos.notes.sketches import PLACES, Sketches, sketch_of
+from lithos.notes.lifecycle.minhash import PLACES, MinHashes, sketch_of
+from lithos.notes.lifecycle.near_duplicate_text import NEAR, common_share
 
 WORDS = [f"word{number}" for number in range(5_000)]
 
@@ -25,7 +25,7 @@ def made_alike(chance: random.Random, words: frozenset[str], changed: int) -> fr
 def test_every_near_duplicate_is_among_the_candidates() -> None:
     chance = random.Random(5)
     notes = {str(number): frozenset(chance.sample(WORDS, chance.randint(8, 300))) for number in range(400)}
-    sketches = Sketches(lambda: {note_id: sketch(words) for note_id, words in notes.items()})
+    sketches = MinHashes(lambda: {note_id: sketch(words) for note_id, words in notes.items()})
     for note_id, words in notes.items():
         alike = made_alike(chance, words, len(words) // 5)
         assert common_share(alike, words) >= NEAR
@@ -35,14 +35,14 @@ def test_every_near_duplicate_is_among_the_candidates() -> None:
 def test_texts_that_share_little_are_no_candidates() -> None:
     chance = random.Random(6)
     notes = {str(number): sketch(frozenset(chance.sample(WORDS, 150))) for number in range(400)}
-    sketches = Sketches(lambda: notes)
+    sketches = MinHashes(lambda: notes)
     assert sketches.near(sketch(frozenset(chance.sample(WORDS, 150))), NEAR, 5) == []
 
 
 def test_changes_come_and_go_and_leave_the_others_where_they_are() -> None:
     chance = random.Random(7)
     truth: dict[str, bytes] = {}
-    sketches = Sketches(dict)
+    sketches = MinHashes(dict)
     assert sketches.near(bytes(PLACES), NEAR, 5) == []
     for _ in range(3_000):
         note_id = str(chance.randrange(1_500))

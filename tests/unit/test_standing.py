@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lithos.core.clock import micros, parse_time
-from lithos.notes.lens import Lens
-from lithos.notes.lifecycle import was_current
-from lithos.notes.newest import newest
-from lithos.notes.note import Note, read_note
-from lithos.notes.standing import GONE, NEVER, ends, life_of, standing
+from lithos.notes.format.note import Note, read_note
+from lithos.notes.lifecycle.decisions import was_current
+from lithos.notes.lifecycle.effective_status import GONE, NEVER, ends, life_of, standing
+from lithos.notes.lifecycle.newest import newest
+from lithos.notes.lifecycle.search_scope import SearchScope
 from lithos.search import Bounds, Found, Hit, Query, Where
 
 NOW = parse_time("2026-03-10T12:00:00Z")
@@ -81,7 +81,7 @@ def test_a_note_ends_when_its_fields_say_so_and_nonsense_ends_nothing(made: Note
 )
 def test_filter_and_rule_agree_on_what_was_current(made: Note, days: int) -> None:
     moment = NOW + timedelta(days=days)
-    where = Lens(NOW, as_of=moment).where(Where())
+    where = SearchScope(NOW, as_of=moment).where(Where())
     created = (made.moment("created_at") or 0) / 1e6
     low, high = where.between["created"][1], where.between["ends"][0]
     assert low is not None and high is not None
@@ -94,28 +94,31 @@ def hit(note_id: str, score: float, created: str = "2026-03-01") -> Hit:
     return Hit(note_id, note_id, "", "", "", "", "", 0, score, numbers={"created": born, "updated": born})
 
 
-def order(lens: Lens, *hits: Hit) -> list[str]:
+def order(lens: SearchScope, *hits: Hit) -> list[str]:
     return [each.id for each in lens.arranged(hits)]
 
 
 def test_by_default_only_what_is_active_and_unexpired_counts() -> None:
-    where = Lens(NOW).where(Where(tags=("a",)))
+    where = SearchScope(NOW).where(Where(tags=("a",)))
     assert where.tags == ("a",) and where.any_of == {"status": ("active",)}
     low, high = where.between["ends"]
     assert high is None and low == pytest.approx(micros(NOW) / 1e6)
 
 
 def test_a_status_opens_the_rest() -> None:
-    assert Lens(NOW, status="stale").where(Where()).any_of == {"status": ("stale",)}
-    assert Lens(NOW, status="stale").where(Where()).between == {}
-    assert Lens(NOW, status="all").where(Where()) == Where()
+    assert SearchScope(NOW, status="stale").where(Where()).any_of == {"status": ("stale",)}
+    assert SearchScope(NOW, status="stale").where(Where()).between == {}
+    assert SearchScope(NOW, status="all").where(Where()) == Where()
 
 
 def test_a_window_counts_back_from_as_of_or_now() -> None:
     day = 86_400.0
-    assert Lens(NOW, status="all", window_days=7).where(Where()).between["created"][0] == micros(NOW) / 1e6 - 7 * day
+    assert (
+        SearchScope(NOW, status="all", window_days=7).where(Where()).between["created"][0]
+        == micros(NOW) / 1e6 - 7 * day
+    )
     then = parse_time("2026-01-01")
-    assert Lens(NOW, as_of=then, window_days=7).where(Where()).between["created"] == (
+    assert SearchScope(NOW, as_of=then, window_days=7).where(Where()).between["created"] == (
         micros(then) / 1e6 - 7 * day,
         micros(then) / 1e6,
     )
@@ -123,26 +126,29 @@ def test_a_window_counts_back_from_as_of_or_now() -> None:
 
 def test_recency_alone_orders_by_age_and_blended_by_both() -> None:
     old, new, best = hit("old", 0.9, "2025-01-01"), hit("new", 0.1, "2026-03-09"), hit("best", 1.0, "2026-02-01")
-    assert order(Lens(NOW), old, new, best) == ["old", "new", "best"]
-    assert order(Lens(NOW, rank="recency_decay"), old, new, best) == ["new", "best", "old"]
-    assert order(Lens(NOW, rank="blended"), old, new, best) == ["best", "old", "new"]
-    assert order(Lens(NOW, rank="blended"), hit("a", 0.5, "2025-01-01"), hit("b", 0.49, "2026-03-10")) == ["b", "a"]
+    assert order(SearchScope(NOW), old, new, best) == ["old", "new", "best"]
+    assert order(SearchScope(NOW, rank="recency_decay"), old, new, best) == ["new", "best", "old"]
+    assert order(SearchScope(NOW, rank="blended"), old, new, best) == ["best", "old", "new"]
+    assert order(SearchScope(NOW, rank="blended"), hit("a", 0.5, "2025-01-01"), hit("b", 0.49, "2026-03-10")) == [
+        "b",
+        "a",
+    ]
 
 
 def test_feedback_moves_a_hit_a_little_and_is_told() -> None:
-    lens = Lens(NOW, boosts={"b": 0.1, "a": -0.1})
+    lens = SearchScope(NOW, boosts={"b": 0.1, "a": -0.1})
     assert order(lens, hit("a", 1.0), hit("b", 0.85), hit("c", 0.2)) == ["b", "a", "c"]
     assert lens.trace()["feedback"] == {"b": 0.1, "a": -0.1}
-    assert order(Lens(NOW, boosts={"b": 0.1}), hit("a", 1.0), hit("b", 0.5)) == ["a", "b"]
+    assert order(SearchScope(NOW, boosts={"b": 0.1}), hit("a", 1.0), hit("b", 0.5)) == ["a", "b"]
 
 
 def test_an_answer_says_what_changed_since_and_how_recent_it_is() -> None:
     then = parse_time("2026-02-01")
     changed = Hit("x", "x", "", "", "", "", "", 0, 1.0, numbers={"created": 0.0, "updated": micros(NOW) / 1e6})
-    assert Lens(NOW, as_of=then).remarks(changed)["changed_since"] is True
-    assert "changed_since" not in Lens(NOW, as_of=NOW).remarks(changed)
-    assert Lens(NOW, rank="recency_decay").remarks(hit("y", 1, "2026-03-09T12:00:00Z")) == {"recency_score": 0.5}
-    assert Lens(NOW).remarks(changed) == {}
+    assert SearchScope(NOW, as_of=then).remarks(changed)["changed_since"] is True
+    assert "changed_since" not in SearchScope(NOW, as_of=NOW).remarks(changed)
+    assert SearchScope(NOW, rank="recency_decay").remarks(hit("y", 1, "2026-03-09T12:00:00Z")) == {"recency_score": 0.5}
+    assert SearchScope(NOW).remarks(changed) == {}
 
 
 @settings(max_examples=60, deadline=None)

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from lithos.core.text import estimate_tokens
-from lithos.mcp.instructions import INSTRUCTIONS
+from lithos.serving.mcp.instructions import INSTRUCTIONS
 from lithos.tools.catalogue import catalogue
 from lithos.tools.find import ranked
 from lithos.tools.registry import NAME, Tool

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from lithos.mcp.workers import Workers
+from lithos.serving.mcp.workers import Workers
 
 pytestmark = pytest.mark.anyio
 

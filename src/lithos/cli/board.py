@@ -46,9 +46,9 @@ def _follow(terminal: Terminal, console: Console) -> None:
     from rich.live import Live
 
     from lithos.host.client import describe_host
-    from lithos.host.place import Place
+    from lithos.host.host_lock import HostLock
 
-    place = Place(str(terminal.folder))
+    place = HostLock(str(terminal.folder))
     cursor = terminal.ask("lithos_board_wait", {"timeout": 0})["cursor"]
     with Live(console=console, auto_refresh=False) as live:
         while True:

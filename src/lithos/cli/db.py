@@ -98,12 +98,12 @@ def _audit(settings: LithosConfig) -> Any:
 def _nobody_else(settings: LithosConfig, *addresses: str) -> Iterator[None]:
     """Hold the lock of the data directory whose file is touched, so that no host writes meanwhile."""
     from lithos.errors import Busy
-    from lithos.host.place import Place
+    from lithos.host.host_lock import HostLock
 
     if _sqlite(settings) not in addresses:
         yield
         return
-    place = Place(str(settings.storage.data_dir.expanduser()))
+    place = HostLock(str(settings.storage.data_dir.expanduser()))
     place.make()
     lock = place.try_lock()
     if lock is None:

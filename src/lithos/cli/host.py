@@ -17,10 +17,10 @@ def join(root: typer.Typer) -> None:
 @verb
 def ps(terminal: Terminal) -> None:
     """Show your hosts on this machine and their guests; with --data-dir or --config only that memory's."""
-    from lithos.host.census import all_hosts, look_at
-    from lithos.host.place import Place
+    from lithos.host.host_lock import HostLock
+    from lithos.host.list_hosts import all_hosts, look_at
 
-    place = Place(str(terminal.folder))
+    place = HostLock(str(terminal.folder))
     hosts = list(filter(None, [look_at(place)])) if terminal.named else all_hosts(place.data_dir)
     none = f"No host serves {place.data_dir}; the next client starts one." if terminal.named else "No host runs."
     terminal.tell(hosts, _print_hosts if hosts else none)
@@ -53,9 +53,9 @@ def _print_host(host: dict[str, Any]) -> None:
 def stop(terminal: Terminal) -> None:
     """End the host of this memory: what is in flight is finished first. The next call of a client starts a new one."""
     from lithos.host.client import stop_host
-    from lithos.host.place import Place
+    from lithos.host.host_lock import HostLock
 
-    place = Place(str(terminal.folder))
+    place = HostLock(str(terminal.folder))
     pid = stop_host(place)
     told = f"Stopped pid {pid}." if pid is not None else f"No host serves {place.data_dir}."
     terminal.tell({"stopped": pid is not None, "pid": pid}, told)

@@ -54,7 +54,7 @@ def _verify(terminal: Terminal, chain: str | None, all_chains: bool, full: bool,
 
     from lithos.errors import NotFound
     from lithos.host.client import describe_host
-    from lithos.host.place import Place
+    from lithos.host.host_lock import HostLock
     from lithos.ledger import Verification, chain_folder, chain_folders
 
     settings, state = terminal.settings, terminal.folder / ".lithos"
@@ -66,7 +66,7 @@ def _verify(terminal: Terminal, chain: str | None, all_chains: bool, full: bool,
         folders = [folder for folder in folders if folder == named]
     if named not in folders and (known or not all_chains):
         raise NotFound("there is no such chain", hint="`lithos ledger verify --all` checks those that exist.")
-    live = describe_host(Place(str(state.parent))) is not None
+    live = describe_host(HostLock(str(state.parent))) is not None
     workers = min(4, os.cpu_count() or 1)
     return [
         Verification(
@@ -151,9 +151,9 @@ def verify_bundle(
     against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
 ) -> None:
     """Check a bundle with the single file that imports nothing of Lithos."""
-    from lithos.ledger import verify_bundle as checker
+    from lithos.ledger import verify_bundle
 
-    raise typer.Exit(checker.main([str(bundle), *(["--against", str(against)] if against else [])]))
+    raise typer.Exit(verify_bundle.main([str(bundle), *(["--against", str(against)] if against else [])]))
 
 
 @verb

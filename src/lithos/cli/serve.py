@@ -13,7 +13,7 @@ from lithos.cli.terminal import Terminal, verb
 from lithos.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lithos.host.options import ServeOptions
+    from lithos.host.guest.options import ServeOptions
     from lithos.settings import LithosConfig
 
 
@@ -48,7 +48,7 @@ def serve(
 
 
 def _serve(config: LithosConfig, arguments: list[str]) -> None:
-    from lithos.host.options import parse_serve
+    from lithos.host.guest.options import parse_serve
 
     options = parse_serve(arguments[1:], os.environ)
     if options is None:
@@ -58,8 +58,8 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
     if config.server.transport == "stdio":
         raise typer.Exit(_be_a_guest(config, options))
     gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
-    from lithos.mcp import set_up_log  # isort: skip - first: it imports less of the SDK than the SDK would
-    from lithos.host.foreground import serve_http
+    from lithos.serving import set_up_log  # isort: skip - first: it imports less of the SDK than the SDK would
+    from lithos.host.server.foreground import serve_http
 
     gc.freeze()
     gc.enable()
@@ -69,7 +69,7 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
 
 def _be_a_guest(config: LithosConfig, options: ServeOptions) -> int:
     """Where no helper process could read the settings for it (`cli.entry`): a guest of 40 MB instead of 11."""
-    from lithos.host.guest import main
+    from lithos.host.guest.guest import main
 
     return main(options, str(config.storage.data_dir.expanduser().resolve()))
 

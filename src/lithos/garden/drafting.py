@@ -12,9 +12,9 @@ from lithos.garden.edits import Edit, ReplaceSection, edited, logged, target_of
 from lithos.garden.hashing import text_hash
 from lithos.garden.lint import Report, check_change
 from lithos.garden.policy import Policy
-from lithos.garden.promise import Promise, promise_of
 from lithos.garden.sections import outline
 from lithos.garden.targets import Target
+from lithos.garden.untouched_check import UntouchedCheck, promise_of
 from lithos.storage import FileChange
 
 
@@ -36,7 +36,7 @@ class Draft:
     section: str | None  # anchor or heading path of the one section that changes; None: the file
     before_hash: str | None  # canonical: of the section, or of the file
     after_hash: str
-    promise: Promise | None = None  # of what stays, where one section changes
+    promise: UntouchedCheck | None = None  # of what stays, where one section changes
 
     @property
     def unchanged(self) -> bool:
@@ -120,7 +120,7 @@ def _anchor(text: str | None, wanted: str | None, policy: Policy) -> str | None:
     return section.anchor or section.name
 
 
-def _promise(before: str | None, edit: Edit, log: str | None, policy: Policy) -> Promise | None:
+def _promise(before: str | None, edit: Edit, log: str | None, policy: Policy) -> UntouchedCheck | None:
     wanted = target_of(edit)
     if before is None or wanted is None:
         return None

@@ -16,13 +16,13 @@ from lithos.garden.curating import Op, steps_of
 from lithos.garden.drafting import Draft
 from lithos.garden.editor import Editor, Wish
 from lithos.garden.edits import Append, Curate, Edit, Fix, Patch, Write, edit_of, fixed
+from lithos.garden.file_history import FileHistory
 from lithos.garden.hashing import text_hash
 from lithos.garden.lint import Report, lint
 from lithos.garden.policy import Policy
 from lithos.garden.proposals import Proposals
 from lithos.garden.sections import outline
 from lithos.garden.statements import Statements
-from lithos.garden.story import Stories
 from lithos.garden.targets import (
     GARDEN,
     VAULT,
@@ -61,7 +61,7 @@ class Garden:
         self._editor = Editor(roots, policy, database, events, effects, clock, notes)
         self.proposals = Proposals(self._editor, database, effects, clock, ids)
         self.statements = Statements(policy, database, events, effects)
-        self.stories = Stories(roots, database, events, effects)
+        self.stories = FileHistory(roots, database, events, effects)
 
     @property
     def root(self) -> Root:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lithos.core.call import Delivery
 from lithos.errors import HostRestarted, Unavailable
 from lithos.host import wire
-from lithos.host.guest import told
-from lithos.host.place import NO_HOST, Place, belongs_to_another, peer_uid
+from lithos.host.guest.guest import told
+from lithos.host.host_lock import NO_HOST, HostLock, belongs_to_another, peer_uid
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
@@ -45,7 +45,7 @@ class HostLost(Exception):
 class Link:
     """A connection for questions; raises the host's refusals as the errors that they are."""
 
-    def __init__(self, connection: socket.socket, place: Place) -> None:
+    def __init__(self, connection: socket.socket, place: HostLock) -> None:
         self._connection = connection
         self._place = place
         self._buffer = bytearray()
@@ -94,7 +94,7 @@ class Link:
 
 
 @contextmanager
-def linked(place: Place) -> Iterator[Link | None]:
+def linked(place: HostLock) -> Iterator[Link | None]:
     """A link to the host of this place, or None when it has none."""
     try:
         connection = place.connect()
@@ -110,7 +110,7 @@ def linked(place: Place) -> Iterator[Link | None]:
         link.close()
 
 
-def describe_host(place: Place, seconds: float = ASK_SECONDS) -> Answer | None:
+def describe_host(place: HostLock, seconds: float = ASK_SECONDS) -> Answer | None:
     """What `lithos ps` shows of it; None: there is no host."""
     with linked(place) as link:
         try:
@@ -119,7 +119,7 @@ def describe_host(place: Place, seconds: float = ASK_SECONDS) -> Answer | None:
             return None
 
 
-def stop_host(place: Place) -> int | None:
+def stop_host(place: HostLock) -> int | None:
     """The pid of the host that has ended, everything acknowledged kept; None: there was none."""
     with linked(place) as link:
         if link is None:
@@ -175,7 +175,7 @@ class _Reached(Protocol):
 
 @contextmanager
 def _reached(config: LithosConfig) -> Iterator[_Reached]:
-    place = Place(str(config.storage.data_dir.expanduser()))
+    place = HostLock(str(config.storage.data_dir.expanduser()))
     place.make()
     deadline = time.monotonic() + ASK_SECONDS
     while (lock := place.try_lock()) is None:

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
-    from lithos.host.options import ServeOptions
-    from lithos.host.place import Place
+    from lithos.host.guest.options import ServeOptions
+    from lithos.host.host_lock import HostLock
 
 LOCK_FD, LISTENER_FD = 3, 4  # where a spawned host finds what it inherits
 LARGEST_LOG = 5 * 1024 * 1024
@@ -27,7 +27,7 @@ class NoChild(Exception):
         self.listener = listener
 
 
-def start_host(place: Place, lock: int, options: ServeOptions) -> None:
+def start_host(place: HostLock, lock: int, options: ServeOptions) -> None:
     """Spawn a detached host that holds `lock` from its first instruction on; guests may connect at once."""
     try:
         listener = place.listen()
@@ -45,7 +45,7 @@ def start_host(place: Place, lock: int, options: ServeOptions) -> None:
     listener.close()
 
 
-def _spawn(place: Place, lock: int, listener: socket.socket, options: ServeOptions) -> bool:
+def _spawn(place: HostLock, lock: int, listener: socket.socket, options: ServeOptions) -> bool:
     command = [sys.executable, "-P", "-m", "lithos.host", *options.host_arguments(place.data_dir)]
     null, log = os.open(os.devnull, os.O_RDWR), _open_log(place)
     targets = ((null, 0), (null, 1), (log, 2), (lock, LOCK_FD), (listener.fileno(), LISTENER_FD))
@@ -60,7 +60,7 @@ def _spawn(place: Place, lock: int, listener: socket.socket, options: ServeOptio
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
-def _open_log(place: Place) -> int:
+def _open_log(place: HostLock) -> int:
     """The log for what is said before logging stands. A full disk must not keep a host from starting."""
     try:
         if os.path.exists(place.log_path) and os.path.getsize(place.log_path) > LARGEST_LOG:

@@ -1,8 +1,9 @@
-"""The ledger: chains of thoughts that nobody can rewrite unnoticed, their registry, proofs and skills."""
+"""The ledger: hash-chained thoughts, the registry of their agents, proofs."""
 
 from __future__ import annotations
 
 from lithos.ledger.answers import (
+    AgentRecord,
     AgentRegistry,
     Agents,
     Appended,
@@ -15,36 +16,27 @@ from lithos.ledger.answers import (
     Thread,
     Traversal,
 )
-from lithos.ledger.bundle import Proof, bundle_lines
-from lithos.ledger.chain import Chain
-from lithos.ledger.checkpoints import Checkpoint, parse_checkpoint
-from lithos.ledger.forgetting import Forgotten
-from lithos.ledger.keys import host_key, sign_arguments, signing_key
+from lithos.ledger.chain.chain import Chain
+from lithos.ledger.chain.chain_store import chain_folder, chain_folders
+from lithos.ledger.chain.forgetting import Forgotten
+from lithos.ledger.environment import Environment
 from lithos.ledger.ledger import Imported, Ledger
+from lithos.ledger.proofs import verify_bundle
+from lithos.ledger.proofs.bundle import Proof, bundle_lines
+from lithos.ledger.proofs.checkpoints import Checkpoint, parse_checkpoint
+from lithos.ledger.proofs.verify import EXIT_CODES, Finding, Report, Verification
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
-from lithos.ledger.registrar import Registrar
+from lithos.ledger.registry.keys import host_key, sign_arguments, signing_key
+from lithos.ledger.registry.registrar import Registrar
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
-from lithos.ledger.shelf import chain_folder, chain_folders
-from lithos.ledger.skills import (
-    OneSkill,
-    ReadSkill,
-    SkillFilter,
-    SkillList,
-    SkillManifest,
-    Skills,
-    SkillStatus,
-    SkillVersions,
-    skill_guide,
-)
-from lithos.ledger.verify import EXIT_CODES, Finding, Report, Verification
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
-from lithos.ledger.world import World
 
 __all__ = [
     "EXIT_CODES",
     "THOUGHT_KEYWORDS",
     "THOUGHT_NUMBERS",
     "Adapter",
+    "AgentRecord",
     "AgentRegistry",
     "AgentStatus",
     "Agents",
@@ -54,6 +46,7 @@ __all__ = [
     "Chains",
     "Checkpoint",
     "Direction",
+    "Environment",
     "Filter",
     "Finding",
     "Forgotten",
@@ -61,20 +54,12 @@ __all__ = [
     "Imported",
     "Ledger",
     "OneAgent",
-    "OneSkill",
     "OneThought",
     "Proof",
-    "ReadSkill",
     "Registrar",
     "RelationKind",
     "Report",
     "Role",
-    "SkillFilter",
-    "SkillList",
-    "SkillManifest",
-    "SkillStatus",
-    "SkillVersions",
-    "Skills",
     "ThoughtSearch",
     "ThoughtType",
     "Thoughts",
@@ -82,7 +67,6 @@ __all__ = [
     "Traversal",
     "Verification",
     "Walk",
-    "World",
     "bundle_lines",
     "chain_folder",
     "chain_folders",
@@ -91,6 +75,6 @@ __all__ = [
     "parse_checkpoint",
     "sign_arguments",
     "signing_key",
-    "skill_guide",
     "time_window",
+    "verify_bundle",
 ]

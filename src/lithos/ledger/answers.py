@@ -6,8 +6,8 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from lithos.ledger.checkpoints import Checkpoint
-from lithos.ledger.format import Entry
+from lithos.ledger.chain.format import Entry
+from lithos.ledger.proofs.checkpoints import Checkpoint
 
 
 class Relation(TypedDict):

@@ -26,21 +26,21 @@ from lithos.ledger.answers import (
     Traversal,
     as_thought,
 )
-from lithos.ledger.bringing import Item, read_memory
-from lithos.ledger.bundle import Proof, prove
-from lithos.ledger.chain import Chain
-from lithos.ledger.checkpoints import parse_checkpoint
-from lithos.ledger.forgetting import Forgetting, Forgotten
-from lithos.ledger.graph import Links, causal_thread
+from lithos.ledger.chain.chain import Chain
+from lithos.ledger.chain.chain_store import ChainStore
+from lithos.ledger.chain.forgetting import Forgetting, Forgotten
+from lithos.ledger.chain.tickets import Stored
+from lithos.ledger.environment import Environment
+from lithos.ledger.import_markdown import Item, read_memory
+from lithos.ledger.proofs.bundle import Proof, prove
+from lithos.ledger.proofs.checkpoints import parse_checkpoint
 from lithos.ledger.query import Filter, Walk, matches, traverse
-from lithos.ledger.registry import Agent
+from lithos.ledger.registry.registry import Agent
+from lithos.ledger.relations import Links, causal_thread
 from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
-from lithos.ledger.shelf import Shelf
 from lithos.ledger.thoughts import Draft, request_of
-from lithos.ledger.tickets import Stored
 from lithos.ledger.words import Adapter
-from lithos.ledger.world import World
 
 LIMIT = 50
 MOST = 1000
@@ -57,7 +57,7 @@ class Ledger:
     def __init__(
         self,
         folder: Path,
-        world: World,
+        world: Environment,
         *,
         default_chain: str = "lithos",
         default_adapter: Adapter = "binary",
@@ -74,7 +74,7 @@ class Ledger:
         self._search = search or ThoughtSearch()
         self._forgetting = Forgetting(self._search, scrub)
         self._storage_root = storage_root or folder.parent.parent
-        self._shelf = Shelf(folder, world, self._opened)
+        self._shelf = ChainStore(folder, world, self._opened)
         self._links: dict[str, Links] = {}
         self._lock = threading.Lock()
 
@@ -95,7 +95,7 @@ class Ledger:
 
     def _opened(self, chain: Chain) -> None:
         self._forgetting.resume(chain)
-        self._search.take(chain)
+        self._search.add(chain)
 
     def chains(self) -> Chains:
         keys = self.keys()
@@ -179,7 +179,7 @@ class Ledger:
         if earlier is not None:
             chain.prove_growth(earlier)
         stored = chain.append(draft)
-        self._search.note()
+        self._search.wake()
         entry = stored.entry
         answer: Appended = {
             "thought": as_thought(entry),
@@ -238,7 +238,7 @@ class Ledger:
         chain = self.chain_to_write(chain_key, storage_adapter)
         stored = chain.append_first(draft)
         if stored is not None:
-            self._search.note()
+            self._search.wake()
         return _bootstrapped(chain, stored, storage_adapter)
 
     def forget(

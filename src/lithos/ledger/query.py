@@ -11,15 +11,15 @@ from lithos.core.clock import micros, parse_time
 from lithos.core.lazy import lazy
 from lithos.errors import InvalidInput
 from lithos.ledger.answers import Traversal, as_cursor, as_thought
-from lithos.ledger.chain import Chain
-from lithos.ledger.format import Entry
-from lithos.ledger.roster import Roster
+from lithos.ledger.chain.chain import Chain
+from lithos.ledger.chain.format import Entry
+from lithos.ledger.registry.agent_activity import AgentActivity
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from lithos.ledger.columns import Ints, Mask
+    from lithos.ledger.chain.columns import Ints, Mask
 else:
     np = lazy("numpy")
 
@@ -104,7 +104,7 @@ def _agents(chain: Chain, chosen: Filter) -> list[Mask]:
     asked = (chosen.agent_ids, chosen.agent_names, chosen.agent_owners)
     if not any(asked):
         return []
-    roster = Roster(chain)
+    roster = AgentActivity(chain)
     wanted = [list(chosen.agent_ids)] if chosen.agent_ids else []
     wanted += [roster.ids_named(list(chosen.agent_names))] if chosen.agent_names else []
     wanted += [roster.ids_owned(list(chosen.agent_owners))] if chosen.agent_owners else []

@@ -1,143 +1,100 @@
-"""Finding thoughts by text: the `thoughts` collection, fed from the chains behind the acknowledgements.
+"""Search for thoughts by text: the `thoughts` collection, projected from the chains.
 
-The chains are the truth. An append never waits for the index; a search first hands over what it has not yet, so that
-it sees every thought that was acknowledged before it began.
+An append never waits for the index. A search first applies what the projector has not read yet, so that it sees every
+thought acknowledged before it began.
 """
 
 from __future__ import annotations
 
-import logging
 import threading
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lithos.core.clock import parse_time
-from lithos.errors import LithosError
 from lithos.ledger.answers import Thoughts, as_thought
-from lithos.ledger.format import Entry
+from lithos.ledger.chain.format import Entry
 from lithos.ledger.query import Filter, matches, says
-from lithos.ledger.roster import Roster
-from lithos.search import Bounds, Change, Collection, Document, Query, Remove, Where
+from lithos.ledger.registry.agent_activity import AgentActivity
+from lithos.search import Bounds, Change, Collection, Document, Projector, Query, Remove, Where
 
 if TYPE_CHECKING:
-    from lithos.ledger.chain import Chain
+    from lithos.ledger.chain.chain import Chain
 
 THOUGHT_KEYWORDS = ("chain", "type", "role", "agent", "tag", "concept")
 THOUGHT_NUMBERS = ("confidence", "importance", "time")
 BATCH = 256
-PAUSE = 0.2  # seconds without an append before what gathered is handed over: indexing would slow a burst of appends
-MOST_PAUSES = 25
-_log = logging.getLogger(__name__)
+
+
+class ThoughtFeed:
+    """The thoughts of the open chains, in order; a chain's position is one past the newest thought that was applied."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self._chains: dict[str, Chain] = {}  # by folder
+        self._positions: dict[str, int] = {}
+
+    def add(self, chain: Chain) -> None:
+        self._chains[chain.folder.name] = chain
+
+    def restart(self, known: Mapping[str, str]) -> None:
+        self._positions = {}
+        for name in known:
+            folder, _, index = name.rpartition(":")
+            self._positions[folder] = max(self._positions.get(folder, 0), int(index) + 1)
+
+    def next_batch(self) -> Sequence[Change]:
+        for folder, chain in list(self._chains.items()):
+            start = self._positions.get(folder, 0)
+            end = min(chain.size, start + BATCH)
+            if start < end:
+                changes = [_change(chain, entry) for entry in chain.entries(range(start, end))]
+                self._positions[folder] = end
+                return changes
+        return ()
 
 
 class ThoughtSearch:
     """Without a collection, texts are compared word by word: right for a few thousand thoughts."""
 
     def __init__(self, collection: Collection | None = None, threshold: float = 0.3) -> None:
-        self._collection = collection
         self._threshold = threshold
-        self._chains: dict[str, Chain] = {}
-        self._handed: dict[str, int] | None = None  # by folder: how many thoughts the collection was given
-        self._lock = threading.Lock()
-        self._wake = threading.Event()
-        self._behind = False
-        self._stopping = False
-        self._thread: threading.Thread | None = None
-        if collection is not None:
-            collection.on_lost(self._start_over)
-
-    # -- feeding
+        self._feed = ThoughtFeed()
+        self._projector = None if collection is None else Projector(collection, self._feed, "thoughts")
 
     def start(self) -> None:
-        if self._collection is not None and self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="thoughts to search", daemon=True)
-            self._thread.start()
+        if self._projector is not None:
+            self._projector.start()
 
     def stop(self) -> None:
-        self._stopping = True
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
+        if self._projector is not None:
+            self._projector.close()
 
-    def take(self, chain: Chain) -> None:
+    def add(self, chain: Chain) -> None:
         """A chain was opened."""
-        self._chains[chain.folder.name] = chain
-        self.note()
+        self._feed.add(chain)
+        self.wake()
 
-    def note(self) -> None:
+    def wake(self) -> None:
         """Something was appended."""
-        self._behind = True
-        if not self._wake.is_set():
-            self._wake.set()
+        if self._projector is not None:
+            self._projector.wake()
 
-    def is_busy(self) -> bool:
-        return self._collection is not None and self._behind
-
-    def _run(self) -> None:
-        while not self._stopping:
-            self._gather()
-            self._behind = False
-            try:
-                for chain in list(self._chains.values()):
-                    self._hand_over(chain)
-            except LithosError as error:
-                _log.warning("thoughts could not be handed to search: %s", error.message)
-
-    def _gather(self) -> None:
-        """Wait for something, then for a pause; a stream without pauses is handed over every few seconds."""
-        self._wake.wait()
-        for _ in range(MOST_PAUSES):
-            self._wake.clear()
-            if self._stopping or not self._wake.wait(PAUSE):
-                return
-
-    def _hand_over(self, chain: Chain) -> None:
-        """Whatever of a chain the collection has not been given yet."""
-        while not self._stopping and self._hand_batch(chain):
-            continue
-
-    def _hand_batch(self, chain: Chain) -> bool:
-        """True: there may be more. One batch under the lock, so that forgetting never meets an old copy in flight."""
-        assert self._collection is not None
-        with self._lock:
-            handed = self._positions()
-            start = handed.get(chain.folder.name, 0)
-            end = min(chain.size, start + BATCH)
-            if start >= end:
-                return False
-            entries = chain.entries(range(start, end))
-            self._collection.apply([_change(chain, entry) for entry in entries])
-            handed[chain.folder.name] = end
-            return True
-
-    def _positions(self) -> dict[str, int]:
-        """From what the collection kept: thoughts are handed over in order, so the newest one tells."""
-        if self._handed is None:
-            assert self._collection is not None
-            self._handed = {}
-            for name in self._collection.known():
-                folder, _, index = name.rpartition(":")
-                self._handed[folder] = max(self._handed.get(folder, 0), int(index) + 1)
-        return self._handed
-
-    def _start_over(self) -> None:
-        """The collection lost what it had."""
-        self._handed = {}
-        self.note()
+    def busy(self) -> bool:
+        return self._projector is not None and self._projector.busy()
 
     def purge(self, chain: Chain, index: int) -> None:
         """A thought was forgotten: no byte of it may stay in an index."""
-        if self._collection is not None:
-            with self._lock:
-                self._collection.purge([_name(chain, index)])
+        if self._projector is not None:
+            self._projector.purge([_name(chain, index)])
 
     # -- finding
 
     def find(self, chain: Chain, chosen: Filter, limit: int) -> Thoughts:
-        if self._collection is None:
+        if self._projector is None:
             return _find_plainly(chain, chosen, limit)
-        self._hand_over(chain)
+        self._projector.catch_up()
         query = Query(chosen.text or "", by="both", limit=limit, where=_where(chain, chosen), threshold=self._threshold)
-        found = self._collection.query(query)
+        found = self._projector.collection.query(query)
         answer: Thoughts = {"thoughts": [], "chain_key": chain.key, "total": len(found.hits)}
         for hit in found.hits:
             entry = chain.entry(int(hit.id.rpartition(":")[2]))
@@ -212,7 +169,7 @@ def _agents(chain: Chain, chosen: Filter) -> tuple[str, ...] | None:
     """Ids that pass every filter about agents; None: there is none such filter."""
     if not (chosen.agent_ids or chosen.agent_names or chosen.agent_owners):
         return None
-    roster = Roster(chain)
+    roster = AgentActivity(chain)
     sets = [set(chosen.agent_ids)] if chosen.agent_ids else []
     sets += [set(roster.ids_named(list(chosen.agent_names)))] if chosen.agent_names else []
     sets += [set(roster.ids_owned(list(chosen.agent_owners)))] if chosen.agent_owners else []

@@ -13,8 +13,8 @@ from lithos.core.call import Call
 from lithos.core.canonical import canonical_hash
 from lithos.core.names import agent_name
 from lithos.errors import InvalidInput, TooLarge
-from lithos.ledger.format import Json, tidy_number
-from lithos.ledger.keys import SIGNATURE_BYTES, octets
+from lithos.ledger.chain.format import Json, tidy_number
+from lithos.ledger.registry.keys import SIGNATURE_BYTES, octets
 from lithos.ledger.words import LONGEST_CHAIN_KEY, RELATION_KINDS, ROLES, THOUGHT_TYPES
 
 LONGEST_CONTENT = 256 * 1024

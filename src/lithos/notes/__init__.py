@@ -16,23 +16,23 @@ from lithos.notes.answers import (
     Validation,
     Written,
 )
-from lithos.notes.decay import Decay, Decayed
-from lithos.notes.feedback import Feedback, FeedbackGiven, Outcomes, Source
-from lithos.notes.frontmatter import Frontmatter, parse_frontmatter
-from lithos.notes.index import Progress, Rules
-from lithos.notes.knowledge import Knowledge, Looking
-from lithos.notes.lens import Rank, Shown
-from lithos.notes.life import Life
-from lithos.notes.lifecycle import OnConflict, Status, TtlPolicy
-from lithos.notes.moving import Move
+from lithos.notes.format.frontmatter import Frontmatter, parse_frontmatter
+from lithos.notes.index.index import Progress, Rules
+from lithos.notes.index.queries import Direction
+from lithos.notes.lifecycle.decay import Decay, Decayed
+from lithos.notes.lifecycle.decisions import OnConflict, Status, TtlPolicy
+from lithos.notes.lifecycle.feedback import Feedback, FeedbackGiven, Outcomes, Source
+from lithos.notes.lifecycle.knowledge import Knowledge, Looking
+from lithos.notes.lifecycle.lifecycle_fields import Life
+from lithos.notes.lifecycle.near_duplicates import NearDuplicates
+from lithos.notes.lifecycle.promotions import Promoted, Promotions
+from lithos.notes.lifecycle.search_scope import Rank, Shown
 from lithos.notes.notes import Following, Ground, Notes, open_notes
-from lithos.notes.promotions import Promoted, Promotions
-from lithos.notes.queries import Direction
-from lithos.notes.reading import DEEPEST, LARGEST_PAGE
-from lithos.notes.similar import Likes
 from lithos.notes.validation import KINDS, NOTICES
-from lithos.notes.vault import ROOT, Gates, Vault, Write
-from lithos.notes.writing import Request
+from lithos.notes.vault.moving import Move
+from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE
+from lithos.notes.vault.vault import ROOT, Gates, Vault, Write
+from lithos.notes.vault.writing import Request
 
 __all__ = [
     "DEEPEST",
@@ -54,10 +54,10 @@ __all__ = [
     "Ground",
     "Knowledge",
     "Life",
-    "Likes",
     "Looking",
     "Move",
     "Moved",
+    "NearDuplicates",
     "NoteHistory",
     "NoteLinks",
     "NoteList",

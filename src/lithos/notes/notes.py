@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
-from lithos.notes import queries
-from lithos.notes.catalogue import Catalogue, open_catalogue
-from lithos.notes.history import History
-from lithos.notes.identities import Identities
-from lithos.notes.index import Index, Progress, Rules
-from lithos.notes.moving import Mover
-from lithos.notes.reading import Reader
-from lithos.notes.similar import Likes
-from lithos.notes.standing import IsPromoted
+from lithos.notes.index import queries
+from lithos.notes.index.catalogue import Catalogue, open_catalogue
+from lithos.notes.index.identities import Identities
+from lithos.notes.index.index import Index, Progress, Rules
+from lithos.notes.index.watcher import Watcher
+from lithos.notes.lifecycle.effective_status import IsPromoted
+from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.validation import Validator
-from lithos.notes.vault import CheckToken, Gates, Vault
-from lithos.notes.watcher import Watcher
-from lithos.search import Change, Document
+from lithos.notes.vault.history import History
+from lithos.notes.vault.moving import Mover
+from lithos.notes.vault.reading import Reader
+from lithos.notes.vault.vault import CheckToken, Gates, Vault
+from lithos.search import Collection, Projector
 from lithos.storage import Database, Effects, Events, Root
 
 
@@ -50,16 +48,6 @@ class Ground:
     check_token: CheckToken | None = None
 
 
-class Search(Protocol):
-    """What the notes need of a collection."""
-
-    def apply(self, changes: Iterable[Change]) -> object: ...
-
-    def known(self) -> Mapping[str, str]: ...
-
-    def rebuild(self, documents: Iterable[Document]) -> None: ...
-
-
 @dataclass
 class Notes:
     catalogue: Catalogue
@@ -70,7 +58,7 @@ class Notes:
     _mover: Mover
     _history: History
     _validator: Validator
-    _search: Search | None = None
+    _projector: Projector | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
     _is_current: bool = False
     _reindexing: threading.Thread | None = None
@@ -114,9 +102,10 @@ class Notes:
     def reindex(self, *, clear: bool = False) -> Progress:
         """Compare every file with what is known; `clear` builds everything that is derived anew."""
         progress = self.index.reconcile(clear=clear)
-        if clear and progress.state == "current" and self._search is not None:
-            self._search.rebuild(self.index.documents())
-        self.complete()
+        if clear and progress.state == "current" and self._projector is not None:
+            self._projector.rebuild()
+        else:
+            self.complete()
         self._is_current = True
         return progress
 
@@ -130,20 +119,20 @@ class Notes:
             self._reindexing = threading.Thread(target=self.reindex, kwargs={"clear": clear}, name="reindex")
             self._reindexing.start()
 
-    def join_search(self, search: Search) -> None:
+    def join_search(self, collection: Collection) -> None:
         """From here on every change goes to search too; what it has missed it gets with the next scan."""
-        self._search = search
-        self.index.project = search.apply
+        self._projector = Projector(collection, self.index, "notes")
+        self.index.project = self._projector.apply
 
     def complete(self) -> int:
-        return self.index.complete(self._search.known()) if self._search is not None else 0
+        return self._projector.resume() if self._projector is not None else 0
 
     @property
     def unhurried(self) -> Vault:
         """The vault without a look at the files first, for whoever keeps it."""
         return self._vault
 
-    def live_by(self, is_promoted: IsPromoted, gates: Gates, likes: Likes) -> None:
+    def live_by(self, is_promoted: IsPromoted, gates: Gates, likes: NearDuplicates) -> None:
         """From here on writes pass these gates, and readers are told of notes that are alike."""
         self.index.is_promoted = is_promoted
         self._vault.gates = gates

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from lithos.errors import LithosError
-from lithos.notes import queries
 from lithos.notes.answers import Problem, Similar, Validation
-from lithos.notes.identities import Identities
-from lithos.notes.life_problems import KINDS as LIFE_KINDS
-from lithos.notes.life_problems import life_problems, text_problems
-from lithos.notes.note import Note, read_note
-from lithos.notes.resolving import Named, Names
-from lithos.notes.vault import Vault
+from lithos.notes.format.note import Note, read_note
+from lithos.notes.index import queries
+from lithos.notes.index.identities import Identities
+from lithos.notes.lifecycle.problems import KINDS as LIFE_KINDS
+from lithos.notes.lifecycle.problems import life_problems, text_problems
+from lithos.notes.vault.resolving import Named, Names
+from lithos.notes.vault.vault import Vault
 from lithos.storage import Row, Tx
 
 KINDS = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from lithos.search.analysis import query_terms
 from lithos.search.asking import MeaningAnswer, NoteSearch, RecallAnswer, View, WordsAnswer
-from lithos.search.chunking import PassageLimits
-from lithos.search.collection import Collection, open_collection
-from lithos.search.embedder import Embedder, HashedEmbedder, open_embedder
-from lithos.search.embedding import Embedding
+from lithos.search.collection.chunking import PassageLimits
+from lithos.search.collection.collection import Collection, open_collection
+from lithos.search.embedding.background import Embedding
+from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embedder
+from lithos.search.projector import Feed, Projector
+from lithos.search.text.analysis import query_terms
 from lithos.search.values import (
     Bounds,
     By,
@@ -31,6 +32,7 @@ __all__ = [
     "Document",
     "Embedder",
     "Embedding",
+    "Feed",
     "Found",
     "HashedEmbedder",
     "Hit",
@@ -39,6 +41,7 @@ __all__ = [
     "NoteSearch",
     "Passage",
     "PassageLimits",
+    "Projector",
     "Query",
     "RecallAnswer",
     "Remove",

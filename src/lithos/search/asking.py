@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from lithos.core.text import cut, estimate_tokens
 from lithos.errors import InvalidInput
-from lithos.search.collection import Collection
+from lithos.search.collection.collection import Collection
 from lithos.search.values import Found, Hit, Query, Where
 
 LONGEST_QUERY = 200_000

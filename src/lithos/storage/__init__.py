@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from lithos.storage.audit import Problem, Verdict
-from lithos.storage.database import Database, open_database, open_postgres
-from lithos.storage.effects import Effects
-from lithos.storage.event_query import Event, EventFilter, EventPage
-from lithos.storage.events import Events
+from lithos.storage.audit.event_query import Event, EventFilter, EventPage
+from lithos.storage.audit.events import Events
+from lithos.storage.audit.keys import Keyring, create_private, store_id
+from lithos.storage.audit.verify import Problem, Verdict
+from lithos.storage.database.database import Database, open_database, open_postgres
+from lithos.storage.database.migrate import Migration, coordination_migrations, read_migrations
+from lithos.storage.database.transfer import Transfer, dialect_at, status
+from lithos.storage.effects.effects import Effects
+from lithos.storage.effects.idempotency import Idempotency
+from lithos.storage.effects.saga import Recovered
+from lithos.storage.effects.scrub import scrub
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
-from lithos.storage.folder_lock import hold_folder
-from lithos.storage.keys import Keyring, create_private, store_id
-from lithos.storage.migrate import Migration, coordination_migrations, read_migrations
-from lithos.storage.once import Once
-from lithos.storage.saga import Recovered
-from lithos.storage.scrub import scrub
-from lithos.storage.transfer import Transfer, dialect_at, status
+from lithos.storage.files.folder_lock import hold_folder
 from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
@@ -33,13 +33,13 @@ __all__ = [
     "Faults",
     "File",
     "FileChange",
+    "Idempotency",
     "Kept",
     "Keyring",
     "Limits",
     "Migration",
     "Moment",
     "NoFaults",
-    "Once",
     "Outcome",
     "Plan",
     "PlannedFaults",

@@ -20,25 +20,11 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import (
-        agents,
-        board,
-        events,
-        find,
-        garden_changes,
-        garden_files,
-        garden_sections,
-        ledger,
-        ledger_agents,
-        ledger_upkeep,
-        lifecycle,
-        notes,
-        search,
-        skills,
-        stats,
-        tokens,
-    )
+    from lithos.tools import agents, board, events, find, lifecycle, notes, search, skills, stats, tokens
+    from lithos.tools.garden import changes, files, sections
+    from lithos.tools.ledger import agents as ledger_agents
+    from lithos.tools.ledger import thoughts, upkeep
 
-    garden = [garden_files, garden_sections, garden_changes]
-    ours = [notes, search, lifecycle, agents, board, ledger, ledger_agents, ledger_upkeep, skills]
-    return [*ours, stats, find, tokens, events, *garden]
+    ledger = [thoughts, ledger_agents, upkeep]
+    garden = [files, sections, changes]
+    return [notes, search, lifecycle, agents, board, *ledger, skills, stats, find, tokens, events, *garden]

@@ -9,7 +9,8 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.ledger import (
+from lithos.ledger import optional_time
+from lithos.skills import (
     OneSkill,
     ReadSkill,
     SkillFilter,
@@ -17,10 +18,9 @@ from lithos.ledger import (
     SkillManifest,
     SkillStatus,
     SkillVersions,
-    optional_time,
     skill_guide,
 )
-from lithos.tools.ledger import ChainKey, Limit, Markdown, Texts, Time
+from lithos.tools.ledger.thoughts import ChainKey, Limit, Markdown, Texts, Time
 from lithos.tools.registry import tool
 
 SkillId = Annotated[str, Field(description="Which skill", max_length=200)]

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock
 from lithos.errors import Damaged, NotFound
-from lithos.storage.files.place import Place
+from lithos.storage.files.open_folder import OpenFolder
 from lithos.storage.files.tree import Tree
 from lithos.storage.files.values import Kept
 
@@ -105,7 +105,7 @@ class Archive:
             if path and _KEPT.match(name):
                 yield self._described(path, name, entry.size)
 
-    def _listed(self, place: Place, path: str) -> list[Kept]:
+    def _listed(self, place: OpenFolder, path: str) -> list[Kept]:
         with os.scandir(place.descriptor) as entries:
             found = [
                 self._described(path, entry.name, entry.stat(follow_symlinks=False).st_size)

@@ -21,24 +21,24 @@ from datetime import datetime
 from lithos.core.canonical import version_of
 from lithos.errors import LithosError
 from lithos.storage.files.kernel import held_by_others
-from lithos.storage.files.leftovers import HELD, OLD, Leftover, new_name
+from lithos.storage.files.open_folder import OpenFolder
+from lithos.storage.files.os_errors import changed
 from lithos.storage.files.paths import conflict_name, joined
-from lithos.storage.files.place import Place
-from lithos.storage.files.trouble import changed
+from lithos.storage.files.staged import HELD, OLD, StagedFile, new_name
 from lithos.storage.files.values import File
 
 _PUT_BACK_TRIES = 16  # each needs another save by a person within microseconds
 _CLOSING_TRIES, _CLOSING_PAUSE = 50, 0.002  # 0.1 s in all: a save in place takes far less, `tail -f` never closes
 _CONFLICT_NAMES = 1_000
 _NO_EXCHANGE = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP)
-Watch = Callable[[str, Leftover], None]  # (folder, what is left there)
+Watch = Callable[[str, StagedFile], None]  # (folder, what is left there)
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
     """One file about to be replaced: where, what must be there, what comes."""
 
-    place: Place
+    place: OpenFolder
     name: str
     before: str
     after: str
@@ -52,11 +52,11 @@ class Replacement:
     def path(self) -> str:
         return joined(self.place.folder, self.name)
 
-    def leftover(self, kind: str, before: str | None = None) -> Leftover:
-        return Leftover.make(kind, before or self.before, self.after, self.name)
+    def leftover(self, kind: str, before: str | None = None) -> StagedFile:
+        return StagedFile.make(kind, before or self.before, self.after, self.name)
 
 
-def create(place: Place, name: str, data: bytes, root: int) -> None:
+def create(place: OpenFolder, name: str, data: bytes, root: int) -> None:
     """FileExistsError if the name is taken, by anything."""
     fresh = new_name()
     place.write_durably(fresh, data)
@@ -90,7 +90,7 @@ def replace(change: Replacement, old: File) -> None:
     return _take_and_put(change, fresh)
 
 
-def _after_exchange(change: Replacement, staged: Leftover) -> None:
+def _after_exchange(change: Replacement, staged: StagedFile) -> None:
     place = change.place
     try:
         place.faults.at("check")
@@ -108,7 +108,7 @@ def _after_exchange(change: Replacement, staged: Leftover) -> None:
     raise changed(change.path, place.version(change.name))
 
 
-def _put_back(change: Replacement, staged: Leftover) -> None:
+def _put_back(change: Replacement, staged: StagedFile) -> None:
     try:
         _exchange_back(change, staged)
     except Exception:
@@ -116,7 +116,7 @@ def _put_back(change: Replacement, staged: Leftover) -> None:
         raise
 
 
-def _exchange_back(change: Replacement, staged: Leftover) -> None:
+def _exchange_back(change: Replacement, staged: StagedFile) -> None:
     """Bring what came out back in; a save that falls in between is the newest and stays, older ones are kept aside."""
     place, placed = change.place, change.after
     for _ in range(_PUT_BACK_TRIES):
@@ -140,7 +140,7 @@ def _exchange_back(change: Replacement, staged: Leftover) -> None:
 
 def _keep_aside(change: Replacement, name: str) -> None:
     """A copy of somebody's bytes, for the case that an editor which saw ours for a moment overwrites them."""
-    copy = Leftover.make(OLD, None, None, change.name)
+    copy = StagedFile.make(OLD, None, None, change.name)
     try:
         _wait_until_closed(change.place, name)
         foreign = change.place.read(name)
@@ -152,7 +152,7 @@ def _keep_aside(change: Replacement, name: str) -> None:
     change.watch(change.place.folder, copy)
 
 
-def _wait_until_closed(place: Place, name: str) -> None:
+def _wait_until_closed(place: OpenFolder, name: str) -> None:
     """Until whoever was saving in place is done: nobody can open it anew under its hidden name, so then it is final."""
     for _ in range(_CLOSING_TRIES):
         with place.opened(name) as descriptor:
@@ -173,7 +173,7 @@ def _take_and_put(change: Replacement, fresh: str) -> None:
         raise
 
 
-def _put(change: Replacement, fresh: str, held: Leftover) -> None:
+def _put(change: Replacement, fresh: str, held: StagedFile) -> None:
     place = change.place
     try:
         place.rename_new(fresh, change.name)
@@ -190,7 +190,7 @@ def _put(change: Replacement, fresh: str, held: Leftover) -> None:
 
 def _take_back(change: Replacement) -> None:
     """Our new bytes leave the place again, watched as anything that stood there; a save made over them stays."""
-    ours = Leftover.make(OLD, change.before, change.after, change.name)
+    ours = StagedFile.make(OLD, change.before, change.after, change.name)
     if change.place.version(change.name) == change.after:
         change.place.rename(change.name, ours.name)
         change.watch(change.place.folder, ours)
@@ -209,7 +209,7 @@ def take_away(change: Replacement) -> None:
         raise
 
 
-def move(change: Replacement, there: Place, to_name: str) -> None:
+def move(change: Replacement, there: OpenFolder, to_name: str) -> None:
     """FileExistsError, and it is back in its place, if the new name is taken."""
     held = take(change)
     if held is None:
@@ -227,7 +227,7 @@ def move(change: Replacement, there: Place, to_name: str) -> None:
         raise
 
 
-def take(change: Replacement) -> Leftover | None:
+def take(change: Replacement) -> StagedFile | None:
     """Take the file away under a hidden name; None, and it is back, if its bytes are not the expected ones."""
     place, held = change.place, change.leftover(HELD)
     try:
@@ -248,7 +248,7 @@ def take(change: Replacement) -> Leftover | None:
     return None
 
 
-def give_back(change: Replacement, held: Leftover) -> None:
+def give_back(change: Replacement, held: StagedFile) -> None:
     try:
         change.place.rename_new(held.name, change.name)
     except FileExistsError:
@@ -258,9 +258,9 @@ def give_back(change: Replacement, held: Leftover) -> None:
         raise
 
 
-def leave(change: Replacement, held: Leftover) -> None:
+def leave(change: Replacement, held: StagedFile) -> None:
     """The taken file is no longer to come back: from now on it is only watched."""
-    left = Leftover(OLD, held.before, held.after, held.random, held.target)
+    left = StagedFile(OLD, held.before, held.after, held.random, held.target)
     try:
         change.place.rename(held.name, left.name)
     except Exception:
@@ -274,7 +274,7 @@ def _to_light(change: Replacement, name: str) -> None:
     change.lit(joined(change.place.folder, copy))
 
 
-def to_light(place: Place, name: str, target: str, now: datetime) -> str:
+def to_light(place: OpenFolder, name: str, target: str, now: datetime) -> str:
     """Give a hidden file the name of a conflict copy beside its target."""
     for attempt in range(1, _CONFLICT_NAMES):
         copy = conflict_name(target, now, attempt)
@@ -287,7 +287,7 @@ def to_light(place: Place, name: str, target: str, now: datetime) -> str:
     raise OSError(errno.EEXIST, os.strerror(errno.EEXIST), target)
 
 
-def _or_unlink(place: Place, name: str, act: Callable[[], None], unless: tuple[int, ...] = ()) -> None:
+def _or_unlink(place: OpenFolder, name: str, act: Callable[[], None], unless: tuple[int, ...] = ()) -> None:
     try:
         act()
     except Exception as error:

@@ -17,12 +17,12 @@ from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.files import replacing
 from lithos.storage.files.archive import Archive, Bounds
 from lithos.storage.files.kernel import Kernel, best_kernel, held_by_others, look
-from lithos.storage.files.leftovers import HELD, NEW, Leftover, Sighting, judge, new_name
+from lithos.storage.files.open_folder import OpenFolder
+from lithos.storage.files.os_errors import changed, translated
 from lithos.storage.files.paths import checked, checked_new, joined, split
-from lithos.storage.files.place import Place
-from lithos.storage.files.recent import Recent
+from lithos.storage.files.recent_writes import RecentWrites
+from lithos.storage.files.staged import HELD, NEW, Sighting, StagedFile, judge, new_name
 from lithos.storage.files.tree import Tree
-from lithos.storage.files.trouble import changed, translated
 from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
 
 _LOCKS = 64  # stripes: two paths rarely share one, and a stripe costs nothing
@@ -32,7 +32,7 @@ _MOST_WATCHED = 2_000  # leftovers beyond this are judged before their time rath
 @dataclass(frozen=True, slots=True)
 class _Watched:
     folder: str
-    leftover: Leftover
+    leftover: StagedFile
     since: float
 
 
@@ -59,7 +59,7 @@ class Root:
         self._kept = Tree(keep, kernel, faults, largest, mode=0o700)
         self._history = Archive(self._kept, f"history/{name}", clock, _history_bounds(self._limits))
         self._trash = Archive(self._kept, f"trash/{name}", clock, _trash_bounds(self._limits))
-        self._recent = Recent(keep / "recent" / f"{name}.log")
+        self._recent = RecentWrites(keep / "recent" / f"{name}.log")
         self._locks = [threading.RLock() for _ in range(_LOCKS)]
         self._watched: deque[_Watched] = deque()
         self._copies: deque[str] = deque(maxlen=_MOST_WATCHED)
@@ -147,7 +147,7 @@ class Root:
             self._recent.add(data)
             return Replaced(version_of(data))
 
-    def _replace(self, place: Place, name: str, data: bytes, before: str, history: bool) -> Replaced:
+    def _replace(self, place: OpenFolder, name: str, data: bytes, before: str, history: bool) -> Replaced:
         path = joined(place.folder, name)
         old = place.read(name)
         if old.version != before:
@@ -251,7 +251,7 @@ class Root:
         copies = []
         for folder, name in list(self._tree.leftovers()):
             with translated(joined(folder, name)), self._tree.place(folder) as place:
-                leftover = Leftover.parse(name)
+                leftover = StagedFile.parse(name)
                 if name.startswith(NEW):
                     place.unlink(name)
                 elif leftover is not None:
@@ -284,7 +284,7 @@ class Root:
             return False
         return len(self._watched) > _MOST_WATCHED or now - oldest.since >= self._limits.grace_seconds
 
-    def _settle(self, place: Place, leftover: Leftover, overdue: bool, since: float | None = None) -> list[str]:
+    def _settle(self, place: OpenFolder, leftover: StagedFile, overdue: bool, since: float | None = None) -> list[str]:
         try:
             verdict = judge(leftover, _sighting(place, leftover, overdue))
         except FileNotFoundError:
@@ -301,17 +301,17 @@ class Root:
             return [self._lit(place, copy)]
         return []
 
-    def _lit(self, place: Place, name: str) -> str:
+    def _lit(self, place: OpenFolder, name: str) -> str:
         path = joined(place.folder, name)
         self._copies.append(path)
         return path
 
-    def _watch(self, folder: str, leftover: Leftover, since: float | None = None) -> None:
+    def _watch(self, folder: str, leftover: StagedFile, since: float | None = None) -> None:
         self._watched.append(_Watched(folder, leftover, self._clock.since_boot() if since is None else since))
 
     # Small parts
 
-    def _change(self, place: Place, name: str, before: str, data: bytes) -> replacing.Replacement:
+    def _change(self, place: OpenFolder, name: str, before: str, data: bytes) -> replacing.Replacement:
         return replacing.Replacement(
             place,
             name,
@@ -332,7 +332,7 @@ class Root:
             yield
 
 
-def _sighting(place: Place, leftover: Leftover, overdue: bool) -> Sighting:
+def _sighting(place: OpenFolder, leftover: StagedFile, overdue: bool) -> Sighting:
     target = place.version(leftover.target)
     try:
         with place.opened(leftover.name) as descriptor:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from lithos.storage.faults import Faults
 from lithos.storage.files.kernel import Kernel, flush, look, open_folder
+from lithos.storage.files.open_folder import OpenFolder
 from lithos.storage.files.paths import OURS, is_conflict_copy, joined, name_fault
-from lithos.storage.files.place import Place
 from lithos.storage.files.values import Entry
 
 
@@ -44,10 +44,10 @@ class Tree:
             self.descriptor = -1
 
     @contextmanager
-    def place(self, folder: str, make: bool = False) -> Iterator[Place]:
+    def place(self, folder: str, make: bool = False) -> Iterator[OpenFolder]:
         descriptor = self._open(folder, make)
         try:
-            yield Place(self.kernel, self._faults, descriptor, folder, self._largest)
+            yield OpenFolder(self.kernel, self._faults, descriptor, folder, self._largest)
         finally:
             os.close(descriptor)
 
@@ -96,7 +96,9 @@ class Tree:
                 if data is not None:
                     yield entry.path, data
 
-    def _folders(self, folder: str, hidden: bool, measured: bool = True) -> Iterator[tuple[Place | None, list[Entry]]]:
+    def _folders(
+        self, folder: str, hidden: bool, measured: bool = True
+    ) -> Iterator[tuple[OpenFolder | None, list[Entry]]]:
         """Each folder while it is open, with what is in it; None: it could not be opened."""
         pending = [folder]
         while pending:

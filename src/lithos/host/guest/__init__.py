@@ -1,0 +1,1 @@
+"""The guest: pipes one client to the host. Standard library only."""

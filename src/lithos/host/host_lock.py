@@ -1,0 +1,233 @@
+"""Where a host lives: the lock that makes it the only one, and the socket at which it is reached.
+
+Guests import this file, so it uses the few modules of the standard library that start in milliseconds
+(no pathlib, no typing, no dataclasses), and the tree of errors only when something is refused.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import socket
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from lithos.errors import LithosError
+
+LOCK_NAME = "host.lock"
+SOCKET_NAME = "host.sock"
+LOG_NAME = "host.log"
+LONGEST_ADDRESS = 103  # sun_path has 108 bytes on Linux and 104 on macOS, each with a closing NUL
+BACKLOG = 1024  # guests that wait while a host starts or changes hands; the kernel caps it at net.core.somaxconn
+NO_HOST = (FileNotFoundError, ConnectionRefusedError)  # connecting: nobody listens there
+
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EIO)
+_NO_SOCKETS = (errno.EPERM, errno.EOPNOTSUPP)
+
+
+class HostLock:
+    """The `.lithos` folder of one data directory, as host, guests and commands see it."""
+
+    def __init__(self, data_dir: str) -> None:
+        # Two names of one directory must meet at one lock.
+        self.data_dir = os.path.realpath(data_dir)
+        self.folder = os.path.join(self.data_dir, ".lithos")
+        self.lock_path = os.path.join(self.folder, LOCK_NAME)
+        self.socket_path = os.path.join(self.folder, SOCKET_NAME)
+        self.log_path = os.path.join(self.folder, LOG_NAME)
+
+    def make(self) -> None:
+        try:
+            os.makedirs(self.folder, 0o700, exist_ok=True)
+        except OSError as error:
+            raise cannot_start(self.data_dir, error) from error
+
+    def try_lock(self) -> int | None:
+        """The held lock as a descriptor, or None while another process holds it. It dies with its last holder."""
+        held = self._open_lock()
+        try:
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self.is_ours(held):
+                return held
+        except BlockingIOError:
+            pass
+        except OSError as error:
+            os.close(held)
+            refusal = cannot_lock if error.errno in _NO_LOCKS else cannot_start
+            raise refusal(self.data_dir, error) from error
+        os.close(held)
+        return None
+
+    def _open_lock(self) -> int:
+        try:
+            return os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise cannot_start(self.data_dir, error) from error
+
+    def is_ours(self, held: int) -> bool:
+        """Whether the locked file is still the one at the path; after `git clean` it is another, or none."""
+        try:
+            there, here = os.stat(self.lock_path), os.fstat(held)
+        except FileNotFoundError:
+            return False
+        return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
+
+    def listen(self) -> socket.socket:
+        """Bind the socket. Only for the holder of the lock: whatever lies at the path is then stale."""
+        listener = socket.socket(socket.AF_UNIX)
+        previous = os.umask(0o177)
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(self.socket_path)
+            with self._address() as address:
+                listener.bind(address)
+            listener.listen(BACKLOG)
+        except OSError as error:
+            listener.close()
+            refusal = cannot_bind if error.errno in _NO_SOCKETS else cannot_start
+            raise refusal(self.data_dir, error) from error
+        finally:
+            os.umask(previous)
+        return listener
+
+    def socket_inode(self) -> tuple[int, int] | None:
+        """What lies at the socket's path, to tell ours from a successor's."""
+        try:
+            there = os.stat(self.socket_path)
+        except FileNotFoundError:
+            return None
+        return there.st_dev, there.st_ino
+
+    def connect(self) -> socket.socket:
+        """A non-blocking connection to the host. NO_HOST: nobody listens; BlockingIOError: its backlog is full."""
+        connection = socket.socket(socket.AF_UNIX)
+        connection.setblocking(False)
+        try:
+            with self._address() as address:
+                connection.connect(address)
+        except OSError as error:
+            connection.close()
+            if isinstance(error, (*NO_HOST, ConnectionError, BlockingIOError)):
+                raise
+            raise cannot_start(self.data_dir, error) from error
+        return connection
+
+    @contextlib.contextmanager
+    def _address(self) -> Iterator[str]:
+        """A name of the socket that fits into `sun_path`, however deep the data directory lies."""
+        if len(os.fsencode(self.socket_path)) <= LONGEST_ADDRESS:
+            yield self.socket_path
+            return
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if os.path.isdir("/proc/self/fd"):
+                yield f"/proc/self/fd/{folder}/{SOCKET_NAME}"
+            else:  # macOS: no other way than a relative name; guests and starting hosts have a single thread
+                here = os.getcwd()
+                os.fchdir(folder)
+                try:
+                    yield SOCKET_NAME
+                finally:
+                    os.chdir(here)
+        finally:
+            os.close(folder)
+
+    def write_note(self, held: int, **facts: Any) -> None:
+        """Who holds the lock, for people and messages. Nothing depends on it: a full disk must not stop a host."""
+        note = {"pid": os.getpid(), "machine": machine(), "since": utc_now(), **facts}
+        with contextlib.suppress(OSError):
+            os.ftruncate(held, 0)
+            os.pwrite(held, json.dumps(note).encode() + b"\n", 0)
+
+    def read_note(self) -> dict[str, Any]:
+        try:
+            with open(self.lock_path, "rb") as file:
+                note = json.loads(file.read(4096))
+        except (OSError, ValueError):
+            return {}
+        return note if isinstance(note, dict) else {}
+
+    def describe_holder(self) -> str:
+        """`pid 123 since 2026-…Z`, for refusals."""
+        note = self.read_note()
+        if "pid" not in note:
+            return "another process"
+        where = "" if note.get("machine") in (None, machine()) else f" on {note['machine']}"
+        return f"pid {note['pid']}{where} since {note.get('since', 'an unknown time')}"
+
+    def held_elsewhere(self) -> str | None:
+        """The other machine whose host holds this lock over a shared file system, if that is why nobody answers."""
+        there = self.read_note().get("machine")
+        return there if isinstance(there, str) and there != machine() else None
+
+
+def machine() -> str:
+    return os.uname().nodename
+
+
+def utc_now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """The user at the other end, as the kernel says."""
+    if hasattr(socket, "SO_PEERCRED"):
+        import struct
+
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[1])
+    return os.getuid()  # macOS: the folder's mode 0700 and the socket's 0600 keep others out
+
+
+def cannot_start(data_dir: str, error: OSError) -> LithosError:
+    """One sentence on why no host can live here, from the error of the operating system."""
+    from lithos import errors
+
+    code = error.errno
+    if code == errno.EROFS:
+        return errors.Forbidden(
+            f"{data_dir} is on a read-only file system",
+            hint="A memory must be writable: mount it read-write, or choose another --data-dir.",
+        )
+    if code in (errno.ENOSPC, errno.EDQUOT):
+        return errors.StorageFull(f"the disk of {data_dir} is full", hint="Free some space, then start again.")
+    if code in (errno.EACCES, errno.EPERM, errno.ELOOP):
+        return belongs_to_another(data_dir)
+    return errors.Unavailable(
+        f"no host can start in {data_dir}: {os.strerror(code) if code else error}",
+        hint="Mend what the message names, then start again.",
+    )
+
+
+def cannot_lock(data_dir: str, error: OSError) -> LithosError:
+    from lithos import errors
+
+    return errors.Unsupported(
+        f"the file system of {data_dir} cannot lock files ({error.strerror})",
+        hint="Without locks two hosts could write at once; keep the memory on a local disk of this machine.",
+    )
+
+
+def cannot_bind(data_dir: str, error: OSError) -> LithosError:
+    from lithos import errors
+
+    return errors.Unsupported(
+        f"the file system of {data_dir} has no sockets ({error.strerror})",
+        hint="Keep the memory on a local disk of this machine.",
+    )
+
+
+def belongs_to_another(data_dir: str) -> LithosError:
+    from lithos import errors
+
+    return errors.Forbidden(
+        f"{data_dir} belongs to another user, or may not be written by you",
+        hint="Each memory is served to one user; reach another user's over HTTP with a token.",
+    )

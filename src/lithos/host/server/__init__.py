@@ -1,0 +1,1 @@
+"""The host process: connections, fair queue, control, start and stop."""

@@ -1,0 +1,1 @@
+"""One chain on disk: entries, segments, appends, opening, forgetting."""

@@ -1,0 +1,163 @@
+"""The segments of one chain, open for appending: one write and one flush for everything that waits."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from lithos.errors import StorageFull, Unavailable
+from lithos.ledger.chain.format import RawEntry
+from lithos.ledger.chain.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entries, segment_path
+from lithos.storage import Faults
+
+REWRITING = ".rewriting"
+
+
+class Log:
+    def __init__(self, folder: Path, adapter: Adapter, faults: Faults, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self.folder = folder
+        self.adapter = adapter
+        self._faults = faults
+        self._segment_bytes = segment_bytes
+        for unfinished in folder.glob(f"*{REWRITING}"):
+            unfinished.unlink()
+        self.segments = list_segments(folder)
+        self._file = -1
+        self.end = 0
+        if not self.segments:
+            self._start_segment(0)
+        else:
+            self._open_last()
+
+    def _open_last(self) -> None:
+        last = self.segments[-1]
+        self._file = os.open(last.path, os.O_WRONLY | os.O_CLOEXEC)
+        self.end = os.fstat(self._file).st_size
+        if self.end < len(last.adapter.magic):
+            os.pwrite(self._file, last.adapter.magic, 0)
+            self.end = len(last.adapter.magic)
+
+    def _start_segment(self, first: int) -> None:
+        path = segment_path(self.folder, first, self.adapter)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            write_all(descriptor, self.adapter.magic, 0)
+            self._faults.at("ledger.segment")
+            os.fdatasync(descriptor)
+            sync_folder(self.folder)
+        except OSError:
+            os.close(descriptor)
+            path.unlink()  # or the next attempt would stumble over it
+            raise
+        if self._file >= 0:
+            os.close(self._file)
+        self._file, self.end = descriptor, len(self.adapter.magic)
+        self.segments.append(Segment(path, first, self.adapter))
+
+    def append(self, first: int, entries: Sequence[bytes]) -> list[int]:
+        """Write entries durably, all or none; returns their offsets."""
+        data = b"".join(entries)
+        try:
+            if self.end >= self._segment_bytes:
+                self._start_segment(first)
+            self._faults.at("ledger.write")
+            write_all(self._file, data, self.end)
+            self._faults.at("ledger.flush")
+            os.fdatasync(self._file)
+        except OSError as error:
+            os.ftruncate(self._file, self.end)
+            raise translated(error) from error
+        offsets, place = [], self.end
+        for entry in entries:
+            offsets.append(place)
+            place += len(entry)
+        self.end = place
+        self._faults.at("ledger.written")
+        return offsets
+
+    def cut(self, segment: Segment, offset: int) -> None:
+        """Drop what an unfinished write left behind; durable before anything is appended after it."""
+        os.truncate(segment.path, offset)
+        os.fsync(self._file)
+        self.end = max(offset, len(self.adapter.magic))
+
+    def segment_of(self, index: int) -> Segment:
+        for segment in reversed(self.segments):
+            if segment.first <= index:
+                return segment
+        return self.segments[0]
+
+    def read_many(self, places: Sequence[tuple[int, int, int]]) -> list[RawEntry]:
+        """Entries by index, offset and size; a segment is opened once for all that follow each other in it."""
+        found: list[RawEntry] = []
+        for segment, group in groupby(places, key=lambda place: self.segment_of(place[0])):
+            found += read_entries(segment, [(offset, size) for _, offset, size in group])
+        return found
+
+    def rewrite(self, segment: Segment, offset: int, size: int, entry: bytes) -> None:
+        """Replace one entry's bytes in its segment, whole or not at all, and wipe the old file's copy of them."""
+        data = segment.path.read_bytes()
+        fresh = segment.path.with_suffix(REWRITING)
+        try:
+            with fresh.open("wb") as file:
+                file.write(data[:offset] + entry + data[offset + size :])
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError:
+            fresh.unlink()
+            raise
+        fresh.chmod(0o600)
+        old = os.open(segment.path, os.O_WRONLY | os.O_CLOEXEC)
+        try:
+            self._faults.at("ledger.erase")
+            fresh.rename(segment.path)
+            sync_folder(self.folder)
+            os.pwrite(old, bytes(size), offset)
+            os.fsync(old)
+        finally:
+            os.close(old)
+        self.reopen()
+
+    def reopen(self) -> None:
+        """After a segment file was replaced."""
+        os.close(self._file)
+        self.segments = list_segments(self.folder)
+        self._open_last()
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_all(descriptor: int, data: bytes | bytearray, offset: int) -> None:
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(descriptor, view, offset)
+        view, offset = view[written:], offset + written
+
+
+def append_whole(descriptor: int, data: bytes | bytearray) -> None:
+    """All of it and durable, or nothing: half a row or line would spoil what is written after it."""
+    end = os.fstat(descriptor).st_size
+    try:
+        write_all(descriptor, data, end)
+        os.fdatasync(descriptor)
+    except OSError:
+        os.ftruncate(descriptor, end)
+        raise
+
+
+def translated(error: OSError) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StorageFull("the disk is full: nothing was appended", hint="Free disk space, then call again.")
+    return Unavailable(f"it could not be written: {error}", hint="Nothing was appended. Call again.")

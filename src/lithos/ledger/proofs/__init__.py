@@ -1,0 +1,1 @@
+"""Merkle tree, checkpoints, verification, bundles."""

@@ -1,0 +1,74 @@
+"""`merkle.bin`: the stored nodes of a chain's tree. Derived, written with each checkpoint, read by place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from lithos.errors import Damaged
+from lithos.ledger.chain.log import write_all
+from lithos.ledger.proofs import merkle
+
+
+class Nodes:
+    def __init__(self, path: Path, size: int) -> None:
+        """Open with the tree of the first `size` leaves; whatever is stored beyond is dropped."""
+        self.path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._reset(size)
+
+    @staticmethod
+    def peek(path: Path, size: int) -> bytes | None:
+        """The root of the first `size` leaves, without changing the file; None if it does not hold them."""
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            if os.fstat(descriptor).st_size < merkle.stored_count(size) * merkle.HASH_BYTES:
+                return None
+            return merkle.root(size, lambda place: os.pread(descriptor, 32, place * merkle.HASH_BYTES))
+        finally:
+            os.close(descriptor)
+
+    def _reset(self, size: int) -> None:
+        stored = merkle.stored_count(size) * merkle.HASH_BYTES
+        if os.fstat(self._file).st_size < stored:
+            size = stored = 0
+        os.ftruncate(self._file, stored)
+        # Where the file ends, and what `flush` will write there: one pair, so that a reader never sees half a flush.
+        self._tail = (stored, bytearray())
+        self._tree = merkle.MerkleTree(size, merkle.right_edge(size, self.read))
+
+    @property
+    def size(self) -> int:
+        return self._tree.size
+
+    def append(self, hashes: Iterable[bytes]) -> bytes:
+        """Add thoughts by their hashes (32 bytes each); returns the root of all of them."""
+        self._tail[1].extend(self._tree.extend([merkle.leaf_hash(digest) for digest in hashes]))
+        return self._tree.root()
+
+    def read(self, place: int) -> bytes:
+        start = place * merkle.HASH_BYTES
+        end, waiting = self._tail
+        if start < end:
+            node = os.pread(self._file, merkle.HASH_BYTES, start)
+        else:
+            node = bytes(waiting[start - end : start - end + merkle.HASH_BYTES])
+        if len(node) != merkle.HASH_BYTES:
+            raise Damaged("merkle.bin ends before the tree does", finding="index_damaged")
+        return node
+
+    def root(self, size: int) -> bytes:
+        return merkle.root(size, self.read)
+
+    def flush(self) -> None:
+        end, waiting = self._tail
+        write_all(self._file, waiting, end)
+        os.fdatasync(self._file)
+        self._tail = (end + len(waiting), bytearray())
+
+    def close(self) -> None:
+        os.close(self._file)

@@ -1,0 +1,382 @@
+"""Checking a chain from its bytes alone. Reads only: it repairs, cuts and writes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+
+from lithos.errors import Damaged
+from lithos.ledger.chain import acknowledged as mark
+from lithos.ledger.chain.columns import FILES, Columns
+from lithos.ledger.chain.format import Entry, Json
+from lithos.ledger.chain.opening import read_header
+from lithos.ledger.chain.segments import Segment, list_segments
+from lithos.ledger.proofs import merkle
+from lithos.ledger.proofs.checking import Look, Part, check_segment
+from lithos.ledger.proofs.checkpoints import Checkpoint, CheckpointFile
+from lithos.ledger.registry.history import History
+from lithos.ledger.registry.keys import signed_bytes, verify_signature
+from lithos.ledger.registry.registry import Registry
+
+# Exit codes of `lithos ledger verify`; the first finding decides. Below 10 are the command line's own.
+EXIT_CODES = {
+    "header_damaged": 10,
+    "segment_missing": 11,
+    "malformed": 12,
+    "not_canonical": 13,
+    "hash_mismatch": 14,
+    "commitment_mismatch": 15,
+    "wrong_index": 16,
+    "chain_broken": 17,
+    "content_missing": 18,
+    "content_remains": 19,
+    "tail_missing": 20,
+    "fork": 21,
+    "checkpoint_damaged": 22,
+    "registry_damaged": 23,
+    "signature_wrong": 24,
+    "index_damaged": 25,
+    "torn_tail": 26,
+}
+
+
+LOOKED_AT_ONCE = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is wrong and where: the index of a thought, or a file and a place in it."""
+
+    code: str
+    message: str
+    index: int | None = None
+    file: str | None = None
+    place: int | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    chain_key: str = ""
+    thoughts: int = 0
+    root: str = ""
+    head_hash: str | None = None
+    signatures: int = 0
+    forgotten: int = 0
+    bytes: int = 0
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODES[self.findings[0].code] if self.findings else 0
+
+
+class Verification:
+    """One run over one chain.
+
+    `full` adds agents' signatures and the index files to what the hashes cover. `live`: a host may be writing, so that
+    only what it has acknowledged by now is looked at. `workers` processes share the segments; the caller must then be
+    a process that may fork, which a host with its threads is not.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        checkpoints: Path,
+        *,
+        full: bool = False,
+        against: Checkpoint | None = None,
+        live: bool = False,
+        workers: int = 1,
+    ) -> None:
+        self._folder = folder
+        self._checkpoints = list(CheckpointFile(checkpoints / f"{folder.name}.jsonl").lines())
+        self._full = full
+        self._against = against
+        self._workers = workers
+        # The derived files are written with each checkpoint: what came after the newest may be missing in them.
+        self._derived = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
+        self._mark = mark.marked(folder)
+        self._acknowledged = max(self._mark or 0, self._derived)
+        self._limit = self._acknowledged if live else None
+        self._signatures: set[str | None] = set()
+        self.report = Report()
+
+    def run(self) -> Report:
+        try:
+            header = read_header(self._folder)
+            self.report.chain_key = header.chain_key
+            self._registry = self._load_registry(header.origin)
+            self._roots = self._roots_wanted(header.origin)
+            self._run(header.origin)
+        except Damaged as error:
+            self._add(error.details.get("finding", "malformed"), error.message, error.details.get("index"))
+        return self.report
+
+    def _run(self, origin: str) -> None:
+        looked = _Looked(self, self._derived) if self._full else None
+        tree = _Tree(self._folder / "merkle.bin", self._roots, self._derived)
+        missing, forgets = set[int](), set[int]()
+        head = origin
+        for segment, part in self._parts(looked):
+            head = self._join(part, head, segment)
+            missing.update(part.missing)
+            forgets.update(part.forgets)
+            tree.grow(part.hashes)
+            if part.wrong is not None:
+                self._add(*part.wrong)
+                break
+        self._sum_up(tree, head, len(missing))
+        if not self.report.findings or self.report.findings[-1].code == "torn_tail":
+            self._whole(tree, missing, forgets, looked)
+
+    def _whole(self, tree: _Tree, missing: set[int], forgets: set[int], looked: _Looked | None) -> None:
+        """What can only be said of a chain that was read to its end."""
+        self._contents(missing, forgets)
+        self._compare_roots(tree)
+        wrong_at = tree.close(self._limit is not None)
+        if wrong_at is not None:
+            self._add("index_damaged", "merkle.bin differs from the tree", file="merkle.bin", place=wrong_at)
+        if self._mark is not None and self._mark < self._derived:
+            self._add("index_damaged", f"{mark.NAME} holds no count of these thoughts", file=mark.NAME, place=0)
+        if looked is not None:
+            self._compare_columns(looked)
+
+    def _parts(self, look: Look | None) -> Iterator[tuple[Segment, Part]]:
+        segments = list_segments(self._folder)
+        self.report.bytes = sum(segment.size for segment in segments)
+        with _checked(segments, self._limit, look, self._workers) as parts:
+            for segment, part in zip(segments, parts, strict=True):
+                yield segment, part
+                if part.rest is not None and self._limit is None:
+                    self._rest(segment, part, segment is segments[-1])
+
+    def _join(self, part: Part, head: str, segment: Segment) -> str:
+        """That a segment begins where the one before it ended."""
+        expected = self.report.thoughts
+        if segment.first != expected:
+            raise Damaged(
+                f"a segment that begins with thought {expected} is missing; {segment.path.name} is there",
+                finding="segment_missing",
+                index=expected,
+            )
+        if part.joins is not None and part.joins != head:
+            raise Damaged(
+                f"thought {expected} does not follow the one before it", finding="chain_broken", index=expected
+            )
+        self.report.thoughts = part.next_index
+        return part.head or head
+
+    def _rest(self, segment: Segment, part: Part, last: bool) -> None:
+        offset, looks_torn = part.rest or (0, False)
+        if last and looks_torn and part.next_index >= self._acknowledged:
+            message = "an unfinished write, never acknowledged; opening the chain cuts it"
+            self._add("torn_tail", message, part.next_index)
+            return
+        raise Damaged(
+            f"{segment.path.name} holds no whole entry at byte {offset}", finding="malformed", index=part.next_index
+        )
+
+    def _load_registry(self, origin: str) -> Registry:
+        try:
+            return Registry(History(self._folder / "registry.jsonl", origin).load())
+        except Damaged as error:
+            self._add("registry_damaged", error.message, file="registry.jsonl", place=error.details.get("entry"))
+            return Registry()
+
+    def _sum_up(self, tree: _Tree, head: str, forgotten: int) -> None:
+        self.report.head_hash = head if self.report.thoughts else None
+        self.report.root = tree.root()
+        self.report.forgotten = forgotten
+
+    def _contents(self, missing: set[int], forgets: set[int]) -> None:
+        """A content may be missing only where a later thought says that it was forgotten, and then must be."""
+        for index in sorted(missing - forgets):
+            self._add("content_missing", f"the content of thought {index} is gone, and nothing says why", index)
+        for index in sorted(forgets - missing):
+            self._add("content_remains", f"thought {index} was forgotten, and its content is still there", index)
+
+    def _roots_wanted(self, origin: str) -> dict[int, list[_Wanted]]:
+        wanted: dict[int, list[_Wanted]] = {}
+        for number, checkpoint in self._checkpoints:
+            if checkpoint is None or checkpoint["origin"] != origin:
+                message = f"line {number} is no checkpoint of this chain"
+                self._add("checkpoint_damaged", message, file="checkpoints", place=number)
+            else:
+                wanted.setdefault(checkpoint["size"], []).append(_Wanted(checkpoint, "the host's own checkpoint"))
+        if self._against is not None:
+            if self._against["origin"] != origin:
+                self._add("fork", "the checkpoint is of another chain, or this chain was made anew")
+            wanted.setdefault(self._against["size"], []).append(_Wanted(self._against, "the checkpoint given"))
+        return wanted
+
+    def _compare_roots(self, tree: _Tree) -> None:
+        count = self.report.thoughts
+        for wanted in (one for size in sorted(self._roots) for one in self._roots[size]):
+            size, registry = wanted.checkpoint["size"], wanted.checkpoint["registry"]
+            if size > count:
+                self._add("tail_missing", f"{wanted.source} has {size} thoughts, {count} are there", count)
+            elif tree.roots.get(size) != wanted.checkpoint["root"]:
+                message = f"{wanted.source} of {size} thoughts has another root: they were rewritten"
+                self._add("fork", message, max(size - 1, 0))
+            elif registry is not None and self._registry.place(registry) is None:
+                message = f"{wanted.source} of {size} thoughts names a registry that is not there"
+                self._add("registry_damaged", message, file="registry.jsonl")
+        if self._acknowledged > count and not self.report.findings:
+            message = f"{self._acknowledged} thoughts were acknowledged, {count} are there"
+            self._add("tail_missing", message, count)
+
+    def _compare_columns(self, looked: _Looked) -> None:
+        looked.finish()
+        for name, parts, least in zip(FILES, looked.files, looked.least, strict=True):
+            wanted = b"".join(parts)
+            found = (self._folder / name).read_bytes() if (self._folder / name).exists() else b""
+            if self._limit is not None:
+                found = found[: len(wanted)]
+            if len(found) < least or found != wanted[: len(found)]:
+                place = _differs(found, wanted)
+                self._add("index_damaged", f"{name} differs from the thoughts", file=name, place=place)
+
+    def signature(self, entry: Entry, after: int) -> int:
+        """Checks one thought's binding to the registry and its signature; returns how far the registry had come."""
+        record = entry.record
+        place = after
+        if "registry" in record:
+            found = self._registry.place(record["registry"])
+            if found is not None and found >= after:
+                place = found
+            elif not any(finding.code == "registry_damaged" for finding in self.report.findings):
+                message = f"thought {entry.index} is bound to another registry"
+                self._add("registry_damaged", message, entry.index, file="registry.jsonl")
+        if entry.body is not None and "signing_key_id" in record:
+            self.report.signatures += 1
+            again = record.get("signature_hash") in self._signatures
+            self._signatures.add(record.get("signature_hash"))
+            if again or not self._signed(entry.body, record):
+                self._add("signature_wrong", f"the signature of thought {entry.index} does not hold", entry.index)
+        return place
+
+    def _signed(self, body: Json, record: Json) -> bool:
+        key = self._registry.key_at(record["agent_id"], record["signing_key_id"], record.get("registry"))
+        signature = bytes.fromhex(body.get("thought_signature", ""))
+        if key is None or hashlib.sha256(signature).hexdigest() != record.get("signature_hash"):
+            return False
+        return verify_signature(key.public, signature, signed_bytes(self.report.chain_key, record, body))
+
+    def _add(
+        self, code: str, message: str, index: int | None = None, *, file: str | None = None, place: int | None = None
+    ) -> None:
+        self.report.findings.append(Finding(code, message, index, file, place))
+
+
+@contextmanager
+def _checked(segments: list[Segment], limit: int | None, look: Look | None, workers: int) -> Iterator[Iterator[Part]]:
+    """Each segment's part, in order; in processes of their own where that helps and nothing must be looked at here."""
+    if workers < 2 or len(segments) < 2 or look is not None:
+        yield (check_segment(segment, limit, look) for segment in segments)
+        return
+    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+        yield pool.map(check_segment, segments, [limit] * len(segments))
+
+
+class _Looked:
+    """In a full check each thought is looked at once more: its signature, and its row in the index."""
+
+    def __init__(self, verification: Verification, derived: int) -> None:
+        self._verification = verification
+        self._derived = derived
+        self._columns = Columns()
+        self._after = -1
+        self._waiting: list[tuple[Entry, int, int]] = []
+        self.files: tuple[list[bytes], ...] = ([], [], [])
+        self.least = [0, 0, 0]  # bytes that the files must have
+
+    def __call__(self, entry: Entry, offset: int, size: int) -> None:
+        self._after = self._verification.signature(entry, self._after)
+        self._waiting.append((entry, offset, size))
+        if entry.index + 1 == self._derived:
+            self.finish()
+            self.least = [sum(map(len, parts)) for parts in self.files]
+        elif len(self._waiting) >= LOOKED_AT_ONCE:
+            self.finish()
+
+    def finish(self) -> None:
+        """Make the rows of what waits: many at a time, because numpy costs 40 µs a call, for one row or for all."""
+        waiting, self._waiting = self._waiting, []
+        try:
+            grown = self._columns.add(waiting)
+        except (ValueError, KeyError, TypeError, struct.error) as error:
+            first = waiting[0][0].index
+            raise Damaged(f"a field cannot be read: {error}", finding="malformed", index=first) from None
+        for parts, data in zip(self.files, grown, strict=True):
+            parts.append(data)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    checkpoint: Checkpoint
+    source: str
+
+
+class _Tree:
+    """The tree as it grows, compared with `merkle.bin`, its root noted at every size that a checkpoint names."""
+
+    def __init__(self, path: Path, sizes: dict[int, list[_Wanted]], derived: int) -> None:
+        self._growing = merkle.MerkleTree()
+        self._sizes = sorted(sizes)
+        self._file = path.open("rb") if path.exists() else None
+        self._place = 0
+        self._least = merkle.stored_count(derived) * merkle.HASH_BYTES
+        self._wrong_at: int | None = None
+        self.roots = {0: merkle.EMPTY_ROOT.hex()}
+
+    def grow(self, hashes: list[bytes]) -> None:
+        leaves = [merkle.leaf_hash(digest) for digest in hashes]
+        start, place = self._growing.size, 0
+        for size in (size for size in self._sizes if start < size <= start + len(leaves)):
+            self._extend(leaves[place : size - start])
+            place = size - start
+            self.roots[size] = self.root()
+        self._extend(leaves[place:])
+
+    def _extend(self, leaves: list[bytes]) -> None:
+        wanted = self._growing.extend(leaves)
+        if self._file is None or self._wrong_at is not None:
+            return
+        found = self._file.read(len(wanted))
+        missing = self._place + len(found) < min(self._least, self._place + len(wanted))
+        if missing or found != wanted[: len(found)]:
+            self._wrong_at = self._place + _differs(found, wanted)
+        self._place += len(wanted)
+
+    def root(self) -> str:
+        return self._growing.root().hex()
+
+    def close(self, more_may_follow: bool) -> int | None:
+        """Where the file is wrong, if it is."""
+        if self._file is not None:
+            if self._wrong_at is None and not more_may_follow and self._file.read(1):
+                self._wrong_at = self._place
+            self._file.close()
+        return self._wrong_at
+
+
+def _differs(found: bytes, wanted: bytes) -> int:
+    """The first byte in which they differ."""
+    low, high = 0, min(len(found), len(wanted))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if found[:middle] == wanted[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

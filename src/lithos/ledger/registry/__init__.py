@@ -1,0 +1,1 @@
+"""The agents of a chain: names, status, keys, activity."""

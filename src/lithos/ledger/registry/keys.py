@@ -1,0 +1,152 @@
+"""Ed25519: the host's key that signs checkpoints, and agents' keys that sign thoughts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lithos.errors import Damaged, InvalidInput
+from lithos.ledger.chain.format import canonical_bytes, tidy_number
+from lithos.storage import create_private
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+SIGNED_THOUGHT = b"lithos.signature.v1\n"
+KEY_BYTES = 32
+SIGNATURE_BYTES = 64
+SIGNED_FIELDS = (
+    "agent_id",
+    "agent_name",
+    "agent_owner",
+    "chain_key",
+    "concepts",
+    "confidence",
+    "content",
+    "importance",
+    "refs",
+    "relations",
+    "role",
+    "session_id",
+    "signing_key_id",
+    "tags",
+    "thought_type",
+)
+
+
+@dataclass(frozen=True)
+class SigningKey:
+    """A private key and what others know of it."""
+
+    _seed: bytes
+
+    @cached_property
+    def _private(self) -> Ed25519PrivateKey:
+        # `cryptography` takes 40 ms and 7 MB to import, which a ledger that nobody writes to should not pay.
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self._seed)
+
+    @cached_property
+    def public(self) -> bytes:
+        return self._private.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        return self._private.sign(message)
+
+    def seed(self) -> bytes:
+        return self._seed
+
+
+def signing_key(seed: bytes) -> SigningKey:
+    if len(seed) != KEY_BYTES:
+        raise InvalidInput(f"a private key has {KEY_BYTES} bytes, this has {len(seed)}")
+    return SigningKey(seed)
+
+
+def host_key(folder: Path) -> SigningKey:
+    """The key of this data directory, made on first need; readable by its owner alone."""
+    path = folder / "ledger_ed25519"
+    try:
+        return signing_key(bytes.fromhex(path.read_text(encoding="ascii").strip()))
+    except FileNotFoundError:
+        return _new_host_key(path)
+    except ValueError:
+        raise Damaged(f"{path.name} is no key", hint="Restore it from a backup of .lithos/keys.") from None
+
+
+def _new_host_key(path: Path) -> SigningKey:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    create_private(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
+    made = signing_key(bytes.fromhex(path.read_text(encoding="ascii").strip()))
+    path.with_suffix(".pub").write_text(made.public.hex() + "\n", encoding="ascii")
+    return made
+
+
+def verify_signature(public: bytes, signature: bytes, message: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature
+
+    key = _public_key(public)
+    if key is None:
+        return False
+    try:
+        key.verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1024)
+def _public_key(public: bytes) -> Ed25519PublicKey | None:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        return Ed25519PublicKey.from_public_bytes(public)
+    except ValueError:
+        return None
+
+
+def is_public_key(public: bytes) -> bool:
+    return len(public) == KEY_BYTES and _public_key(public) is not None
+
+
+def signed_bytes(chain_key: str, record: dict[str, Any], body: dict[str, Any]) -> bytes:
+    """What an agent signs: every field that it decides, and where it goes. Known before the append."""
+    fields = {name: record.get(name, body.get(name)) for name in SIGNED_FIELDS}
+    fields["chain_key"] = chain_key
+    for name in ("concepts", "refs", "relations", "tags"):
+        fields[name] = fields[name] or []
+    return SIGNED_THOUGHT + canonical_bytes(fields)
+
+
+def sign_arguments(key: SigningKey, key_id: str, arguments: dict[str, Any], chain_key: str) -> dict[str, Any]:
+    """Arguments of `mentisdb_append` with the signature put in; what they leave out is signed as its default."""
+    retrospective = arguments.get("role") == "Retrospective"
+    defaults = {
+        "agent_id": chain_key,
+        "role": "Memory",
+        "importance": 0.7 if retrospective else 0.5,
+        "thought_type": "LessonLearned" if retrospective else None,
+    }
+    given = {name: value for name, value in arguments.items() if value is not None}
+    fields = {**defaults, **given, "signing_key_id": key_id}
+    for name in ("importance", "confidence"):
+        if fields.get(name) is not None:
+            fields[name] = tidy_number(min(1.0, max(0.0, float(fields[name]))))
+    signature = key.sign(signed_bytes(chain_key, fields, {}))
+    return {**given, "chain_key": chain_key, "signing_key_id": key_id, "thought_signature": list(signature)}
+
+
+def octets(numbers: Sequence[int], field: str, length: int) -> bytes:
+    """A list of numbers 0–255, which is how MentisDB's clients send bytes."""
+    try:
+        data = bytes(numbers)
+    except ValueError:
+        raise InvalidInput(f"{field} holds a number that is not a byte", hint="Send numbers from 0 to 255.") from None
+    if len(data) != length:
+        raise InvalidInput(f"{field} has {len(data)} bytes, Ed25519 needs {length}")
+    return data

@@ -1,0 +1,83 @@
+"""The causal thread around a thought: what it refers to, and what refers to it, as a graph."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from lithos.ledger.answers import Link, Thread, as_thought
+from lithos.ledger.chain.chain import Chain
+from lithos.ledger.chain.columns import REFERS
+from lithos.ledger.chain.format import Entry
+from lithos.ledger.render import MAX_TOKENS, thread
+
+DEPTH = 3
+MOST = 50
+
+
+def links_of(entry: Entry) -> list[Link]:
+    """From this thought to earlier ones; a typed relation says more than a bare reference to the same thought."""
+    typed: list[Link] = [
+        {"source": entry.index, "target": one["target"], "kind": one["kind"]}
+        for one in entry.record.get("relations", ())
+    ]
+    named = {link["target"] for link in typed}
+    plain: list[Link] = [
+        {"source": entry.index, "target": target, "kind": "References"}
+        for target in entry.record.get("refs", ())
+        if target not in named
+    ]
+    return typed + plain
+
+
+class Links:
+    """Who refers to whom on one chain, kept up as it grows. Only thoughts with references are held."""
+
+    def __init__(self) -> None:
+        self._later: dict[int, list[int]] = {}
+        self._seen = 0
+
+    def update(self, chain: Chain) -> None:
+        for index in chain.columns.flagged(REFERS, self._seen):
+            for link in links_of(chain.entry(index)):
+                self._later.setdefault(link["target"], []).append(index)
+            self._seen = index + 1
+
+    def later(self, index: int) -> list[int]:
+        return self._later.get(index, [])
+
+
+def causal_thread(
+    chain: Chain, links: Links, start: int, depth: int = DEPTH, most: int = MOST, max_tokens: int = MAX_TOKENS
+) -> Thread:
+    links.update(chain)
+    entries, truncated = _around(chain, links, start, depth, most)
+    shown = sorted(entries)
+    found = [as_thought(entries[index]) for index in shown]
+    edges = [link for index in shown for link in links_of(entries[index]) if link["target"] in entries]
+    return {
+        "chain_key": chain.key,
+        "thought": as_thought(entries[start]),
+        "thoughts": found,
+        "links": edges,
+        "truncated": truncated,
+        "text": thread(found, start, max_tokens),
+    }
+
+
+def _around(chain: Chain, links: Links, start: int, depth: int, most: int) -> tuple[dict[int, Entry], bool]:
+    """Breadth first, so that what is left out when there is too much is what lies farthest away."""
+    entries = {start: chain.entry(start)}
+    waiting = deque([(start, 0)])
+    while waiting:
+        index, distance = waiting.popleft()
+        if distance == depth:
+            continue
+        earlier = [link["target"] for link in links_of(entries[index])]
+        for neighbour in dict.fromkeys([*earlier, *links.later(index)]):
+            if neighbour in entries:
+                continue
+            if len(entries) == most:
+                return entries, True
+            entries[neighbour] = chain.entry(neighbour)
+            waiting.append((neighbour, distance + 1))
+    return entries, False

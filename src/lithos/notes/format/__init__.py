@@ -1,0 +1,1 @@
+"""A note as text: frontmatter, body, links, names."""

@@ -1,0 +1,159 @@
+"""Note: one Markdown file as readers see it (fields, title, content, links), made from its bytes and nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+from typing import Any
+
+from lithos.core.canonical import version_of
+from lithos.core.clock import micros, parse_time
+from lithos.core.ids import is_uuid
+from lithos.errors import InvalidInput
+from lithos.notes.format.document import Document, Unreadable, read_document
+from lithos.notes.format.frontmatter import Fields, Frontmatter, parse_frontmatter
+from lithos.notes.format.links import Link, find_links, find_property_links
+
+_HEADING = re.compile(r"(?:[ \t]*\n)*#[ \t]([^\n]*)(?:\n|\Z)")
+LONGEST_TITLE = 500
+
+
+@dataclass(frozen=True)
+class Note:
+    """`content` is the body without its title: what an agent sends is what it reads back."""
+
+    path: str
+    document: Document
+    front: Frontmatter
+    version: str
+
+    @property
+    def fields(self) -> Fields:
+        return self.front.fields
+
+    @cached_property
+    def own_id(self) -> str | None:
+        """The id that the file itself names, in its one spelling."""
+        found = self.fields.get("id")
+        return found.lower() if isinstance(found, str) and is_uuid(found) else None
+
+    @cached_property
+    def title(self) -> str:
+        """Of the frontmatter, else the heading that the text begins with, else the file's name."""
+        named = self.fields.get("title")
+        if named is not None and not isinstance(named, (list, dict)) and str(named).strip():
+            return str(named).strip()
+        heading = _HEADING.match(self.document.body)
+        text = _without_marks(heading.group(1)) if heading else ""
+        return text[:LONGEST_TITLE].strip() or PurePosixPath(self.path).stem
+
+    @cached_property
+    def heading(self) -> re.Match[str] | None:
+        """The title's place in the body, if it has one."""
+        return title_heading(self.document.body, self.title)
+
+    @cached_property
+    def content_start(self) -> int:
+        """Behind the title, or behind the frontmatter, and one empty line."""
+        start = self.heading.end() if self.heading else 0
+        separated = self.heading is not None or self.document.front is not None
+        return start + 1 if separated and self.document.body.startswith("\n", start) else start
+
+    @cached_property
+    def content(self) -> str:
+        body = self.document.body
+        return body[self.content_start :].removesuffix("\n")
+
+    @cached_property
+    def links(self) -> list[Link]:
+        """Those of the frontmatter, then those of the body. Places are those in `document.text`."""
+        document = self.document
+        front = find_property_links(document.front or "", _strings(self.fields))
+        body = find_links(document.body)
+        return [*_shifted(front, len(document.opening)), *_shifted(body, document.body_start)]
+
+    @property
+    def search_text(self) -> str:
+        """What search reads; broken frontmatter is part of it, so that it hides nothing."""
+        return self.document.text if self.front.problem else self.content
+
+    @cached_property
+    def tags(self) -> list[str]:
+        found = self.fields.get("tags")
+        listed = re.split(r"[,\s]+", found) if isinstance(found, str) else _texts(found)
+        return list(dict.fromkeys(tag for each in listed if (tag := each.strip().removeprefix("#"))))
+
+    @cached_property
+    def aliases(self) -> list[str]:
+        return list(dict.fromkeys(each.strip() for each in _texts(self.fields.get("aliases")) if each.strip()))
+
+    @property
+    def contributors(self) -> list[str]:
+        return _texts(self.fields.get("contributors"))
+
+    def text(self, field: str) -> str | None:
+        found = self.fields.get(field)
+        return None if found is None or isinstance(found, (list, dict)) else str(found)
+
+    def number(self, field: str) -> float | None:
+        found = self.fields.get(field)
+        return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
+
+    def moment(self, field: str) -> int | None:
+        """A time in microseconds since 1970; None where there is none or nobody can read it."""
+        found = self.text(field)
+        try:
+            return micros(parse_time(found)) if found else None
+        except (InvalidInput, OverflowError):
+            return None
+
+    def updated(self, mtime_ns: int) -> int:
+        """Microseconds: what the note says, else the date of its file."""
+        said = self.moment("updated_at")
+        return mtime_ns // 1000 if said is None else said
+
+
+def read_note(path: str, data: bytes) -> Note | Unreadable:
+    document = read_document(data)
+    if isinstance(document, Unreadable):
+        return document
+    return Note(path, document, parse_frontmatter(document.front), version_of(data))
+
+
+def title_heading(body: str, title: str) -> re.Match[str] | None:
+    """A first heading equal to the title is the title's place; any other is content."""
+    found = _HEADING.match(body)
+    if found and title in (found.group(1).strip(), _without_marks(found.group(1))):
+        return found
+    return None
+
+
+def _without_marks(heading: str) -> str:
+    """`# Title ##` names "Title", `# C#` names "C#"."""
+    text = heading.strip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if bare != text and bare[-1:] in (" ", "\t") else text
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _strings(item)
+
+
+def _shifted(links: list[Link], by: int) -> list[Link]:
+    return [link._replace(start=link.start + by, end=link.end + by) for link in links] if by else links
+
+
+def _texts(value: Any) -> list[str]:
+    """A list, one value in place of a list, or nothing."""
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [str(item) for item in value if item is not None and not isinstance(item, (list, dict))]
+    return [] if isinstance(value, dict) else [str(value)]

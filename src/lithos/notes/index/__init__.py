@@ -1,0 +1,1 @@
+"""The catalogue of the vault: scanning, watching, identities, queries."""

@@ -1,0 +1,302 @@
+"""Catalogue: what is known of every file and note without opening it. Derived; `Index` alone changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import orjson
+
+from lithos.core.clock import Clock
+from lithos.errors import Damaged, Unsupported
+from lithos.notes.format.naming import last_name, name_key, path_key, without_suffix
+from lithos.notes.format.note import Note
+from lithos.notes.index import queries
+from lithos.notes.index.schema import FINGERPRINT, LIFE_TEXTS, MIGRATIONS
+from lithos.notes.lifecycle.effective_status import ends
+from lithos.notes.vault.resolving import Named, Names
+from lithos.storage import Database, Row, Tx, open_database
+
+T = TypeVar("T")
+_NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index of 100,000 notes needs little memory
+_UNSETTLED = "unsettled"
+
+_FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
+_FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')"
+_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (21 + len(LIFE_TEXTS)))})"
+
+
+class Seen(NamedTuple):
+    """A file as the catalogue last saw it; `reason` says why it is no note."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    version: str
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A file that was read: a note under an id, or none with a reason in `seen`."""
+
+    seen: Seen
+    note: Note | None = None
+    id: str = ""
+    standing: str = "active"
+    sketch: bytes | None = None
+
+
+@dataclass(slots=True)
+class Applied:
+    """What became of a change."""
+
+    gone: list[str] = field(default_factory=list)  # ids
+    again: list[str] = field(default_factory=list)  # files to be read again, because an id is free now
+    moved: dict[str, str] = field(default_factory=dict)  # former path → id
+
+
+def open_catalogue(folder: Path, clock: Clock) -> Catalogue:
+    """The catalogue, or an empty one where the file is damaged: it is moved aside."""
+    path = folder / f"catalogue-{FINGERPRINT}.db"
+    for other in folder.glob("catalogue-*"):
+        if not other.name.startswith(path.name):
+            other.unlink()
+    try:
+        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
+    except (Damaged, Unsupported):
+        move_aside(path)
+        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
+
+
+def move_aside(path: Path) -> None:
+    """Keeps the newest damaged file for whoever wants to look; its journal belongs to it."""
+    for tail in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + tail)
+        if part.exists():
+            part.replace(part.with_name(f"damaged.db{tail}"))
+
+
+class Catalogue:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        self._database.close()
+
+    def read(self, work: Callable[[Tx], T]) -> T:
+        """One snapshot for several of the functions in `queries`."""
+        return self._database.read(work)
+
+    def files(self, beneath: str | None = None) -> dict[str, Seen]:
+        return self.read(lambda tx: {each[0]: Seen._make(each) for each in queries.files(tx, beneath)})
+
+    def apply(self, found: Sequence[Found], gone: Sequence[str], *, settle: bool = True) -> Applied:
+        """Take in files that were read and forget those that are gone. Without `settle` the links stay open until
+        `settle` is called: during a scan each would otherwise be resolved once per portion."""
+        return self._database.write(lambda tx: _Change(tx, found, gone).run(settle))
+
+    def touch(self, seen: Iterable[Seen]) -> None:
+        """The same bytes under a new date."""
+        rows = list(seen)
+
+        def work(tx: Tx) -> None:
+            tx.many(_FILE, rows)
+            dates = [(each.mtime_ns // 1000, each.path) for each in rows]
+            tx.many("UPDATE notes SET updated = ? WHERE path = ? AND undated", dates)
+
+        if rows:
+            self._database.write(work)
+
+    def settle(self) -> None:
+        """Resolve every link anew, if a scan (also one that was killed) left any open."""
+        if not self.read(lambda tx: queries.mark(tx, _UNSETTLED)):
+            return
+        names = self.read(lambda tx: [row["name"] for row in tx.all("SELECT DISTINCT name FROM links ORDER BY name")])
+        for portion in portions(names, _NAMES_AT_ONCE):
+            self._database.write(lambda tx, portion=portion: resolve(tx, portion))  # type: ignore[misc]
+        self._database.write(lambda tx: tx.run("DELETE FROM marks WHERE name = ?", _UNSETTLED))
+
+    def forget(self) -> None:
+        """Have the next scan read every file again; what is known is served until then."""
+        self._database.write(lambda tx: tx.run(_FORGET))
+
+    def set_mark(self, name: str, value: str) -> None:
+        self._database.write(lambda tx: tx.run("INSERT OR REPLACE INTO marks VALUES (?, ?)", name, value))
+
+    def dump(self) -> dict[str, Any]:
+        """Everything that a rebuild must give again, in one comparable form; numbers and dates of files apart."""
+        return self.read(queries.dump)
+
+
+class _Change:
+    """One transaction: rows of the files and notes concerned go, new ones come, and links find their notes."""
+
+    def __init__(self, tx: Tx, found: Sequence[Found], gone: Sequence[str]) -> None:
+        self._tx = tx
+        self._files = [each.seen for each in found]
+        self._notes = [each for each in found if each.note is not None]
+        self._gone = list(gone)
+        self._paths = [*gone, *(each.seen.path for each in found)]
+
+    def run(self, settle: bool) -> Applied:
+        old = self._old()
+        new = self._numbered(old)
+        touched = _changed_names(old, new)
+        freed = [row["id"] for row in old if row["number"] not in new]
+        if old:
+            self._remove([row["number"] for row in old])
+            self._read_again([row["path"] for row in old])
+        self._insert(new)
+        if not settle:
+            self._tx.run("INSERT OR REPLACE INTO marks VALUES (?, '1')", _UNSETTLED)
+        else:
+            resolve(self._tx, sorted(touched), sorted(new))
+        kept = {each.id for each in new.values()}
+        moved = {row["path"]: row["id"] for row in old if row["number"] in new and _has_moved(row, new[row["number"]])}
+        return Applied([each for each in freed if each not in kept], self._again(freed), moved)
+
+    def _old(self) -> list[Row]:
+        """The notes that these files or ids had; two notes that trade ids are both among them."""
+        ids = orjson.dumps([each.id for each in self._notes]).decode()
+        paths = orjson.dumps(self._paths).decode()
+        return self._tx.all(
+            "SELECT number, id, path, title, aliases FROM notes WHERE path IN (SELECT value FROM json_each(?))"
+            " OR id IN (SELECT value FROM json_each(?))",
+            *(paths, ids),
+        )
+
+    def _numbered(self, old: list[Row]) -> dict[int, Found]:
+        """A note that stays keeps its number, and with it the links that lead to it."""
+        numbers = {row["id"]: row["number"] for row in old}
+        last = self._tx.one("SELECT max(number) AS last FROM notes")
+        fresh = ((last or {}).get("last") or 0) + 1
+        numbered = {}
+        for offset, each in enumerate(self._notes):
+            numbered[numbers.get(each.id, fresh + offset)] = each
+        return numbered
+
+    def _remove(self, numbers: list[int]) -> None:
+        listed = orjson.dumps(numbers).decode()
+        for table, column in (("notes", "number"), ("tags", "number"), ("names", "number"), ("links", "source")):
+            self._tx.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", listed)
+
+    def _read_again(self, paths: list[str]) -> None:
+        """Whoever lost its id to a file that it was renamed to may be back: nobody may believe to know it."""
+        lost = [(path,) for path in set(paths).difference(self._paths)]
+        if lost:
+            self._tx.many(f"{_FORGET} WHERE path = ?", lost)
+
+    def _insert(self, new: dict[int, Found]) -> None:
+        rows: dict[str, Iterable[tuple[Any, ...]]] = {
+            "DELETE FROM files WHERE path = ?": [(path,) for path in self._gone],
+            _FILE: self._files,
+            _NOTE: [_note_row(number, each) for number, each in new.items()],
+            "INSERT INTO tags VALUES (?, ?)": chain.from_iterable(map(_tag_rows, new, new.values())),
+            "INSERT INTO names VALUES (?, ?)": chain.from_iterable(map(_name_rows, new, new.values())),
+            _LINK: chain.from_iterable(map(_link_rows, new, new.values())),
+        }
+        for sql, each in rows.items():
+            if listed := list(each):
+                self._tx.many(sql, listed)
+
+    def _again(self, freed: list[str]) -> list[str]:
+        """Files that name an id which somebody else had until now: the first of each may have it."""
+        if not freed:
+            return []
+        rows = self._tx.all(
+            "SELECT min(path) AS path FROM notes WHERE own_id IN (SELECT value FROM json_each(?)) AND own_id <> id"
+            " GROUP BY own_id ORDER BY own_id",
+            orjson.dumps(freed).decode(),
+        )
+        return [row["path"] for row in rows]
+
+
+def resolve(tx: Tx, names: Sequence[str], sources: Sequence[int] = ()) -> None:
+    """Let the links that use one of these last names, and those of these notes, find their notes."""
+    links = queries.links_to_resolve(tx, names, sources)
+    if not links:
+        return
+    known = Names.of(Named(*row) for row in queries.named(tx, sorted({link[4] for link in links})))
+    changed = []
+    for source, position, target, markdown, _, note, status, path in links:
+        found = known.resolve(target, path, bool(markdown))
+        if found.number != note or found.status != status:
+            changed.append((found.number, found.status, source, position))
+    if changed:
+        tx.many("UPDATE links SET note = ?, status = ? WHERE source = ? AND position = ?", changed)
+
+
+def portions(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    rest = iter(items)
+    while portion := list(islice(rest, size)):
+        yield portion
+
+
+def _has_moved(row: Row, found: Found) -> bool:
+    return bool(row["path"] != found.seen.path)
+
+
+def _note_row(number: int, found: Found) -> tuple[Any, ...]:
+    note, seen = found.note, found.seen
+    assert note is not None
+    derived = note.fields.get("derived_from")
+    return (
+        *(number, found.id, note.own_id, note.path, path_key(note.path), note.title, note.text("author")),
+        *(note.moment("created_at"), note.updated(seen.mtime_ns), int(note.moment("updated_at") is None), note.version),
+        *(
+            note.front.problem,
+            int(note.document.front is None),
+            orjson.dumps(note.tags).decode(),
+            orjson.dumps(note.aliases).decode(),
+        ),
+        *(note.text(name) for name in LIFE_TEXTS),
+        *(None if derived is None else orjson.dumps(derived).decode(), note.moment("expires_at")),
+        note.number("confidence"),
+        *(found.standing, ends(note, note.updated(seen.mtime_ns)), found.sketch),
+    )
+
+
+def _tag_rows(number: int, found: Found) -> Iterator[tuple[int, str]]:
+    return ((number, tag) for tag in found.note.tags) if found.note else iter(())
+
+
+def _name_rows(number: int, found: Found) -> Iterator[tuple[int, str]]:
+    if found.note is None:
+        return iter(())
+    names = link_names(found.id, found.note.path, found.note.title, found.note.aliases)
+    return ((number, name) for name in {last_name(each) for each in names})
+
+
+def _link_rows(number: int, found: Found) -> Iterator[tuple[int, int, str, int, str]]:
+    for position, link in enumerate(found.note.links if found.note else ()):
+        name = last_name(name_key(without_suffix(link.target.rstrip("/"))))
+        yield number, position, link.target, int(link.markdown), name
+
+
+def link_names(note_id: str, path: str, title: str, aliases: Iterable[str]) -> set[str]:
+    """Everything that a link to this note may be resolved by."""
+    return {note_id, path_key(path), name_key(title), *map(name_key, aliases)}
+
+
+def _changed_names(old: Sequence[Row], new: dict[int, Found]) -> set[str]:
+    """The last names whose links may lead elsewhere than before."""
+    before = {
+        row["number"]: link_names(row["id"], row["path"], row["title"], orjson.loads(row["aliases"])) for row in old
+    }
+    after = {
+        number: link_names(each.id, each.note.path, each.note.title, each.note.aliases)
+        for number, each in new.items()
+        if each.note is not None
+    }
+    changed: set[str] = set()
+    for number in before.keys() | after.keys():
+        changed |= before.get(number, set()) ^ after.get(number, set())
+    return {last_name(each) for each in changed}

@@ -1,0 +1,440 @@
+"""Index: keeps the catalogue and search true to the files. A live write, a person's edit and a rebuild are one code."""
+
+from __future__ import annotations
+
+import logging
+import os
+import stat
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from lithos.core.canonical import version_of
+from lithos.core.clock import Clock, micros, rfc3339
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge, Unavailable
+from lithos.notes.format.document import Unreadable
+from lithos.notes.format.naming import is_note_path, path_id
+from lithos.notes.format.note import Note, read_note
+from lithos.notes.index import queries
+from lithos.notes.index.catalogue import Applied, Catalogue, Found, Seen, portions
+from lithos.notes.index.identities import Claim, Identities, Record, Renamed, assign
+from lithos.notes.index.projection import search_document, search_hash
+from lithos.notes.index.scan_diff import Ignored, ScanDiff, survey
+from lithos.notes.lifecycle.effective_status import IsPromoted, standing
+from lithos.notes.lifecycle.minhash import MinHashes, sketch_of
+from lithos.notes.lifecycle.near_duplicate_text import words_of
+from lithos.search import Change, Document, Remove
+from lithos.storage import Entry, FileChange, Root, is_conflict_copy
+
+Project = Callable[[Sequence[Change]], object]
+Look = Found | Seen | None  # a note or a reason why not; only its date where the bytes are known; None: gone
+
+_PORTION = 256  # files taken in at once: fewer cost twice the work of SQLite, more let a writer wait over 100 ms
+# A file saved again within the resolution of its date looks unchanged; it is read once more at the next scan.
+_RACY_NS = 50_000_000
+_ROUNDS = 4  # an id that becomes free may go to a file whose own id becomes free …
+_log = logging.getLogger("lithos.notes")
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far the index is; `lithos_stats` shows it."""
+
+    state: str = "starting"  # starting | scanning | current | unreachable
+    done: int = 0
+    total: int = 0
+    held: int = 0  # notes that are served although their folder or disk is out of reach
+    problem: str | None = None
+    current_at: str | None = None  # when the last scan ended
+    scans: int = 0  # that have ended
+
+    @property
+    def behind(self) -> str:
+        """What a search cannot know of yet; nothing once the files have been read."""
+        if self.state == "scanning" and self.done < self.total:
+            return f"files not read yet: {self.total - self.done}"
+        if self.state == "starting" and not self.scans:
+            return "the files were not looked at yet"
+        return self.problem or "" if self.state == "unreachable" else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    largest: int = 4 * 2**20
+    ignored: tuple[str, ...] = ()
+
+
+class Index:
+    def __init__(
+        self,
+        root: Root,
+        catalogue: Catalogue,
+        identities: Identities,
+        *,
+        clock: Clock,
+        rules: Rules | None = None,
+        project: Project | None = None,
+    ) -> None:
+        self._root = root
+        self._catalogue = catalogue
+        self._identities = identities
+        self._clock = clock
+        self.rules = rules or Rules()
+        self._ignored = Ignored(self.rules.ignored)
+        self.project = project or _nowhere
+        self.is_promoted: IsPromoted = lambda event_id: False
+        self.sketches = MinHashes(lambda: catalogue.read(queries.sketches))
+        # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
+        self._lock = threading.RLock()
+        self._asked: deque[_Asked] = deque()
+        self._scanning = threading.Lock()
+        self._unknown_ids: list[str] = []  # in search and not in the catalogue
+        self._unprojected: list[str] = []  # paths whose note search lacks, last first
+        self.progress = Progress()
+
+    # Three ways to learn of a change
+
+    def refresh(self, paths: Iterable[str], written: Sequence[FileChange] = ()) -> None:
+        """Something happened to these files just now; `written` is what we did to them ourselves."""
+        own = _Asked(tuple(paths), written)
+        self._asked.append(own)
+        with self._lock:
+            if not own.done:
+                self._refresh([own, *self._asked_by_others(own)])
+
+    def _asked_by_others(self, own: _Asked) -> Iterator[_Asked]:
+        """Those who wait for the lock meanwhile: all in one transaction takes half of what each alone would."""
+        while self._asked:
+            asked = self._asked.popleft()
+            if asked is not own and not asked.done:
+                yield asked
+
+    def _refresh(self, asked: Sequence[_Asked]) -> None:
+        written = [change for each in asked for change in each.written]
+        made = {change.path for change in written if change.before is None}
+        paths = dict.fromkeys(path for each in asked for path in each.paths if path not in made)
+        known = {path: _unknown(path) for path in made} | self._known(paths)
+        looks = self._take(list(known), [], known)
+        for change in written:
+            if change.after is not None:
+                self._check_written(change.move_to or change.path, version_of(change.after), looks)
+        for each in asked:
+            each.done = True
+
+    def _check_written(self, path: str, version: str, looks: Mapping[str, Look]) -> None:
+        """Somebody may have saved over it before we looked."""
+        look = looks.get(path)
+        seen = look.seen if isinstance(look, Found) else look
+        if seen is None or seen.version != version:
+            self._root.keep_overwritten(path, version)
+
+    def follow(self, paths: Iterable[str]) -> None:
+        """A hint that something happened to these files or folders."""
+        known: dict[str, Seen] = {}
+        entries: dict[str, Entry] = {}
+        for path in paths:
+            known.update(self._catalogue.files(path))
+            entries.update((entry.path, entry) for entry in self._entries(path))
+        self._carry_out(survey(entries.values(), known, self._ignored, cache(self._device)), known)
+
+    def reconcile(self, *, clear: bool = False) -> Progress:
+        """Compare every file with what is known. `clear` reads all of them again, and gives up what is out of reach."""
+        with self._scanning:
+            try:
+                self._reopen()
+                if clear:
+                    self._catalogue.forget()
+                self._scan(clear)
+            except LithosError as error:
+                scans = self.progress.scans + 1
+                self.progress = replace(self.progress, state="unreachable", problem=error.message, scans=scans)
+                _log.warning("the vault was not scanned: %s", error.message)
+        return self.progress
+
+    def dump(self) -> dict[str, Any]:
+        """Everything that a rebuild must give again."""
+        return self._catalogue.dump()
+
+    def announce(self) -> None:
+        """A scan is about to begin: whoever waits for it must not take the last one for it."""
+        self.progress = replace(self.progress, state="starting")
+
+    def expect(self, path: str, note_id: str) -> None:
+        """A note without an id of its own is about to appear at this path, rewritten: it is still the same one."""
+        self._identities.keep({path: Record(note_id)})
+
+    # A scan
+
+    def _scan(self, clear: bool) -> None:
+        # Known first: a note that is made meanwhile is then new to us, and never mistaken for one that is gone.
+        known = self._catalogue.files()
+        found = survey(self._root.scan(), known, self._ignored, cache(self._device))
+        if found.problem:
+            raise Unavailable(found.problem, hint="Mount it again, or mend its permissions.")
+        if clear:
+            found.gone += found.held
+            found.held = []
+        total = len(found.changed) + len(found.gone)
+        before = self.progress
+        self.progress = replace(before, state="scanning", done=0, total=total, held=len(found.held), problem=None)
+        self._carry_out(found, known)
+        self._catalogue.settle()  # what a scan that was killed has left open
+        problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
+        now = rfc3339(self._clock.now())
+        self.progress = Progress("current", total, total, len(found.held), problem, now, before.scans + 1)
+
+    def _carry_out(self, found: ScanDiff, known: Mapping[str, Seen]) -> None:
+        with self._lock:
+            self._catalogue.touch(found.dated)
+            if found.listed:
+                self._apply([Found(seen) for seen in found.listed], [], settle=True)
+            if len(found.changed) + len(found.gone) <= _PORTION:
+                self._take(found.changed, [path for path in found.gone if self._is_gone(path)], known)
+                return
+        self._carry_out_in_portions(found, known)
+
+    def _carry_out_in_portions(self, found: ScanDiff, known: Mapping[str, Seen]) -> None:
+        renamed = self._renames(found.gone)
+        records = self._identities.records
+        ordered = sorted(found.changed, key=lambda path: (path in records, path))
+        for portion in portions(ordered, _PORTION):
+            with self._lock:
+                self._take(portion, [], known, renamed=renamed, settle=False)
+            self._advance(len(portion))
+        for portion in portions(found.gone, _PORTION):
+            with self._lock:
+                self._take([], [path for path in portion if self._is_gone(path)], known, settle=False)
+            self._advance(len(portion))
+        self._catalogue.settle()
+
+    def _advance(self, count: int) -> None:
+        self.progress = replace(self.progress, done=self.progress.done + count)
+
+    # Reading and applying, always under the lock
+
+    def _take(
+        self,
+        paths: Sequence[str],
+        gone: Sequence[str],
+        known: Mapping[str, Seen],
+        *,
+        renamed: Mapping[str, Renamed] | None = None,
+        settle: bool = True,
+    ) -> dict[str, Look]:
+        """What was seen of each of these files."""
+        first: dict[str, Look] = {}
+        pending = list(paths)
+        for _ in range(_ROUNDS):
+            looks = {path: self._look(path, known.get(path)) for path in pending}
+            first = first or looks
+            self._catalogue.touch(look for look in looks.values() if isinstance(look, Seen))
+            found = [look for look in looks.values() if isinstance(look, Found)]
+            lost = [*gone, *(path for path, look in looks.items() if look is None and path in known)]
+            if not found and not lost:
+                break
+            before = self._renames(lost) if renamed is None else renamed
+            applied = self._apply(self._identified(found, lost, before), lost, settle=settle)
+            pending, gone, known = applied.again, (), {}
+            if not pending:
+                break
+        return first
+
+    def _apply(self, found: list[Found], gone: list[str], *, settle: bool) -> Applied:
+        found = [each if each.note is None else self._standing(each, each.note) for each in found]
+        applied = self._catalogue.apply(found, gone, settle=settle)
+        self._identities.remember(applied.moved)
+        self.sketches.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
+        if self.project is not _nowhere:
+            documents = [self._document(each) for each in found if each.note is not None]
+            self.project([*map(Remove, applied.gone), *documents])
+        return applied
+
+    def _standing(self, found: Found, note: Note) -> Found:
+        stands = standing(note, self.is_promoted)
+        words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else frozenset()
+        return replace(found, standing=stands, sketch=sketch_of(words))
+
+    def _document(self, found: Found) -> Change:
+        assert found.note is not None
+        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.standing)
+
+    def _look(self, path: str, known: Seen | None) -> Look:
+        try:
+            file = self._root.read(path)
+        except NotFound:
+            self._keep_overwritten(known, None)
+            return None
+        except (Forbidden, InvalidInput, TooLarge, Unavailable) as error:
+            return self._unread(path, known, error)
+        seen = self._seen(path, file.stat, file.version)
+        if known is not None and known.version == file.version and known.reason is None:
+            return seen
+        self._keep_overwritten(known, file.version)
+        if len(file.data) > self.rules.largest:
+            return Found(seen._replace(reason=_too_large(len(file.data), self.rules.largest)))
+        note = read_note(path, file.data)
+        return Found(seen._replace(reason=note.reason)) if isinstance(note, Unreadable) else Found(seen, note)
+
+    def _keep_overwritten(self, known: Seen | None, now: str | None) -> None:
+        """What an agent wrote a while ago and somebody's editor has replaced with an older text is kept too."""
+        if known is not None and known.version not in (now, ""):
+            self._root.keep_overwritten(known.path, known.version)
+
+    def _unread(self, path: str, known: Seen | None, error: LithosError) -> Look:
+        """A regular file that cannot be read now may be readable again: what is known of it stays."""
+        try:
+            found = self._root.stat(path)
+        except LithosError:
+            return None
+        seen = self._seen(path, found, "")._replace(reason=error.message, mtime_ns=-1)
+        if not stat.S_ISREG(found.st_mode) or isinstance(error, TooLarge):
+            return Found(seen._replace(mtime_ns=found.st_mtime_ns))
+        return seen if known is None else seen._replace(version=known.version)
+
+    def _seen(self, path: str, found: os.stat_result, version: str) -> Seen:
+        now = micros(self._clock.now()) * 1000
+        changed = -1 if abs(now - found.st_ctime_ns) < _RACY_NS else found.st_ctime_ns
+        return Seen(path, found.st_size, found.st_mtime_ns, changed, found.st_ino, found.st_dev, version)
+
+    # Who is who
+
+    def _identified(self, found: list[Found], gone: list[str], renamed: Mapping[str, Renamed]) -> list[Found]:
+        notes = [(each.seen, each.note.own_id) for each in found if each.note is not None]
+        nameless = [seen.path for seen, own_id in notes if own_id is None]
+        served = self._catalogue.read(lambda tx: queries.ids_at(tx, nameless)) if nameless else {}
+        claims = [Claim(seen.path, own_id, _before(seen, served, renamed)) for seen, own_id in notes]
+        assigned = assign(claims, self._identities.records, self._owner(claims, set(gone)))
+        self._identities.keep(assigned.records)
+        return [replace(each, id=assigned.ids.get(each.seen.path, "")) for each in found]
+
+    def _owner(self, claims: list[Claim], gone: set[str]) -> Callable[[str], str | None]:
+        """Who is served under an id now, or was before a rebuild; files that are no longer there own nothing."""
+        asked = {claim.own_id or path_id(claim.path) for claim in claims}
+        asked |= {claim.before.id for claim in claims if claim.before}
+        owners = self._catalogue.read(lambda tx: queries.owners(tx, sorted(asked)))
+        recorded = {record.id: path for path, record in self._identities.records.items()}
+        asking = {claim.path for claim in claims}
+
+        def owner(note_id: str) -> str | None:
+            if note_id not in asked:
+                owners.update(self._catalogue.read(lambda tx: queries.owners(tx, [note_id])))
+            for path in (owners.get(note_id), recorded.get(note_id)):
+                if path is not None and path not in gone and (path in asking or not self._is_gone(path)):
+                    return path
+            return None
+
+        return owner
+
+    def _renames(self, gone: Sequence[str]) -> dict[str, Renamed]:
+        """By the bytes that moved: what a new file without an id may have been until now."""
+        if not gone:
+            return {}
+        rows = self._catalogue.read(lambda tx: queries.without_own_id(tx, gone))
+        return {version: Renamed(path, note_id) for path, note_id, version in reversed(rows)}
+
+    # Search
+
+    @property
+    def lock(self) -> threading.RLock:
+        return self._lock
+
+    def restart(self, known: Mapping[str, str]) -> None:
+        """Compare what search holds (id → hash) with the catalogue; `next_batch` gives the difference."""
+        notes = self._catalogue.read(queries.versions)
+        self._unknown_ids = [note_id for note_id in known if note_id not in notes]
+        missing = [rest[0] for note_id, rest in notes.items() if known.get(note_id) != search_hash(*rest)]
+        self._unprojected = sorted(missing, reverse=True)
+
+    def next_batch(self) -> Sequence[Change]:
+        if self._unknown_ids:
+            removed, self._unknown_ids = self._unknown_ids, []
+            return [Remove(note_id) for note_id in removed]
+        while self._unprojected:
+            portion = self._unprojected[-_PORTION:][::-1]
+            del self._unprojected[-_PORTION:]
+            if documents := self.documents_at(portion):
+                return documents
+        return ()
+
+    def documents_at(self, paths: Sequence[str]) -> list[Document]:
+        rows = self._catalogue.read(lambda tx: [queries.note_by_path(tx, path) for path in paths])
+        found: list[Document] = []
+        for row in filter(None, rows):
+            look = self._look(row["path"], None)
+            if isinstance(look, Found) and look.note is not None and look.seen.version == row["version"]:
+                found.append(search_document(look.note, row["id"], row["updated"], row["standing"]))
+        return found
+
+    # The folder
+
+    def _reopen(self) -> None:
+        if self._root.reopen():
+            _log.info("the vault's folder was replaced by another one of the same name")
+
+    def _known(self, paths: Iterable[str]) -> dict[str, Seen]:
+        known: dict[str, Seen] = {}
+        for path in paths:
+            known[path] = self._catalogue.files(path).get(path) or _unknown(path)
+        return known
+
+    def _entries(self, path: str) -> Iterable[Entry]:
+        try:
+            found = self._root.stat(path)
+        except NotFound:
+            return []
+        except LithosError as error:
+            return [Entry(path, 0, 0, 0, "unreadable", error.message)]
+        if stat.S_ISDIR(found.st_mode):
+            return self._root.scan(path)
+        if not stat.S_ISREG(found.st_mode) or not is_note_path(path):
+            return []
+        facts = (path, found.st_size, found.st_mtime_ns, found.st_ino)
+        if is_conflict_copy(path):
+            return [Entry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)]
+        return [Entry(*facts, ctime_ns=found.st_ctime_ns, device=found.st_dev)]
+
+    def _is_gone(self, path: str) -> bool:
+        """Only what is surely not there is gone; a folder that may not be entered hides, it does not delete."""
+        try:
+            return not stat.S_ISREG(self._root.stat(path).st_mode)
+        except NotFound:
+            return True
+        except LithosError:
+            return False
+
+    def _device(self, folder: str) -> int | None:
+        try:
+            return (self._root.stat(folder) if folder else os.stat(self._root.path)).st_dev  # noqa: PTH116 a stat result
+        except (LithosError, OSError):
+            return None
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Files that somebody waits for to be looked at."""
+
+    paths: tuple[str, ...]
+    written: Sequence[FileChange]
+    done: bool = False
+
+
+def _nowhere(changes: Sequence[Change]) -> None:
+    """Nobody searches: no document need be made."""
+
+
+def _unknown(path: str) -> Seen:
+    return Seen(path, 0, -1, -1, 0, 0, "")
+
+
+def _before(seen: Seen, served: Mapping[str, str], renamed: Mapping[str, Renamed]) -> Renamed | None:
+    """Who a file without an id was: whoever was served from its path (an editor may be half-way through saving it),
+    or the file with these bytes that is no longer where it was."""
+    known = served.get(seen.path)
+    return renamed.get(seen.version) if known is None else Renamed(seen.path, known)
+
+
+def _too_large(size: int, largest: int) -> str:
+    return f"larger than the limit: {size} of {largest} bytes"

@@ -1,0 +1,38 @@
+"""A note as search sees it."""
+
+from __future__ import annotations
+
+from lithos.core.canonical import sha256_hex
+from lithos.notes.format.note import Note
+from lithos.notes.lifecycle.effective_status import ends
+from lithos.search import Document
+
+
+def search_document(note: Note, note_id: str, updated: int, standing: str) -> Document:
+    """`updated` in microseconds, as the catalogue has it; a note that names no time of its making was always there."""
+    created = note.moment("created_at")
+    numbers = {
+        "created": max(0, created or 0) / 1e6,
+        "updated": updated / 1e6,
+        "ends": ends(note, updated) / 1e6,
+    }
+    keywords = {"status": (standing,)}
+    if note.text("claim_id"):
+        keywords["claim_id"] = (note.text("claim_id") or "",)
+    return Document(
+        id=note_id,
+        title=note.title,
+        text=note.search_text,
+        hash=search_hash(note.path, note.version, updated),
+        version=note.version,
+        path=note.path,
+        author=note.text("author") or "",
+        tags=tuple(note.tags),
+        keywords=keywords,
+        numbers=numbers,
+    )
+
+
+def search_hash(path: str, version: str, updated: int) -> str:
+    """Of everything that a document is made from: the bytes, where they lie and when they were last changed."""
+    return sha256_hex(f"{version} {updated} {path}".encode())[:32]

@@ -1,0 +1,123 @@
+"""What a look at the folder means for what is known of it: decided here, purely, and done by `Index`."""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lithos.notes.format.naming import folder_of, is_note_path
+from lithos.notes.index.catalogue import Seen
+from lithos.storage import Entry
+
+_LISTED_KINDS = ("conflict", "link", "special", "name")
+
+
+class Ignored:
+    """Paths that are left alone: a pattern matches a file, or a folder with all that lies in it."""
+
+    def __init__(self, patterns: Sequence[str] = ()) -> None:
+        parts = [fnmatch.translate(each.strip("/")).removesuffix(r"\Z").removesuffix(r"\z") for each in patterns]
+        joined = "|".join(parts)
+        self._pattern = re.compile(rf"(?:.*/)?(?:{joined})(?:/.*)?\Z") if patterns else None
+
+    def __bool__(self) -> bool:
+        return self._pattern is not None
+
+    def __contains__(self, path: str) -> bool:
+        return self._pattern is not None and self._pattern.match(path) is not None
+
+
+@dataclass(slots=True)
+class ScanDiff:
+    changed: list[str] = field(default_factory=list)  # to be read
+    dated: list[Seen] = field(default_factory=list)  # what is known of them holds, their date or place is new
+    listed: list[Seen] = field(default_factory=list)  # no notes, with the reason
+    gone: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)  # not there, and still believed in: their disk or folder is away
+    problem: str | None = None  # why nothing at all was decided
+
+
+def survey(
+    entries: Iterable[Entry],
+    known: Mapping[str, Seen],
+    ignored: Ignored,
+    device_of: Callable[[str], int | None],
+) -> ScanDiff:
+    """`device_of` names the file system on which a folder lies now; None where it does not exist."""
+    found, closed = ScanDiff(), list[str]()
+    present: set[str] = set()
+    for entry in entries:
+        if entry.kind == "unreadable" and not entry.path:
+            return ScanDiff(problem=f"the vault cannot be read: {entry.reason}")
+        if ignored and entry.path in ignored:
+            continue
+        seen = known.get(entry.path)
+        if seen is None and not (is_note_path(entry.path) or entry.kind in ("link", "unreadable")):
+            continue
+        present.add(entry.path)
+        if entry.kind == "unreadable":
+            closed.append(entry.path)
+        if seen is None or not _is_unchanged(entry, seen):
+            _compare(entry, seen, found)
+    missing = [path for path in known if path not in present]
+    _judge_missing(missing, known, closed, device_of, found)
+    return found
+
+
+def _is_unchanged(entry: Entry, seen: Seen) -> bool:
+    """Most files of most scans, so that nothing is made for them."""
+    return (
+        entry.mtime_ns == seen.mtime_ns
+        and entry.ctime_ns == seen.ctime_ns
+        and entry.size == seen.size
+        and entry.inode == seen.inode
+        and entry.device == seen.device
+        and entry.kind == "file"
+    )
+
+
+def _compare(entry: Entry, seen: Seen | None, found: ScanDiff) -> None:
+    now = Seen(entry.path, entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode, entry.device, "", entry.reason)
+    if entry.kind in _LISTED_KINDS:
+        if seen is None or seen._replace(device=now.device) != now:
+            found.listed.append(now)
+    elif entry.kind == "unreadable":
+        known = seen or now
+        if known.reason != entry.reason or seen is None:
+            found.dated.append(known._replace(reason=entry.reason, mtime_ns=-1))
+    elif seen is None or seen[1:5] != now[1:5]:
+        found.changed.append(entry.path)
+    elif seen.device != now.device:
+        found.dated.append(seen._replace(device=now.device))
+
+
+def _judge_missing(
+    missing: list[str],
+    known: Mapping[str, Seen],
+    closed: list[str],
+    device_of: Callable[[str], int | None],
+    found: ScanDiff,
+) -> None:
+    """Files behind a closed folder or on a disk that is no longer mounted are not gone, only out of reach.
+
+    A disk counts as away when nothing that was on it is seen any more; a new number after a reboot is no such case.
+    """
+    lost = set(missing)
+    alive = {seen.device for path, seen in known.items() if path not in lost}
+    prefixes = tuple(f"{folder}/" for folder in closed)
+    for path in missing:
+        device = known[path].device
+        away = device not in alive and device != 0 and _device_above(path, device_of) != device
+        (found.held if away or path.startswith(prefixes) else found.gone).append(path)
+
+
+def _device_above(path: str, device_of: Callable[[str], int | None]) -> int | None:
+    folder = path
+    while folder:
+        folder = folder_of(folder)
+        device = device_of(folder)
+        if device is not None:
+            return device
+    return None

@@ -1,0 +1,171 @@
+"""Watcher: follows what people do to the files. Events are hints; a scan now and then is what makes it true."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lithos.notes.index.index import Index
+
+if TYPE_CHECKING:
+    from watchfiles import Change
+
+_MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
+_FIRST_LOOK = 1.0  # seconds after the start in which whoever asks waits for the first scan: 100,000 files take as long
+_SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
+_log = logging.getLogger("lithos.notes")
+
+
+class Watcher:
+    """One thread that brings the index up to date, one that listens to the operating system."""
+
+    def __init__(
+        self,
+        index: Index,
+        folder: Path,
+        *,
+        watch: bool = True,
+        debounce_ms: int = 500,
+        scan_seconds: float = 60.0,
+        clear: bool = False,
+    ) -> None:
+        self._index = index
+        self.scan: Callable[..., object] = index.reconcile
+        self._folder = folder
+        self._watch = watch
+        self._debounce_ms = debounce_ms
+        self._scan_seconds = scan_seconds
+        self._clear = clear
+        self._hints: set[str] = set()
+        self._asked: bool | None = None  # a scan is wanted; True: of everything anew
+        self._changed = threading.Condition()
+        self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._started, self._pause = 0.0, scan_seconds
+        self._looked = threading.Event()
+        self.problem: str | None = None  # why nothing is heard; scans go on
+
+    def start(self) -> None:
+        if self._threads:
+            return
+        self._threads = [threading.Thread(target=self._follow, name="notes", daemon=True)]
+        if self._watch:
+            self._threads.append(threading.Thread(target=self._listen, name="watcher", daemon=True))
+        self._started = time.monotonic()
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping.set()
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join()
+        self._threads = []
+
+    def ask(self, clear: bool = False) -> None:
+        """Have everything compared, or built anew, soon."""
+        with self._changed:
+            self._asked = clear or bool(self._asked)
+            self._changed.notify_all()
+
+    @property
+    def is_running(self) -> bool:
+        return bool(self._threads)
+
+    def wait_for_first_look(self) -> None:
+        """So that the first question after a start finds what people saved while nobody followed them."""
+        if not self._looked.is_set():
+            self._looked.wait(max(0.0, self._started + _FIRST_LOOK - time.monotonic()))
+
+    # Following
+
+    def _follow(self) -> None:
+        self._scan(clear=self._clear)
+        self._looked.set()
+        while not self._stopping.is_set():
+            hints, clear = self._wait()
+            if self._stopping.is_set():
+                return
+            if 0 < len(hints) <= _MOST_HINTS:
+                self._look_at(hints)
+            else:
+                self._scan(clear=clear)
+
+    def _look_at(self, hints: set[str]) -> None:
+        try:
+            self._index.follow(sorted(hints))
+        except Exception:  # noqa: BLE001 - one bad moment must not end the following for ever
+            _log.exception("following the files failed; the next scan tries again")
+
+    def _scan(self, clear: bool = False) -> None:
+        started = time.monotonic()
+        try:
+            self.scan(clear=clear)
+        except Exception:  # noqa: BLE001 - as above
+            _log.exception("comparing the files with the index failed; the next scan tries again")
+        self._pause = self._until_next(time.monotonic() - started)
+
+    def _until_next(self, took: float) -> float:
+        """Soon after a burst: the system drops events when there are too many, and only a scan finds the rest."""
+        progress = self._index.progress
+        if progress.state == "current" and progress.total > _MOST_HINTS:
+            return max(1.0, took)
+        return max(self._scan_seconds, took * _SHARE)
+
+    def _wait(self) -> tuple[set[str], bool]:
+        """Hints, or none when it is time for a scan (and whether it builds anew). Without a watch only `ask` asks."""
+        pause = self._pause if self._watch else None
+        with self._changed:
+            self._changed.wait_for(lambda: self._hints or self._asked is not None or self._stopping.is_set(), pause)
+            hints = self._hints if self._asked is None else set()
+            clear = bool(self._asked)
+            self._hints, self._asked = set(), None
+            return hints, clear
+
+    # Listening
+
+    def _listen(self) -> None:
+        folder = str(self._folder.resolve())
+        try:
+            for number, changes in enumerate(self._heard(folder)):
+                if number == 0:  # what was saved between the first scan and the start of the watch
+                    self.ask()
+                self._hint({path for _, name in changes if (path := _relative(name, folder))})
+        except Exception as error:  # noqa: BLE001 - the limit of inotify watches, a folder that vanished: scans go on
+            self.problem = f"changes are not heard ({error}); files are compared every {self._scan_seconds:.0f} s"
+            _log.warning("%s", self.problem)
+
+    def _heard(self, folder: str) -> Iterator[set[tuple[Change, str]]]:
+        """What changed, and every five seconds that nothing did."""
+        from watchfiles import watch
+
+        quiet = max(self._debounce_ms, 50)
+        return watch(
+            folder,
+            watch_filter=None,
+            stop_event=self._stopping,
+            raise_interrupt=False,
+            ignore_permission_denied=True,
+            step=quiet,
+            debounce=quiet * 4,  # the longest wait
+            rust_timeout=5_000,
+            yield_on_timeout=True,
+        )
+
+    def _hint(self, paths: set[str]) -> None:
+        if not paths:
+            return
+        with self._changed:
+            self._hints |= paths
+            self._changed.notify_all()
+
+
+def _relative(name: str, folder: str) -> str:
+    """The path beneath the vault; empty for hidden files, our own temporary ones among them."""
+    path = name[len(folder) + 1 :] if name.startswith(folder) else ""
+    return "" if path.startswith(".") or "/." in path else path

@@ -1,0 +1,1 @@
+"""The note lifecycle: status, decay, promotion, feedback, near duplicates."""

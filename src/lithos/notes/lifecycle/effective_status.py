@@ -1,0 +1,78 @@
+"""How a note stands: whether it counts now, and until when. Nonsense in its fields never hides a note."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+from lithos.core.clock import from_micros
+from lithos.notes.format.note import Note
+from lithos.notes.lifecycle.decisions import PROCEDURAL, STATUSES, TTL_POLICIES, Life
+
+UNAPPROVED = "unapproved"  # lies among the procedures without a promotion
+NEVER = 2**53 - 1  # microseconds, the year 2255: exact in a float, and beyond what anybody plans
+GONE = 0
+ENDED = ("superseded", "deprecated", "stale")  # every other status, a made-up one too, counts as active
+
+IsPromoted = Callable[[str], bool]  # whether an event of this id promoted something, and is sealed as ours
+
+
+def is_procedural(path: str) -> bool:
+    return path.lower().startswith(PROCEDURAL)
+
+
+def standing(note: Note, is_promoted: IsPromoted) -> str:
+    """Its status, as filters see it. A status that nobody knows counts as active: `validate` tells."""
+    if is_procedural(note.path) and not has_promotion(note.text("provenance"), is_promoted):
+        return UNAPPROVED
+    said = status_of(note)
+    return said if said in STATUSES else "active"
+
+
+def has_promotion(provenance: str | None, is_promoted: IsPromoted) -> bool:
+    scheme, _, event_id = (provenance or "").partition(":")
+    return scheme == "event" and is_promoted(event_id)
+
+
+def status_of(note: Note) -> str:
+    return note.text("status") or "active"
+
+
+def policy_of(note: Note) -> str:
+    said = note.text("ttl_policy") or "persistent"
+    return said if said in TTL_POLICIES else "persistent"
+
+
+def ends(note: Note, updated: int) -> int:
+    """Until when it was or is current, in microseconds: its expiry, or when something replaced it.
+
+    Of a note that is superseded without a recorded time, the time of its last change counts; of a deprecated one
+    nobody knows since when, so that it is current at no time.
+    """
+    expiry = note.moment("expires_at") if policy_of(note) != "persistent" else None
+    end = NEVER if expiry is None else max(GONE, min(expiry, NEVER))
+    said = status_of(note)
+    if said == "superseded":
+        return min(end, _superseded_at(note, updated))
+    return GONE if said == "deprecated" else end
+
+
+def _superseded_at(note: Note, updated: int) -> int:
+    recorded = note.moment("superseded_at")
+    return updated if recorded is None else recorded
+
+
+def life_of(note: Note, updated: int) -> Life:
+    """The recorded times, as the rules of `lifecycle` take them."""
+    superseded = _superseded_at(note, updated) if status_of(note) == "superseded" else None
+    return Life(
+        status_of(note) if status_of(note) in STATUSES else "active",
+        policy_of(note),
+        _moment(note.moment("created_at")),
+        _moment(note.moment("expires_at")),
+        _moment(superseded),
+    )
+
+
+def _moment(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)

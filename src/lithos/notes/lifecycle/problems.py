@@ -1,0 +1,95 @@
+"""What `validate` tells of the life of notes: what hands have made that no tool would make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lithos.core.secrets import find as find_secrets
+from lithos.errors import InvalidInput
+from lithos.notes.answers import Problem
+from lithos.notes.format.note import Note
+from lithos.notes.lifecycle.decisions import STATUSES, TTL_POLICIES, check_provenance, successor
+from lithos.notes.lifecycle.effective_status import UNAPPROVED
+from lithos.notes.lifecycle.lineage import trust_of
+from lithos.storage import Row, Tx
+
+KINDS = {
+    "bad_life_fields": "Fields of a note's life that nobody can read",
+    "shared_merge_keys": "Several active notes with one merge_key",
+    "lost_successors": "Superseded notes without a living successor",
+    "unapproved_procedures": "Notes under procedural/ without a promotion",
+    "too_trusted": "Notes with more confidence than their sources have",
+    "secrets": "Notes that hold what looks like a credential",
+}
+
+Found = Iterator[tuple[str, Problem]]
+
+
+def life_problems(tx: Tx) -> Found:
+    for row in tx.all(
+        "SELECT path, status, ttl_policy, provenance FROM notes WHERE status IS NOT NULL OR ttl_policy IS NOT NULL"
+        " OR provenance IS NOT NULL ORDER BY path"
+    ):
+        for what in _unreadable(row):
+            yield "bad_life_fields", {"path": row["path"], "what": what}
+    yield from _shared_keys(tx)
+    yield from _lost_successors(tx)
+    for row in tx.all("SELECT path FROM notes WHERE standing = ? ORDER BY path", UNAPPROVED):
+        yield "unapproved_procedures", {"path": row["path"], "what": "not served as a procedure: no promotion"}
+    yield from _too_trusted(tx)
+
+
+def _unreadable(row: Row) -> Iterator[str]:
+    if row["status"] is not None and row["status"] not in STATUSES:
+        yield f"status {row['status'][:40]!r} is none of {', '.join(STATUSES)}; it counts as active"
+    if row["ttl_policy"] is not None and row["ttl_policy"] not in TTL_POLICIES:
+        yield f"ttl_policy {row['ttl_policy'][:40]!r} is none of {', '.join(TTL_POLICIES)}; it counts as persistent"
+    if row["provenance"] is not None:
+        try:
+            check_provenance(row["provenance"])
+        except InvalidInput as error:
+            yield error.message
+
+
+def text_problems(note: Note) -> Found:
+    """What only the file itself shows: credentials, and an end that is no time."""
+    for each in find_secrets(note.document.text):
+        yield "secrets", {"path": note.path, "what": f"what looks like a {each.kind}", "line": each.line}
+    if note.text("expires_at") and note.moment("expires_at") is None:
+        what = f"expires_at {str(note.text('expires_at'))[:40]!r} is no time; it never expires"
+        yield "bad_life_fields", {"path": note.path, "what": what}
+
+
+def _shared_keys(tx: Tx) -> Found:
+    rows = tx.all(
+        "SELECT merge_key, path FROM notes WHERE merge_key IS NOT NULL AND coalesce(status, 'active') NOT IN"
+        " ('superseded', 'deprecated', 'stale') ORDER BY merge_key, created, path"
+    )
+    first: dict[str, str] = {}
+    for row in rows:
+        holder = first.setdefault(row["merge_key"], row["path"])
+        if holder != row["path"]:
+            what = f"merge_key {row['merge_key'][:80]!r} belongs to {holder}, which writes go to"
+            yield "shared_merge_keys", {"path": row["path"], "what": what}
+
+
+def _lost_successors(tx: Tx) -> Found:
+    rows = tx.all("SELECT id, path, status, superseded_by FROM notes WHERE status = 'superseded' ORDER BY path")
+    known = {row["id"] for row in tx.all("SELECT id FROM notes")} if rows else set()
+    after = {row["id"]: row["superseded_by"] for row in rows}
+    for row in rows:
+        end = successor(row["id"], lambda each: after.get(each))
+        if end is None:
+            what = "is superseded in a circle" if row["superseded_by"] else "names no successor"
+            yield "lost_successors", {"path": row["path"], "what": what}
+        elif end not in known:
+            yield "lost_successors", {"path": row["path"], "what": f"its successor {end[:80]} does not exist"}
+
+
+def _too_trusted(tx: Tx) -> Found:
+    for row in tx.all("SELECT id, path, confidence FROM notes WHERE derived_from IS NOT NULL ORDER BY path"):
+        own = 1.0 if row["confidence"] is None else row["confidence"]
+        most = trust_of(tx, row["id"])
+        if most < own:
+            what = f"confidence {own} is more than the {most} of its least trusted source"
+            yield "too_trusted", {"path": row["path"], "what": what}

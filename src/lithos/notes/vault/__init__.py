@@ -1,0 +1,1 @@
+"""The vault: reading, writing, moving notes and their versions."""

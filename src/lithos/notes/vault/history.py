@@ -1,0 +1,204 @@
+"""What a note was: its versions from the audit, their bytes from the history, and the way back to one of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Container
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import cast
+
+from lithos.core.call import Call
+from lithos.core.canonical import version_of
+from lithos.errors import Conflict, NotFound
+from lithos.notes.answers import Difference, NoteHistory, Restored, Version, Written
+from lithos.notes.format.document import Unreadable
+from lithos.notes.format.naming import SUFFIX, path_key
+from lithos.notes.format.note import Note, read_note
+from lithos.notes.index import queries
+from lithos.notes.lifecycle.effective_status import status_of
+from lithos.notes.vault.vault import ROOT, Loaded, Vault
+from lithos.notes.vault.writing import with_fields
+from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, Kept, Outcome, Plan
+
+_LONGEST_DIFF = 200_000
+
+
+class History:
+    def __init__(self, vault: Vault, database: Database, events: Events) -> None:
+        self._vault = vault
+        self._database = database
+        self._events = events
+
+    def of(self, note_id: str, limit: int = 50) -> NoteHistory:
+        """Newest first; a note that was deleted has one too."""
+        events = self._past(note_id, limit)
+        if not events:
+            self._vault.find(note_id)
+        kept = {each.version: each for path in _paths(events, self._path(note_id)) for each in self._kept(path)}
+        told = {event["before_hash"] for event in events}
+        versions = [_version(event, kept) for event in events]
+        # Replaced as part of somebody else's change: a note that was moved, and whose links followed.
+        versions += [_replaced(each) for version, each in kept.items() if version not in told]
+        return {"id": note_id, "versions": sorted(versions, key=lambda each: each["at"], reverse=True)[:limit]}
+
+    def _path(self, note_id: str) -> str | None:
+        row = self._vault.catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
+        return row["path"] if row else None
+
+    def _kept(self, path: str) -> list[Kept]:
+        return [*self._vault.root.history(path), *self._vault.root.trashed(path)]
+
+    def _past(self, note_id: str, limit: int) -> list[Event]:
+        wanted = EventFilter(thing=note_id, type="note", status="committed")
+        return self._database.read(lambda tx: self._events.find(tx, wanted, limit=limit))["events"]
+
+    def diff(self, note_id: str, old: str | None = None, new: str | None = None) -> Difference:
+        """Of two versions; left out, the newest is the file as it is, and the older the one before it."""
+        newer = self._bytes(note_id, new)
+        older = self._bytes(note_id, old or self._replaced(note_id, version_of(newer)))
+        lines = difflib.unified_diff(
+            older.decode("utf-8", "replace").splitlines(keepends=True),
+            newer.decode("utf-8", "replace").splitlines(keepends=True),
+            *(version_of(older), version_of(newer)),
+        )
+        text = "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+        return {"id": note_id, "old": version_of(older), "new": version_of(newer), "diff": text[:_LONGEST_DIFF]}
+
+    def _replaced(self, note_id: str, version: str) -> str:
+        """What this version replaced, as far as the audit knows; a person's save since then replaced the last of it."""
+        events = [event for event in self._past(note_id, 200) if event["before_hash"] or event["after_hash"]]
+        for event in events:
+            if event["after_hash"] == version and event["before_hash"]:
+                return str(event["before_hash"])
+        if events and events[0]["after_hash"]:
+            return str(events[0]["after_hash"])
+        raise NotFound("there is no earlier version of this note", hint="It has not been changed through Lithos.")
+
+    def _bytes(self, note_id: str, version: str | None) -> bytes:
+        """The bytes that had this version; None: those of the file now."""
+        try:
+            now: bytes | None = self._vault.find(note_id).note.document.encode()
+        except NotFound:
+            now = None
+        if now is not None and version in (None, version_of(now)):
+            return now
+        for path in _paths(self._past(note_id, 200), self._path(note_id)):
+            for kept in self._kept(path):
+                if version in (None, kept.version):
+                    return self._vault.root.read_kept(kept)
+        told = f"version {version[:80]} of this note is not" if version else "no version of this note is"
+        raise NotFound(f"{told} kept any more", hint="lithos_note_history lists what is.")
+
+    def revert(self, call: Call, note_id: str, version: str, if_match: str | None = None) -> Written:
+        """Bring a kept version back as the newest one."""
+        data = self._bytes(note_id, version)
+        return cast(Written, self._vault.act(call, lambda held: self._decide_revert(note_id, data, if_match, held)))
+
+    def _decide_revert(self, note_id: str, data: bytes, if_match: str | None, held: ExitStack) -> Plan | Outcome:
+        older = read_note(note_id, data)
+        self._vault.check_key(older, note_id, held)
+        found = self._vault.load(note_id, held)
+        self._vault.check_version(found, if_match, replaces=True)
+        _check_revival(found, older)
+        data = _with_id(found, data)
+        answer: Written = {
+            "id": found.id,
+            "path": found.path,
+            "version": version_of(data),
+            "replaced_version": found.note.version,
+            "action": "updated",
+            "superseded_ids": [],
+        }
+        if answer["version"] == found.note.version:
+            return Outcome(dict(answer))
+        event = EventDraft("note", "revert", found.id, found.path, None, found.note.version, answer["version"])
+        return Plan((FileChange(ROOT, found.path, found.note.version, data),), event, dict(answer))
+
+    def restore(self, call: Call, note: str) -> Restored:
+        """Bring a deleted note back to where it was; `note` is its id or its path."""
+        deletion = self._deletion(note)
+        path = str(deletion["path"])
+        kept = [each for each in self._vault.root.trashed(path) if each.version == deletion["before_hash"]]
+        if not kept:
+            raise NotFound(f"{path!r} is not in the trash any more", hint="Settings bound how long it is kept.")
+        data = self._vault.root.read_kept(kept[0])
+        decide = self._decide_restore
+        return cast(Restored, self._vault.act(call, lambda held: decide(deletion["thing"], path, data, held)))
+
+    def _deletion(self, note: str) -> Event:
+        """The newest deletion of what bears this id, or bore this path."""
+        wanted = [EventFilter(thing=note), EventFilter(path=note), EventFilter(path=note + SUFFIX)]
+        for each in wanted:
+            asked = replace(each, type="note", op="delete", status="committed", store=self._events.store)
+            page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
+            if page["events"]:
+                event: Event = page["events"][0]
+                return event
+        raise NotFound(f"no deletion of {note[:200]!r} is known", hint="Give the id or the path that it had.")
+
+    def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:
+        self._vault.check_key(read_note(path, data), note_id, held)
+        self._vault.hold_path(path, held)
+        taken = self._vault.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
+        if taken or self._vault.root.exists(path):
+            raise Conflict(f"{path!r} is taken by another note", hint="Move that one first.", path=path)
+        answer: Restored = {"id": note_id, "path": path, "version": version_of(data)}
+        event = EventDraft("note", "restore", note_id, path, after_hash=answer["version"])
+        return Plan((FileChange(ROOT, path, None, data),), event, dict(answer))
+
+
+def _check_revival(found: Loaded, older: Note | Unreadable) -> None:
+    """A version from before its successor came would stand beside it."""
+    superseded = status_of(found.note) == "superseded"
+    if superseded and isinstance(older, Note) and status_of(older) != "superseded":
+        raise Conflict(
+            f"{found.path!r} is superseded; that version would count beside its successor",
+            hint="Make it active again first (lithos_write with status), or change the successor.",
+            successor_id=found.note.text("superseded_by"),
+        )
+
+
+def _with_id(found: Loaded, data: bytes) -> bytes:
+    """A version from before the note had its id must not make it another note."""
+    older = read_note(found.path, data)
+    if isinstance(older, Note) and older.own_id not in (None, found.id):
+        raise Conflict(
+            f"that version is of another note, {older.own_id}, which had this path before",
+            hint="lithos_note_restore brings a deleted note back.",
+        )
+    if not isinstance(older, Note) or older.own_id == found.note.own_id or "id" in older.fields:
+        return data
+    return with_fields(older.document, {"id": found.id}).encode()
+
+
+def _paths(events: list[Event], now: str | None) -> list[str]:
+    """Every path that the note has had, the newest first."""
+    found = [now]
+    for event in events:
+        found += [event["path"], event["details"].get("from")]
+    return list(dict.fromkeys(path for path in found if path))
+
+
+def _version(event: Event, kept: Container[str | None]) -> Version:
+    return {
+        "at": event["at"],
+        "agent": event["agent"],
+        "op": event["op"],
+        "path": event["path"],
+        "version": event["after_hash"],
+        "replaced_version": event["before_hash"],
+        "kept": event["before_hash"] in kept,
+    }
+
+
+def _replaced(kept: Kept) -> Version:
+    return {
+        "at": kept.at,
+        "agent": None,
+        "op": "rewrite",
+        "path": kept.path,
+        "version": None,
+        "replaced_version": kept.version,
+        "kept": True,
+    }

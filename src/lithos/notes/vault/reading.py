@@ -1,0 +1,239 @@
+"""What agents ask of a vault without changing it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import get_args
+
+import orjson
+
+from lithos.core.clock import from_micros, micros, parse_time, rfc3339
+from lithos.core.text import cut
+from lithos.errors import InvalidInput, LithosError, NotFound
+from lithos.notes.answers import (
+    Ancestor,
+    LinkedNote,
+    ListedNote,
+    Neighbouring,
+    NoteLink,
+    NoteLinks,
+    NoteList,
+    ReadNote,
+    Tags,
+)
+from lithos.notes.format.naming import SUFFIX, path_key
+from lithos.notes.index import queries
+from lithos.notes.index.queries import Direction, Filter
+from lithos.notes.lifecycle.decisions import successor
+from lithos.notes.lifecycle.effective_status import UNAPPROVED, is_procedural, standing, status_of
+from lithos.notes.lifecycle.lineage import ancestors, trust_of
+from lithos.notes.lifecycle.search_scope import Shown
+from lithos.notes.vault.resolving import Named, Names
+from lithos.notes.vault.vault import Loaded, Vault
+from lithos.storage import Row, Tx
+
+MOST_LINKED = 1_000
+MOST_TAGS = 5_000
+LARGEST_PAGE = 1_000
+DEEPEST = 3
+
+
+class Reader:
+    """Reads through the catalogue, and the file itself where its text is asked for: that is never out of date."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._vault = vault
+        self._catalogue = vault.catalogue
+        self.neighbours: Callable[[str], list[Neighbouring]] = lambda note_id: []  # by meaning; `app` hands it over
+
+    def read(self, note_id: str | None = None, path: str | None = None, max_length: int | None = None) -> ReadNote:
+        if (note_id is None) == (path is None):
+            raise InvalidInput("give either id or path", hint="id is what lithos_write and the searches return.")
+        found = self._find(note_id) if note_id is not None else self.find_path(path or "")
+        if not found.seen:
+            self._wait_for(found.id)
+            self._vault.index.refresh([found.path])
+            found = self.find_path(found.path)
+        return self._shown(found, max_length)
+
+    def _find(self, note_id: str) -> Loaded:
+        """A note that is just being written is waited for: what names it as its successor may be readable already."""
+        try:
+            return self._vault.find(note_id)
+        except NotFound:
+            self._wait_for(note_id)
+            return self._vault.find(note_id)
+
+    def _wait_for(self, note_id: str) -> None:
+        with ExitStack() as held:
+            self._vault.hold([note_id], held)
+
+    def exists(self, note_id: str) -> bool:
+        return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
+
+    def of_task(self, task_id: str, limit: int = 100) -> list[LinkedNote]:
+        """The notes that name this task as their source."""
+        rows = self._catalogue.read(lambda tx: queries.notes_from(tx, task_id, limit))
+        return [{"id": row["id"], "title": row["title"], "path": row["path"]} for row in rows]
+
+    def find_path(self, path: str) -> Loaded:
+        """With or without `.md`, in any case; a file that the index has not seen yet is taken in first."""
+        wanted = path.strip().strip("/")
+        for attempt in (wanted, wanted + SUFFIX):
+            if attempt.lower().endswith(SUFFIX) and self._is_new(attempt):
+                self._vault.index.refresh([attempt])
+        rows = self._catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(wanted)))
+        exact = [row for row in rows if row["path"] in (wanted, wanted + SUFFIX)]
+        if not exact and len(rows) != 1:
+            raise NotFound(f"there is no note at {path[:200]!r}", hint="lithos_list with path_prefix shows a folder.")
+        return self._vault.find((exact or rows)[0]["id"])
+
+    def _is_new(self, path: str) -> bool:
+        if self._catalogue.read(lambda tx: queries.note_by_path(tx, path)) is not None:
+            return False
+        try:
+            return self._vault.root.exists(path)
+        except LithosError:
+            return False
+
+    def _shown(self, found: Loaded, max_length: int | None) -> ReadNote:
+        note = found.note
+        content = note.content if max_length is None else cut(note.content, max_length)
+        answer: ReadNote = {
+            "id": found.id,
+            "title": note.title,
+            "content": content,
+            "metadata": note.fields,
+            "links": self._links(found),
+            "truncated": content != note.content,
+            "path": found.path,
+            "version": note.version,
+        }
+        if note.front.problem:
+            answer["problem"] = f"frontmatter: {note.front.problem}"
+        self._tell_life(found, answer)
+        if copies := self._catalogue.read(lambda tx: queries.conflict_copies(tx, [found.path])):
+            answer["conflict_copies"] = copies
+        return answer
+
+    def _tell_life(self, found: Loaded, answer: ReadNote) -> None:
+        """What replaced the note, what it came from and how far that can be trusted, and what says nearly the same."""
+        note = found.note
+        if is_procedural(found.path) and standing(note, self._vault.index.is_promoted) == UNAPPROVED:
+            answer["problem"] = "not a procedure: it lies under procedural/ without a promotion"
+        if status_of(note) == "superseded":
+            answer["successor"] = self._catalogue.read(lambda tx: _successor(tx, found))
+        if note.fields.get("derived_from"):
+            answer["lineage"], answer["trust"] = self._catalogue.read(lambda tx: _lineage(tx, found.row))
+        if neighbours := self.neighbours(found.id):
+            answer["similar"] = neighbours
+
+    def _links(self, found: Loaded) -> list[NoteLink]:
+        links = found.note.links
+        if not links:
+            return []
+        rows = self._catalogue.read(lambda tx: queries.links_of(tx, found.row["number"]))
+        if len(rows) != len(links):  # saved again between the two looks
+            rows = [{"id": None, "status": "broken", "name": ""} for _ in links]
+        shown: list[NoteLink] = []
+        for link, row in zip(links, rows, strict=True):
+            each: NoteLink = {
+                "target": link.target + link.heading,
+                "display": link.display,
+                "id": row["id"],
+                "status": row["status"],
+            }
+            if row["status"] == "ambiguous":
+                each["candidates"] = self.candidates(link.target, row["name"], found.path, link.markdown)
+            shown.append(each)
+        return shown
+
+    def candidates(self, target: str, name: str, source: str, markdown: bool) -> list[str]:
+        """The paths that an ambiguous link could mean."""
+        named = [Named(*row) for row in self._catalogue.read(lambda tx: queries.named(tx, [name]))]
+        numbers = Names.of(named).resolve(target, source, markdown).candidates
+        return sorted(each.path for each in named if each.number in numbers)
+
+    def list(
+        self,
+        path_prefix: str | None = None,
+        tags: list[str] | None = None,
+        author: str | None = None,
+        since: str | None = None,
+        limit: int = 50,
+        offset: int = 0,
+        status: Shown | None = None,
+    ) -> NoteList:
+        moment = None if since is None else micros(parse_time(since, "since"))
+        prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
+        standing = None if status == "all" else status or "active"
+        current_at = micros(self._vault.now()) if status is None else None
+        wanted = Filter(
+            prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, standing, current_at
+        )
+        rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit, offset))
+        return {"items": [_listed(row) for row in rows], "total": total}
+
+    def links(self, note_id: str, direction: Direction = "both", depth: int = 1) -> NoteLinks:
+        if direction not in get_args(Direction) or not 1 <= depth <= DEEPEST:
+            raise InvalidInput(f"direction is one of {', '.join(get_args(Direction))}, depth 1 to {DEEPEST}")
+        number = self._number(note_id)
+        found = {
+            each: self._catalogue.read(lambda tx, each=each: queries.reach(tx, number, each, depth))  # type: ignore[misc]
+            for each in ("outgoing", "incoming")
+            if direction in (each, "both")
+        }
+        answer: NoteLinks = {
+            "outgoing": _linked(found.get("outgoing", [])),
+            "incoming": _linked(found.get("incoming", [])),
+        }
+        if any(len(each) > MOST_LINKED for each in found.values()):
+            answer["truncated"] = True
+        return answer
+
+    def _number(self, note_id: str) -> int:
+        row = self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
+        if row is None:
+            raise NotFound(f"there is no note {note_id[:80]!r}", hint="lithos_search or lithos_list finds notes.")
+        number: int = row["number"]
+        return number
+
+    def tags(self, prefix: str = "") -> Tags:
+        counts = self._catalogue.read(lambda tx: queries.tag_counts(tx, prefix.removeprefix("#"), MOST_TAGS + 1))
+        if len(counts) <= MOST_TAGS:
+            return {"tags": counts}
+        return {"tags": dict(list(counts.items())[:MOST_TAGS]), "truncated": True}
+
+
+def _successor(tx: Tx, found: Loaded) -> LinkedNote | None:
+    """The living end of its chain of successors; None where it leads nowhere or in a circle."""
+    first = found.note.text("superseded_by")
+
+    def after(note_id: str) -> str | None:
+        if note_id == found.id:
+            return first
+        row = queries.note_by_id(tx, note_id)
+        return row["superseded_by"] if row and row["status"] == "superseded" else None
+
+    end = successor(found.id, after)
+    row = queries.note_by_id(tx, end) if end else None
+    return {"id": row["id"], "title": row["title"], "path": row["path"]} if row else None
+
+
+def _lineage(tx: Tx, row: Row) -> tuple[list[Ancestor], float]:
+    return ancestors(tx, row), trust_of(tx, row["id"])
+
+
+def _listed(row: Row) -> ListedNote:
+    return {
+        "id": row["id"],
+        "title": row["title"],
+        "path": row["path"],
+        "updated": rfc3339(from_micros(row["updated"])),
+        "tags": orjson.loads(row["tags"]),
+    }
+
+
+def _linked(rows: list[tuple[str, str, str]]) -> list[LinkedNote]:
+    return [{"id": note_id, "title": title, "path": path} for note_id, title, path in rows[:MOST_LINKED]]

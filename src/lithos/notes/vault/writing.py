@@ -1,0 +1,202 @@
+"""What a write makes of a note: from what is there and what is asked, the new text. `Vault` loads and stores."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from lithos.core.clock import rfc3339
+from lithos.errors import InvalidInput, TooLarge
+from lithos.notes.format.document import Document
+from lithos.notes.format.frontmatter import Frontmatter, edit_frontmatter, new_frontmatter
+from lithos.notes.format.note import LONGEST_TITLE, Note, title_heading
+
+LONGEST_TAG = 100
+LONGEST_SOURCE = 2_000
+MOST_TAGS = 100
+_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)]|\||>)(?:\s|$)")
+_ORDER = (
+    "id",
+    "title",
+    "created_at",
+    "updated_at",
+    "author",
+    "contributors",
+    "tags",
+    "confidence",
+    "aliases",
+    "source",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What an agent asks to be written; what is None stays as it is. `fields` are further keys of the frontmatter."""
+
+    agent: str
+    title: str | None = None
+    content: str | None = None
+    tags: Sequence[str] | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    append: bool = False
+
+
+def checked_request(request: Request, largest: int) -> Request:
+    """The request with its texts trimmed, or a refusal: bad input never reaches a file."""
+    title = None if request.title is None else checked_title(request.title)
+    tags = None if request.tags is None else checked_tags(request.tags)
+    if request.content is not None:
+        _check_content(request.content, largest)
+    if len(str(request.fields.get("source", ""))) > LONGEST_SOURCE:  # frontmatter without end is not read again
+        raise TooLarge(
+            f"source_task has more than {LONGEST_SOURCE} characters", hint="Long text goes into the content."
+        )
+    return replace(request, title=title, tags=tags)
+
+
+def checked_title(text: str) -> str:
+    title = text.strip()
+    if not title:
+        raise InvalidInput("title is empty", hint="Give the note a short title.")
+    if len(title) > LONGEST_TITLE:
+        raise InvalidInput(f"title has {len(title)} characters; {LONGEST_TITLE} is the most", hint="Shorten it.")
+    if not _one_line(title):
+        raise InvalidInput("title contains a line break or control character", hint="Use one line of plain text.")
+    return title
+
+
+def checked_tags(tags: Sequence[str]) -> tuple[str, ...]:
+    cleaned = tuple(dict.fromkeys(tag.strip().removeprefix("#") for tag in tags))
+    if len(cleaned) > MOST_TAGS:
+        raise InvalidInput(f"there are {len(cleaned)} tags; {MOST_TAGS} are the most", hint="Keep the ones that help.")
+    for tag in cleaned:
+        if not tag or len(tag) > LONGEST_TAG or not _one_line(tag):
+            raise InvalidInput(
+                f"{tag[:40]!r} is no tag", hint=f"A tag is one line of up to {LONGEST_TAG} printable characters."
+            )
+    return cleaned
+
+
+def _one_line(text: str) -> bool:
+    return not any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text)
+
+
+def _check_content(content: str, largest: int) -> None:
+    if "\0" in content:
+        raise InvalidInput("content contains a NUL character", hint="Send text; attach binary data elsewhere.")
+    try:
+        size = len(content.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise InvalidInput("content contains a lone surrogate", hint="Send valid Unicode text.") from None
+    if size > largest:
+        raise TooLarge(f"content has {size} bytes; {largest} is the most", hint="Split it over several notes.")
+
+
+def new_note(request: Request, note_id: str, now: datetime) -> Document:
+    """The file of a note that does not exist yet."""
+    if request.title is None or request.content is None:
+        missing = "title" if request.title is None else "content"
+        raise InvalidInput(f"a new note needs a {missing}", hint="Or give the id of the note to update.")
+    moment = rfc3339(now)
+    made = {"id": note_id, "title": request.title, "created_at": moment, "updated_at": moment, "author": request.agent}
+    fields = {**made, "tags": list(request.tags or ()) or None, "confidence": 1.0, **request.fields}
+    ordered = {name: fields[name] for name in _ORDER if name in fields} | fields
+    content = without_title(request.content, request.title)
+    body = f"\n# {request.title}\n" + (f"\n{content}\n" if content else "")
+    return Document(body, new_frontmatter(ordered))
+
+
+def changed_note(note: Note, request: Request, note_id: str, now: datetime) -> Document | None:
+    """The file after an update; None when there is nothing to change."""
+    title = request.title or note.title
+    document = replace(note.document, body=_body(note, request, title))
+    fields = {**_asked(note, request, document, title), **_contributor(note, request.agent)}
+    if note.front.problem is not None and set(fields) <= {"contributors"}:
+        # Broken frontmatter is left for its owner to mend; the text can still be written.
+        return document if document != note.document else None
+    if not fields and document == note.document:
+        return None
+    kept_id = {} if "id" in note.fields else {"id": note_id}
+    return with_fields(document, {**fields, **kept_id, "updated_at": rfc3339(now)})
+
+
+def marked_note(note: Note, fields: Mapping[str, Any], note_id: str, now: datetime) -> Document:
+    """The file with these fields and nothing else changed; whoever marks a note has not contributed to it."""
+    kept_id = {} if "id" in note.fields else {"id": note_id}
+    return with_fields(note.document, {**fields, **kept_id, "updated_at": rfc3339(now)})
+
+
+def with_fields(document: Document, changes: Mapping[str, Any]) -> Document:
+    if not changes:
+        return document
+    if document.front is None:
+        # The empty line keeps the content apart, as it is behind every frontmatter; the body stays as it was.
+        return replace(document, front=new_frontmatter(changes), body=f"\n{document.body}")
+    return replace(document, front=edit_frontmatter(document.front, changes))
+
+
+def without_title(content: str, title: str) -> str:
+    heading = title_heading(content, title)
+    return content[heading.end() :].removeprefix("\n") if heading else content
+
+
+def _body(note: Note, request: Request, title: str) -> str:
+    body = note.document.body
+    if note.heading and title != note.title:
+        start, end = note.heading.span(1)
+        body = body[:start] + title + body[end:]
+    if request.content is None:
+        return body
+    sent = without_title(request.content, title) if note.heading else request.content
+    content = _appended(note.content, sent) if request.append else sent
+    if note.content in (content, request.content):
+        return body
+    heading = title_heading(body, title) if note.heading else None
+    return _joined(body[: heading.end()] if heading else "", content, _is_separated(note, content))
+
+
+def _is_separated(note: Note, content: str) -> bool:
+    """Whether an empty line stands before the content: as before, and where reading would else take one away."""
+    had = note.content_start > (note.heading.end() if note.heading else 0)
+    if note.document.front is None and not note.heading:
+        return False
+    return had or not note.content or content.startswith("\n")
+
+
+def _joined(head: str, content: str, separated: bool) -> str:
+    if not content:
+        return head
+    if head and not head.endswith("\n"):
+        head += "\n"
+    return head + ("\n" if separated else "") + content + "\n"
+
+
+def _appended(old: str, addition: str) -> str:
+    """A new paragraph, but the next item where a list (or table, or quotation) goes on."""
+    if not old.strip():
+        return addition
+    lines = old.rstrip("\n")
+    goes_on = _ITEM.match(lines.rpartition("\n")[2]) and _ITEM.match(addition)
+    missing = (1 if goes_on else 2) - (len(old) - len(lines))
+    return old + "\n" * missing + addition
+
+
+def _asked(note: Note, request: Request, document: Document, title: str) -> dict[str, Any]:
+    """The fields that the request changes; the title only where the text does not already say it."""
+    fields = {name: value for name, value in request.fields.items() if note.fields.get(name) != value}
+    if request.tags is not None and list(request.tags) != note.tags:
+        fields["tags"] = list(request.tags)
+    seen = Note(note.path, document, Frontmatter(note.fields), "").title
+    if seen != title:
+        fields["title"] = title
+    return fields
+
+
+def _contributor(note: Note, agent: str) -> dict[str, Any]:
+    if agent == note.text("author") or agent in note.contributors:
+        return {}
+    return {"contributors": [*note.contributors, agent]}

@@ -1,0 +1,1 @@
+"""A collection: documents, filter fields, and the thread that indexes them."""

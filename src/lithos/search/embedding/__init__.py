@@ -1,0 +1,1 @@
+"""Text to vector: the models, and the background queue that runs them."""

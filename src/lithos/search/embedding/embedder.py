@@ -1,0 +1,298 @@
+"""Text to vector: the model of the package, one from a folder, any of sentence-transformers; and a fake for tests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from collections import Counter
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lithos.errors import ConfigInvalid
+from lithos.search.malloc import give_back
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+PACKAGED = "all-MiniLM-L6-v2"
+FOLDER = Path(__file__).parent / "model"
+_SIGNS = r"!-/:-@\[-`{-~"  # ASCII punctuation: a token of its own to every BERT tokenizer
+_WORDS = re.compile(rf"[^\s{_SIGNS}]+|[{_SIGNS}]")
+WORDS_REMEMBERED = 20_000  # token counts of words: 3 MB, and a text is counted in the time of its split
+
+
+class Embedder(Protocol):
+    id: str  # names the model in every index: vectors of different models never meet
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def longest(self) -> int:
+        """Tokens that the model reads, its two marks included."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Tokens of a text, without marks."""
+        ...
+
+    def embed(self, text: str) -> Floats:
+        """A vector of length one. Safe from several threads at once."""
+        ...
+
+    def give_back(self) -> None:
+        """Memory that many texts took and the next question does not need."""
+        ...
+
+
+def open_embedder(model: str) -> Embedder:
+    """By the setting `search.embedding_model`. Nothing is loaded before the first use; nothing is ever downloaded."""
+    if model == PACKAGED:
+        return OnnxEmbedder(FOLDER, f"{PACKAGED}/int8/3d6e6ff2")
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return _by_name(model)
+    if (folder / "modules.json").is_file() and not (folder / "model.onnx").is_file():
+        return _of_sentence_transformers(str(folder), f"{folder.name}/{_state_of(folder)}")
+    return _from_folder(folder)
+
+
+def _from_folder(folder: Path) -> OnnxEmbedder:
+    missing = [name for name in ("model.onnx", "tokenizer.json") if not (folder / name).is_file()]
+    if missing:
+        raise ConfigInvalid(f"search.embedding_model: {folder} has no {' and no '.join(missing)}", hint=_FOLDER_HINT)
+    with open(folder / "model.onnx", "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return OnnxEmbedder(folder, f"{folder.name}/{digest[:16]}")
+
+
+def _by_name(name: str) -> SentenceTransformersEmbedder:
+    embedder = _of_sentence_transformers(name, name)
+    from huggingface_hub import try_to_load_from_cache
+
+    full = name if "/" in name else f"sentence-transformers/{name}"
+    if not any(isinstance(try_to_load_from_cache(full, file), str) for file in ("modules.json", "config.json")):
+        raise ConfigInvalid(
+            f"search.embedding_model: {full} is not on this machine",
+            hint=f"Lithos downloads nothing by itself. Run `hf download {full}` once, or name a folder.",
+        )
+    return embedder
+
+
+def _of_sentence_transformers(model: str, id: str) -> SentenceTransformersEmbedder:
+    if find_spec("sentence_transformers") is None:
+        raise ConfigInvalid(
+            f"search.embedding_model: {model!r} is neither {PACKAGED!r} nor a folder with model.onnx",
+            hint="For a model of sentence-transformers install lithos-memory[models].",
+        )
+    return SentenceTransformersEmbedder(model, f"sentence-transformers/{id}")
+
+
+def _state_of(folder: Path) -> str:
+    """Another string for other files: their contents, up to gigabytes, are too much to read at each start."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    told = [f"{path.relative_to(folder)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+class OnnxEmbedder:
+    """One text at a time: dynamic 8-bit arithmetic depends on what else is in a batch, and is slower in one.
+
+    One session serves all threads; each run uses the thread that calls it.
+    """
+
+    def __init__(self, folder: Path, id: str, longest: int = 256) -> None:
+        self.id = id
+        self.longest = longest
+        self._folder = folder
+        self._loading = threading.Lock()
+        self._tokens_of: dict[str, int] = {}
+
+    @property
+    def dimension(self) -> int:
+        return 384 if self._folder == FOLDER else len(self.embed("dimension"))
+
+    @cached_property
+    def _tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        return tokenizer
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.log_severity_level = 3
+        return onnxruntime.InferenceSession(
+            str(self._folder / "model.onnx"),
+            options,
+            providers=["CPUExecutionProvider"],
+            disabled_optimizers=["SkipLayerNormFusion"],  # a quarter slower than what it replaces
+        )
+
+    def count(self, text: str) -> int:
+        """Word by word, each remembered; exact, as the tokenizer never joins across a space or a sign."""
+        total = 0
+        for word in _WORDS.findall(text):
+            tokens = self._tokens_of.get(word)
+            total += self._count_word(word) if tokens is None else tokens
+        return total
+
+    def _count_word(self, word: str) -> int:
+        tokens = len(self._loaded("_tokenizer").encode(word, add_special_tokens=False).ids)
+        if len(self._tokens_of) >= WORDS_REMEMBERED:
+            self._tokens_of.clear()
+        if len(word) <= 40:
+            self._tokens_of[word] = tokens
+        return tokens
+
+    def embed(self, text: str) -> Floats:
+        return _unit(self._run(text)[0][0])
+
+    def give_back(self) -> None:
+        if "_session" in self.__dict__:
+            import onnxruntime
+
+            shrinking = onnxruntime.RunOptions()
+            shrinking.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
+            self._run("", shrinking)  # 10 MB for each thread that has embedded a long text
+        give_back()
+
+    def _run(self, text: str, options: Any = None) -> Any:
+        import numpy as np
+
+        ids = np.array([_bounded(self._loaded("_tokenizer").encode(text).ids, self.longest)], np.int64)
+        session = self._loaded("_session")
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return session.run(None, {name: given[name].astype(kind) for name, kind in self._inputs.items()}, options)
+
+    @cached_property
+    def _inputs(self) -> dict[str, str]:
+        wanted = {put.name: _KINDS.get(put.type, "") for put in self._session.get_inputs()}
+        if not all(name in _TAKEN and kind for name, kind in wanted.items()):
+            raise ConfigInvalid(
+                f"search.embedding_model: the model in {self._folder} asks for {sorted(wanted)}", hint=_ASKED
+            )
+        return wanted
+
+    def _loaded(self, part: str) -> Any:
+        """Loaded once, by whoever comes first; the others wait."""
+        if part not in self.__dict__:
+            with self._loading:
+                return self._load(part)
+        return self.__dict__[part]
+
+    def _load(self, part: str) -> Any:
+        try:
+            loaded = getattr(self, part)
+            give_back()  # 20 MB that reading the model took and nobody needs any more
+            return loaded
+        except Exception as error:  # both libraries raise their own, which name no setting
+            raise _unusable(self._folder, error) from error
+
+
+def _unusable(model: object, error: Exception) -> ConfigInvalid:
+    return ConfigInvalid(f"search.embedding_model: {model} cannot be loaded: {str(error)[:200]}", hint=_FOLDER_HINT)
+
+
+_FOLDER_HINT = "The folder needs a sentence embedding model as model.onnx, and its tokenizer.json."
+_TAKEN = ("input_ids", "attention_mask", "token_type_ids")
+_ASKED = f"It must take {', '.join(_TAKEN)}, or some of them, as integers."
+_KINDS = {"tensor(int32)": "int32", "tensor(int64)": "int64"}
+
+
+def _bounded(ids: list[int], longest: int) -> list[int]:
+    """A question may be longer than the model reads: its beginning, and the closing mark."""
+    return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
+
+
+def _unit(output: Any) -> Floats:
+    """A vector as it is; the states of all tokens as their mean."""
+    import numpy as np
+
+    vector = np.asarray(output, np.float32)
+    vector = vector.mean(axis=0) if vector.ndim == 2 else vector
+    length = float(np.linalg.norm(vector))
+    return vector / np.float32(length) if length > 0 else vector
+
+
+class SentenceTransformersEmbedder:
+    """A model of sentence-transformers, with the extra `lithos-memory[models]`: torch, 6 s to load, 1 GB of memory."""
+
+    def __init__(self, model: str, id: str) -> None:
+        self.id = id
+        self._name = model
+        self._loading = threading.RLock()
+
+    @cached_property
+    def _model(self) -> Any:
+        os.environ.setdefault("TQDM_DISABLE", "1")  # it draws bars on the terminal of whoever asks
+        try:
+            from sentence_transformers import SentenceTransformer
+
+            return SentenceTransformer(self._name, device="cpu", local_files_only=True)
+        except Exception as error:  # a missing file, a format of another version, an import that fails
+            raise _unusable(self._name, error) from error
+
+    def _loaded(self) -> Any:
+        with self._loading:  # two at once would load it twice
+            return self._model
+
+    @property
+    def longest(self) -> int:
+        return int(self._loaded().max_seq_length or 256)
+
+    @cached_property
+    def dimension(self) -> int:
+        return len(self.embed("dimension"))
+
+    def count(self, text: str) -> int:
+        return len(self._loaded().tokenizer.encode(text, add_special_tokens=False))
+
+    def embed(self, text: str) -> Floats:
+        with self._loading:
+            return _unit(self._loaded().encode(text, show_progress_bar=False))
+
+    def give_back(self) -> None:
+        give_back()
+
+
+class HashedEmbedder:
+    """A fake of equal rank: each word has a fixed random direction, a text is the sum of its words'. Loads nothing."""
+
+    def __init__(self, dimension: int = 64, id: str = "hashed/1", longest: int = 256) -> None:
+        self.id = id
+        self.longest = longest
+        self._dimension = dimension
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    def count(self, text: str) -> int:
+        return len(re.findall(r"\w{1,4}|[^\w\s]", text))
+
+    def embed(self, text: str) -> Floats:
+        import numpy as np
+
+        total = np.zeros(self._dimension, np.float32)
+        for word, times in Counter(re.findall(r"\w+", text.lower())).items():
+            seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
+            total += times * np.random.default_rng(seed).standard_normal(self._dimension).astype(np.float32)
+        return _unit(total)
+
+    def give_back(self) -> None:
+        """It takes none."""

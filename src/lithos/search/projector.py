@@ -1,0 +1,133 @@
+"""Projector: keeps a collection equal to its owner's rows, whoever the owner is (notes, thoughts, code, history).
+
+The owner's rows are the truth. An owner that has the documents at hand calls `apply` right after its own commit; one
+whose writers must not wait calls `wake`, and the projector reads the feed behind the acknowledgement. After a kill,
+damage or a rebuild, `resume` compares what the collection holds with the owner's rows and applies the difference.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from lithos.errors import LithosError
+from lithos.search.collection.collection import Collection
+from lithos.search.values import Change
+
+PAUSE = 0.2  # seconds without a change before the feed is read: indexing would slow a burst of writes
+MOST_PAUSES = 25  # a burst without pauses is read every five seconds
+RETRY = 5.0
+_log = logging.getLogger(__name__)
+
+
+class Feed(Protocol):
+    """The owner's side: what a collection that holds certain documents still lacks."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while a batch is read and applied, and by the owner's own `apply`: no older copy overwrites a newer."""
+
+    def restart(self, known: Mapping[str, str]) -> None:
+        """The collection holds `known` (id → hash). Later batches bring it to the owner's rows."""
+
+    def next_batch(self) -> Sequence[Change]:
+        """The next changes, called under `lock`; empty when the collection has everything."""
+
+
+class Projector:
+    def __init__(self, collection: Collection, feed: Feed, name: str) -> None:
+        self.collection = collection
+        self._feed = feed
+        self._name = name
+        self._restart = True  # what the collection holds was not compared yet
+        self._behind = False
+        self._wake = threading.Event()
+        self._stopping = False
+        self._thread: threading.Thread | None = None
+        collection.on_lost(self.lost)
+
+    def start(self) -> None:
+        """Read the feed in the background whenever `wake` or damage asks for it."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name=f"{self._name} to search", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        self._stopping = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def apply(self, changes: Iterable[Change]) -> None:
+        """The owner committed these. It holds the feed's lock."""
+        self.collection.apply(changes)
+
+    def wake(self) -> None:
+        """The owner committed something that the feed will tell."""
+        self._behind = True
+        if not self._wake.is_set():
+            self._wake.set()
+
+    def lost(self) -> None:
+        """The collection was damaged and starts empty."""
+        self._restart = True
+        self.wake()
+
+    def busy(self) -> bool:
+        return self._behind
+
+    def catch_up(self) -> int:
+        """Apply all that the feed has now; the number of changes. A query that must see every write calls it first."""
+        self._behind = False
+        applied = 0
+        while not self._stopping and (count := self._apply_batch()):
+            applied += count
+        return applied
+
+    def resume(self) -> int:
+        """Compare with the owner's rows and apply the difference; the number of changes it took."""
+        self._restart = True
+        return self.catch_up()
+
+    def rebuild(self) -> None:
+        """Empty the collection and apply everything again."""
+        with self._feed.lock:
+            self.collection.rebuild(())
+            self._restart = True
+        self.catch_up()
+
+    def purge(self, ids: Iterable[str]) -> None:
+        """Remove documents so that no byte of them stays in an index."""
+        with self._feed.lock:
+            self.collection.purge(ids)
+
+    def _apply_batch(self) -> int:
+        with self._feed.lock:
+            if self._restart:
+                self._feed.restart(self.collection.known())
+                self._restart = False
+            changes = self._feed.next_batch()
+            self.collection.apply(changes)
+            return len(changes)
+
+    def _run(self) -> None:
+        while not self._stopping:
+            self._wait_for_a_pause()
+            try:
+                self.catch_up()
+            except LithosError as error:
+                _log.warning("%s could not be passed to search: %s", self._name, error.message)
+                self._behind = True
+                if not self._stopping:
+                    self._wake.wait(RETRY)
+                    self._wake.set()
+
+    def _wait_for_a_pause(self) -> None:
+        self._wake.wait()
+        for _ in range(MOST_PAUSES):
+            self._wake.clear()
+            if self._stopping or not self._wake.wait(PAUSE):
+                return

@@ -1,0 +1,1 @@
+"""Full text: analyzers, query syntax, the tantivy index, snippets."""

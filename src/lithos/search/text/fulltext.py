@@ -1,0 +1,193 @@
+"""Full text of a collection: whole documents, which a question is about, and passages, which answer it.
+
+Two tantivy indexes, because BM25 measures lengths against the average of an index, and passages would drag it down.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lithos.errors import Damaged
+from lithos.search.collection.catalogue import Entry
+from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
+from lithos.search.text.analysis import indexed_text, seam, weight_unknown
+from lithos.search.text.text_index import TextIndex
+from lithos.search.values import Document, Where
+from lithos.storage import Faults, NoFaults
+
+if TYPE_CHECKING:
+    import tantivy
+
+    from lithos.search.collection.columns import Mask
+    from lithos.search.text.syntax import Reading
+
+BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
+
+
+MANY = 1000  # documents from which on the weights of words are those of the language
+
+WORN = 10  # one deleted document to so many living ones
+
+
+class FullText:
+    def __init__(self, folder: Path, numbers: Sequence[str], faults: Faults | None = None) -> None:
+        """Raises `Damaged` when the files are not those that were written."""
+        self._folder = folder
+        self._faults = faults or NoFaults()
+        self.documents = TextIndex(folder / "documents", numbers)
+        self.passages = TextIndex(folder / "passages", numbers, of_passages=True)
+        self._other = ThreadPoolExecutor(1, "passages")
+
+    def write(self, removed: Sequence[int], entries: Sequence[Entry]) -> None:
+        """One commit of each index, side by side: most of it is waiting for tantivy and the disk."""
+        prepared = [_Prepared.of(entry) for entry in entries]
+        passages = (part for each in prepared for part in each.parts(self.passages))
+        second = self._other.submit(self.passages.write, removed, passages)
+        try:
+            self.documents.write(removed, (each.whole(self.documents) for each in prepared))
+            self._faults.at("search.half")
+        finally:
+            second.result()
+
+    def refill(self, entries: Iterable[Entry]) -> None:
+        """Everything, from the catalogue, in batches."""
+        held: list[Entry] = []
+        for entry in entries:
+            held.append(entry)
+            if len(held) == BATCH:
+                self.write((), held)
+                held = []
+        if held:
+            self.write((), held)
+
+    def words(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
+        """Documents and passages with any of the terms."""
+        terms = reading.terms
+        if not terms:
+            return NO_WORDS
+        asked = self.documents.any_of(terms, map(self.documents.together, reading.compounds))
+        documents = self.documents.best(asked, limit, where, mask)
+        passages = self.passages.best(asked, 2 * limit, where, mask)
+        return Words(
+            {ordinal: score for ordinal, _, score in documents},
+            {(ordinal, position): score for ordinal, position, score in passages},
+            self.possible(terms),
+        )
+
+    def matching(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
+        """Documents that a query in syntax matches; its words choose the passage of each."""
+        assert reading.query is not None
+        terms, found = reading.terms, self.documents.best(reading.query, limit, where, mask)
+        documents = {ordinal: score for ordinal, _, score in found}
+        asked = self.passages.any_of(terms, [each.query for each in reading.loose])
+        among = self.passages.among(asked, list(documents)) if documents and (terms or reading.loose) else None
+        passages = self.passages.search(among, 8 * limit) if among is not None else []
+        return Words(
+            documents, {(ordinal, position): score for ordinal, position, score in passages}, self.possible(terms)
+        )
+
+    def possible(self, terms: Sequence[str]) -> float:
+        """The score of a text made of nothing but these words.
+
+        In a small collection the weights of words tell little: in a vault of one note, a word that it has weighs a
+        fifth of one that nobody has. So how much of the question is known is weighed as if there were `MANY` documents.
+        """
+        weights = found = missing = 0.0
+        for term, times in Counter(terms).items():
+            among_many = times * self.documents.weight(term, MANY)
+            if self.documents.frequency(term):
+                weights += times * (self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term))
+                found += among_many
+            else:
+                missing += among_many * weight_unknown(term)
+        return SATURATION * (weights * (found + missing) / found if found else missing)
+
+    def worn(self) -> bool:
+        """Whether enough is deleted that scores begin to drift from those of an index made anew."""
+        return self.documents.deleted() * WORN > self.documents.searcher.num_docs
+
+    def counts(self) -> tuple[int, int]:
+        """Documents and passages."""
+        return int(self.documents.searcher.num_docs), int(self.passages.searcher.num_docs)
+
+    def verify(self) -> None:
+        self.documents.verify()
+        self.passages.verify()
+
+    def close(self) -> None:
+        self._other.shutdown()
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+
+def move_aside(folder: Path) -> None:
+    """Kept for whoever wants to look, one of a kind; what follows starts from nothing."""
+    aside = folder.with_name("damaged")
+    shutil.rmtree(aside, ignore_errors=True)
+    if folder.exists():
+        folder.rename(aside)
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """One version of a document with every text in the form of the index, made once for both."""
+
+    entry: Entry
+    title: str
+    texts: list[tuple[str, str]]  # heading and text of each passage
+
+    @classmethod
+    def of(cls, entry: Entry) -> _Prepared:
+        texts = [(indexed_text(passage.heading), indexed_text(passage.text)) for passage in entry.passages]
+        return cls(entry, indexed_text(entry.document.title), texts)
+
+    def whole(self, index: TextIndex) -> tantivy.Document:
+        document = self.entry.document
+        parts = [self.title, self.title, indexed_text(" ".join(document.tags))]  # a word of the title counts twice
+        last = before = ""
+        for passage, (heading, text) in zip(self.entry.passages, self.texts, strict=True):
+            if heading != last:
+                last, before = heading, ""
+                parts.append(heading.rpartition(" > ")[2])
+            parts += [seam(before, passage.text), text]
+            before = passage.text
+        made = _filled(self.entry.ordinal, document, index)
+        for field, text in (("title", self.title), ("text", "\n".join(parts))):
+            made.add_text(field, text)
+            made.add_text(f"{field}_whole", text)
+        return made
+
+    def parts(self, index: TextIndex) -> Iterator[tantivy.Document]:
+        for position, (heading, text) in enumerate(self.texts):
+            made = _filled(self.entry.ordinal, self.entry.document, index)
+            made.add_integer("position", position)
+            text = f"{self.title}\n{heading}\n{text}"
+            made.add_text("text", text)
+            made.add_text("text_whole", text)
+            yield made
+
+
+def _filled(ordinal: int, document: Document, index: TextIndex) -> tantivy.Document:
+    import tantivy
+
+    made = tantivy.Document()
+    made.add_integer("ordinal", ordinal)
+    made.add_text("author", document.author)
+    made.add_text("path", document.path)
+    for tag in document.tags:
+        made.add_text("tag", tag)
+    for name, values in document.keywords.items():
+        for value in values:
+            made.add_text("keyword", f"{name}={value}")
+    for name, number in document.numbers.items():
+        if name not in index.numbers:
+            raise Damaged(f"{name} is not a number field of this collection")
+        made.add_float(f"number_{name}", float(number))
+    return made

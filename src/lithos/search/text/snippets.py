@@ -1,0 +1,124 @@
+"""The part of a passage that shows why it was found, its matching words in <b>."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterator
+from functools import lru_cache
+
+from lithos.search.text.analysis import UNSPACED, analyzer, folded, whole_words
+
+LONGEST = 240
+_WORD = re.compile(r"[^\W_]+")
+_ASCII_SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
+
+Span = tuple[int, int]
+
+
+def snippet(passage: str, terms: Collection[str], loose: Collection[Callable[[str], bool]] = ()) -> str:
+    """`terms` are stems; each of `loose` says of a whole word whether it is a match."""
+    text = unicodedata.normalize("NFC", passage)
+    wanted = frozenset(terms)
+    spans = _words(text, wanted) + ([] if text.isascii() else _pairs(text, wanted))
+    spans = _merged(spans + (_loose_words(text, loose) if loose else []))
+    start, end = _window(text, spans)
+    return _marked(text, [span for span in spans if start <= span[0] and span[1] <= end], start, end)
+
+
+def _words(text: str, wanted: frozenset[str]) -> list[Span]:
+    words = text.translate(_ASCII_SIGNS).split() if text.isascii() else _WORD.findall(text)  # a third of the time
+    first = {term[:1] for term in wanted}
+    first |= {letter.upper() for letter in first}  # no stemmer changes the first letter, folding may: "État" is "etat"
+    there = [word for word in set(words) if (word[0] in first or not word[0].isascii()) and _term(word) in wanted]
+    return [span for word in there for span in _occurrences(text, word)]
+
+
+def _loose_words(text: str, loose: Collection[Callable[[str], bool]]) -> list[Span]:
+    folded = {word: "".join(whole_words(word)) for word in set(_WORD.findall(text))}
+    there = [word for word, plain in folded.items() if any(matches(plain) for matches in loose)]
+    return [span for word in there for span in _occurrences(text, word)]
+
+
+def edits(one: str, other: str) -> int:
+    """Letters added, left out, replaced or exchanged with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(other) + 1))
+    for row, letter in enumerate(one, 1):
+        this = [row]
+        for at, candidate in enumerate(other, 1):
+            least = min(last[at] + 1, this[-1] + 1, last[at - 1] + (letter != candidate))
+            if row > 1 and at > 1 and letter == other[at - 2] and one[row - 2] == candidate:
+                least = min(least, before[at - 2] + 1)
+            this.append(least)
+        before, last = last, this
+    return last[-1]
+
+
+def _occurrences(text: str, word: str) -> Iterator[Span]:
+    """Of a whole word. Faster than a pattern by what it skips: most words of a passage are not the wanted ones."""
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+            yield at, end
+        at = text.find(word, end)
+
+
+@lru_cache(maxsize=20_000)
+def _term(word: str) -> str:
+    """As the index has it. Remembered: tokens with offsets cost tantivy's binding twenty times a look-up."""
+    terms = analyzer().analyze(folded(word))
+    return terms[0] if len(terms) == 1 else ""
+
+
+def _pairs(text: str, wanted: frozenset[str]) -> list[Span]:
+    found = []
+    for run in _UNSPACED.finditer(text):
+        for at in range(run.start(), run.end()):
+            for size in (2, 1):
+                if at + size <= run.end() and text[at : at + size] in wanted:
+                    found.append((at, at + size))
+    return found
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    merged: list[Span] = []
+    for start, end in sorted(spans):
+        if merged and start < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _window(text: str, spans: list[Span]) -> Span:
+    """The stretch with the most matches, widened to whole words."""
+    if len(text) <= LONGEST:
+        return 0, len(text)
+    best, most, behind = 0, -1, 0
+    for index, (start, _) in enumerate(spans):
+        # Sorted and apart: the end of the stretch only moves forward, so that a text full of matches takes no longer.
+        while behind < len(spans) and spans[behind][1] <= start + LONGEST:
+            behind += 1
+        if behind - index > most:
+            best, most = start, behind - index
+    start = max(0, min(best - LONGEST // 6, len(text) - LONGEST))
+    if start:
+        space = text.find(" ", start, start + 20)
+        start = space + 1 if space >= 0 else start
+    end = min(len(text), start + LONGEST)
+    if end < len(text):
+        space = text.rfind(" ", end - 20, end)
+        end = space if space > start else end
+    return start, end
+
+
+def _marked(text: str, spans: list[Span], start: int, end: int) -> str:
+    pieces, at = ["… " if start else ""], start
+    for first, last in spans:
+        pieces += [text[at:first], "<b>", text[first:last], "</b>"]
+        at = last
+    pieces += [text[at:end], " …" if end < len(text) else ""]
+    return " ".join("".join(pieces).split())

@@ -1,0 +1,332 @@
+"""One tantivy index on disk: schema, grouped writes, searches, and the marks by which damage is noticed."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from lithos.core.canonical import sha256_hex
+from lithos.errors import Damaged, Unavailable
+from lithos.search.text.analysis import analyzer
+from lithos.search.values import Where
+
+if TYPE_CHECKING:
+    import numpy as np
+    import tantivy
+    from numpy.typing import NDArray
+
+    from lithos.search.collection.columns import Mask
+
+T = TypeVar("T")
+Clause = tuple[Any, "tantivy.Query"]
+Scored = tuple[int, int, float]  # ordinal, position, score
+MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
+HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
+MANIFEST = "manifest.json"
+MANAGED = ".managed.json"  # tantivy's list of the files that it may delete
+_REGEX_META = frozenset("\\.+*?()|[]{}^$#&-~")
+_FOOTER = struct.Struct("<II")  # length of tantivy's JSON footer, magic number
+
+
+class TextIndex:
+    """Documents of one schema. `ordinal` names the version of a thing: never reused, deleted when the thing changes."""
+
+    def __init__(self, folder: Path, numbers: Sequence[str], *, of_passages: bool = False) -> None:
+        import tantivy
+
+        self._folder = folder
+        self._of_passages = of_passages
+        self.numbers = frozenset(numbers)
+        self.schema = _schema(numbers)
+        folder.mkdir(parents=True, exist_ok=True)
+        self._verify()
+        with engine("opening the full-text index"):
+            self._index = tantivy.Index(self.schema, path=str(folder))
+            self._index.register_tokenizer("lithos", analyzer())
+            self._index.register_tokenizer("whole", analyzer(stems=False))
+            self._index.config_reader("manual")
+            self._index.reload()
+            self.searcher = self._index.searcher()
+
+    def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
+        """One commit; afterwards no merge is under way, so that the manifest is the whole truth about the files."""
+        import tantivy
+
+        with engine("writing the full-text index"):
+            writer = self._index.writer(HEAP, 1)
+            for ordinal in removed:
+                # By query: deleting by the term itself silently deletes nothing for numbers in tantivy 0.27.
+                writer.delete_documents_by_query(tantivy.Query.term_query(self.schema, "ordinal", ordinal))
+            for document in added:
+                writer.add_document(document)
+            writer.commit()
+            writer.wait_merging_threads()
+            self._index.reload()
+            self.searcher = self._index.searcher()
+        self._write_manifest()
+
+    def deleted(self) -> int:
+        """Documents that are gone, and still in the way: BM25 counts them until the index is made anew."""
+        segments = json.loads((self._folder / "meta.json").read_bytes())["segments"]
+        return int(sum(segment["max_doc"] for segment in segments) - self.searcher.num_docs)
+
+    def verify(self) -> None:
+        """Raise `Damaged` unless every file is the one that was written."""
+        if not (self._folder / "meta.json").exists():  # an index that is open has one, however little is in it
+            raise Damaged("the full-text index is gone")
+        self._verify()
+
+    def _verify(self) -> None:
+        if not (self._folder / "meta.json").exists():
+            if any(self._folder.glob("*.idx")) or (self._folder / MANIFEST).exists():
+                raise Damaged("the full-text index has lost its table of contents")
+            return
+        known, meta = self._manifest(), _digest(self._folder / "meta.json")
+        if known.get("meta.json") == meta:
+            wrong = [name for name, digest in known.items() if _digest(self._folder / name) != digest]
+        else:  # a kill between tantivy's commit and ours: each file carries a checksum of its own
+            wrong = [path.name for path in self._segment_files() if not _sound(path)]
+        wrong += self._unmanaged()
+        if wrong:
+            raise Damaged(f"files of the full-text index are not what was written: {', '.join(sorted(wrong)[:3])}")
+
+    def _unmanaged(self) -> list[str]:
+        """A kill before a commit leaves more in that list than our manifest could know, and no harm; less is damage."""
+        try:
+            listed = set(json.loads((self._folder / MANAGED).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return [MANAGED]
+        return [] if listed.issuperset(path.name for path in self._segment_files()) else [MANAGED]
+
+    def _manifest(self) -> dict[str, str]:
+        try:
+            read = json.loads((self._folder / MANIFEST).read_bytes())
+        except FileNotFoundError:
+            return {}
+        except ValueError:
+            raise Damaged("the manifest of the full-text index cannot be read") from None
+        if not isinstance(read, dict):
+            raise Damaged("the manifest of the full-text index is not one")
+        return read
+
+    def _segment_files(self) -> list[Path]:
+        try:
+            meta = json.loads((self._folder / "meta.json").read_bytes())
+            names = [segment["segment_id"].replace("-", "") for segment in meta["segments"]]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise Damaged("the table of contents of the full-text index cannot be read") from None
+        return [path for name in names for path in self._folder.glob(f"{name}.*")]
+
+    def _write_manifest(self) -> None:
+        """Files of tantivy never change once written: only names not seen before are read."""
+        known = self._manifest()
+        names = sorted({"meta.json"} | {path.name for path in self._segment_files()})
+        fresh = set(names).difference(known) | {"meta.json"}
+        digests = {name: _digest(self._folder / name) if name in fresh else known[name] for name in names}
+        unfinished = self._folder / f"{MANIFEST}.part"
+        unfinished.write_text(json.dumps(digests), encoding="utf-8")
+        unfinished.replace(self._folder / MANIFEST)
+
+    def search(self, query: tantivy.Query, limit: int) -> list[Scored]:
+        """Best first."""
+        with engine("searching"):
+            searcher = self.searcher
+            hits = searcher.search(query, limit, count=False).hits
+            addresses = [address for _, address in hits]
+            ordinals = searcher.fast_field_values("ordinal", addresses)
+            positions = searcher.fast_field_values("position", addresses) if self._of_passages else [0] * len(hits)
+        if None in ordinals or None in positions or min(*ordinals, *positions, 0, 0) < 0:
+            raise Damaged("the full-text index names what cannot be")
+        return cast("list[Scored]", list(zip(ordinals, positions, (score for score, _ in hits), strict=True)))
+
+    def best(self, query: tantivy.Query, limit: int, where: Where, mask: Mask) -> list[Scored]:
+        """The best that the filter lets through. `mask` says the same as `where`, where somebody has it at hand.
+
+        A filter that most documents pass costs tantivy half of the question, since it can no longer skip what cannot
+        be among the best: then more are asked for, and what does not pass is dropped, unless too few are left.
+        """
+        if where.is_open:
+            return self.search(query, limit)
+        if mask is not None and (passing := _share(mask)) >= MOST_PASS:
+            wanted = int(1.1 * limit / passing) + 10
+            found = self.search(query, wanted)
+            kept = _passing(found, mask)
+            if len(kept) >= limit or len(found) < wanted:
+                return kept[:limit]
+        return self.search(self.filtered(query, where), limit)
+
+    def any_of(self, terms: Sequence[str], also: Iterable[tantivy.Query] = ()) -> tantivy.Query:
+        """Documents with any of the terms, each counted as often as the question says it."""
+        import tantivy
+
+        clauses = [(tantivy.Occur.Should, query) for query in also]
+        for term, times in Counter(terms).items():
+            query = tantivy.Query.term_query(self.schema, "text", term)
+            boosted = tantivy.Query.boost_query(query, float(times)) if times > 1 else query
+            clauses.append((tantivy.Occur.Should, boosted))
+        return tantivy.Query.boolean_query(clauses)
+
+    def together(self, terms: Sequence[str]) -> tantivy.Query:
+        import tantivy
+
+        return tantivy.Query.phrase_query(self.schema, "text", [*terms])
+
+    def filtered(self, query: tantivy.Query, where: Where) -> tantivy.Query:
+        """The same scores, among the documents that the filter lets through."""
+        import tantivy
+
+        if where.is_open:
+            return query
+        return tantivy.Query.boolean_query([(tantivy.Occur.Must, query), *self._conditions(where)])
+
+    def among(self, query: tantivy.Query, ordinals: Sequence[int]) -> tantivy.Query:
+        """These documents, scored by the query; those that it does not match score nothing."""
+        import tantivy
+
+        these = tantivy.Query.term_set_query(self.schema, "ordinal", list(ordinals))
+        must = (tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0))
+        return tantivy.Query.boolean_query([must, (tantivy.Occur.Should, query)])
+
+    def _conditions(self, where: Where) -> Iterator[Clause]:
+        for tag in where.tags:
+            yield self._must(self.exactly("tag", tag))
+        if where.author is not None:
+            yield self._must(self.exactly("author", where.author))
+        if where.path_prefix:
+            yield self._must(starting_with(self.schema, "path", where.path_prefix))
+        for name, values in where.any_of.items():
+            yield self._must(self.keyword(name, values))
+        yield from self._excluded(where)
+        for name, (low, high) in where.between.items():
+            yield self._must(self.between(name, low, high))
+
+    def _must(self, query: tantivy.Query) -> Clause:
+        import tantivy
+
+        return tantivy.Occur.Must, tantivy.Query.const_score_query(query, 0.0)
+
+    def _excluded(self, where: Where) -> Iterator[Clause]:
+        import tantivy
+
+        for name, values in where.none_of.items():
+            yield tantivy.Occur.MustNot, self.keyword(name, values)
+
+    def exactly(self, field: str, value: str) -> tantivy.Query:
+        import tantivy
+
+        return tantivy.Query.term_query(self.schema, field, value)
+
+    def keyword(self, name: str, values: Sequence[str]) -> tantivy.Query:
+        import tantivy
+
+        if len(values) == 1:  # a list that is there already, and not a set of all its documents made for this question
+            return self.exactly("keyword", f"{name}={values[0]}")
+        return tantivy.Query.term_set_query(self.schema, "keyword", [f"{name}={value}" for value in values])
+
+    def between(
+        self, name: str, low: float | None, high: float | None, *, include_low: bool = True, include_high: bool = True
+    ) -> tantivy.Query:
+        import tantivy
+
+        if name not in self.numbers:
+            return tantivy.Query.empty_query()
+        least = -math.inf if low is None else low
+        most = math.inf if high is None else high
+        return tantivy.Query.range_query(
+            self.schema, f"number_{name}", tantivy.FieldType.Float, least, most, include_low, include_high
+        )
+
+    def frequency(self, term: str) -> int:
+        """In how many documents a term is."""
+        return int(self.searcher.doc_freq("text", term))
+
+    def weight(self, term: str, least: int = 0) -> float:
+        """The idf of BM25, as tantivy has it, among at least so many; a term that nobody has weighs most."""
+        count, having = max(self.searcher.num_docs, least), self.frequency(term)
+        return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
+
+
+def _share(mask: NDArray[np.bool_]) -> float:
+    import numpy as np
+
+    return float(np.count_nonzero(mask)) / max(len(mask), 1)
+
+
+def _passing(found: list[Scored], mask: NDArray[np.bool_]) -> list[Scored]:
+    """What is newer than the mask does not pass."""
+    known = [each for each in found if each[0] < len(mask)]
+    return list(itertools.compress(known, mask[[each[0] for each in known]].tolist()))
+
+
+def starting_with(schema: tantivy.Schema, field: str, prefix: str) -> tantivy.Query:
+    import tantivy
+
+    literal = "".join(f"\\{character}" if character in _REGEX_META else character for character in prefix)
+    return tantivy.Query.regex_query(schema, field, f"{literal}(?s:.)*")
+
+
+def _schema(numbers: Sequence[str]) -> tantivy.Schema:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("text", tokenizer_name="lithos")
+    builder.add_text_field("title", tokenizer_name="lithos")
+    for field in ("text_whole", "title_whole"):
+        builder.add_text_field(field, tokenizer_name="whole", index_option="basic")
+    for field in ("tag", "author", "path", "keyword"):
+        builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
+    builder.add_integer_field("ordinal", indexed=True, fast=True)
+    builder.add_integer_field("position", fast=True)
+    for name in numbers:
+        builder.add_float_field(f"number_{name}", fast=True)
+    return builder.build()
+
+
+@contextlib.contextmanager
+def engine(doing: str) -> Iterator[None]:
+    """tantivy's failures as ours: worth another try, and a reason to verify, but never by themselves to wipe anything.
+
+    Its panics are BaseExceptions, which `except Exception` lets through.
+    """
+    try:
+        yield
+    except BaseException as failure:
+        panicked = type(failure).__name__ == "PanicException"
+        if panicked or isinstance(failure, (OSError, RuntimeError, ValueError, SystemError)):
+            raise Unavailable(f"{doing} failed: {str(failure)[:200]}", hint="Call again.") from failure
+        raise
+
+
+def guarded(work: Callable[[], T]) -> T | None:
+    """None where a query that somebody wrote cannot be built: a bad pattern, a value that does not fit its field."""
+    try:
+        with engine("reading the query"):
+            return work()
+    except Unavailable:
+        return None
+
+
+def _digest(path: Path) -> str:
+    try:
+        return sha256_hex(path.read_bytes())
+    except FileNotFoundError:
+        return ""
+
+
+def _sound(path: Path) -> bool:
+    """tantivy writes a CRC at the end of each file, and never looks at it."""
+    data = path.read_bytes()
+    try:
+        length, _ = _FOOTER.unpack(data[-_FOOTER.size :])
+        body_end = len(data) - _FOOTER.size - length
+        return bool(json.loads(data[body_end : -_FOOTER.size])["crc"] == zlib.crc32(data[:body_end]))
+    except (struct.error, ValueError, KeyError, TypeError):
+        return False

@@ -1,0 +1,1 @@
+"""Vectors: the file, the scan, and semantic candidates."""

@@ -1,0 +1,99 @@
+"""An ASGI application on a bound socket, run by uvicorn inside whatever loop is there."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import socket
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import uvicorn
+from starlette.applications import Starlette
+
+from lithos.errors import ConfigInvalid
+from lithos.serving.mcp.inflight import InFlight
+
+BACKLOG = 1024
+FLUSH_SECONDS = 0.05  # for the last answers to leave through streams that other tasks write
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """The listening socket, or one sentence why not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # Named, not left to the default: asyncio sets TCP_NODELAY only then, and without it each answer waits 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+        listening.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise _explained(host, port, error) from None
+    return listening
+
+
+def _explained(host: str, port: int, error: Exception) -> ConfigInvalid:
+    if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+        hint = "Another program, perhaps another Lithos, listens there: stop it, or choose another --port."
+        return ConfigInvalid(f"port {port} on {host} is taken", hint=hint)
+    return ConfigInvalid(f"cannot listen on {host}, port {port}: {error}", hint="Check --host and --port.")
+
+
+class _Uvicorn(uvicorn.Server):
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield  # signals belong to whoever runs the loop
+
+
+class Listener:
+    def __init__(self, app: Starlette, listening: socket.socket, in_flight: InFlight, stop_seconds: float) -> None:
+        self._socket = listening
+        self._in_flight = in_flight
+        self._stop_seconds = stop_seconds
+        self._stopping = asyncio.Event()
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                app,
+                http="httptools",
+                ws="none",
+                lifespan="on",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,  # nobody's word on who a client is counts but the token's
+                date_header=False,
+            )
+        )
+
+    @property
+    def port(self) -> int:
+        port: int = self._socket.getsockname()[1]
+        return port
+
+    @property
+    def ready(self) -> bool:
+        return self._server.started
+
+    async def serve(self) -> None:
+        """Until `stop`: then no new request is taken, and those in flight are answered."""
+        serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
+        stopping = asyncio.create_task(self._stopping.wait())
+        await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        for accepting in getattr(self._server, "servers", ()):
+            accepting.close()
+        await self._in_flight.none(self._stop_seconds)
+        await asyncio.sleep(FLUSH_SECONDS)
+        for protocol in list(self._server.server_state.connections):  # streams that only their clients would end
+            transport: asyncio.Transport = getattr(protocol, "transport")  # noqa: B009 - the base class does not name it
+            transport.close()
+        self._server.should_exit = self._server.force_exit = True
+        await serving
+
+    def stop(self) -> None:
+        self._stopping.set()
+
+    async def until_ready(self) -> None:
+        while not self._server.started and not self._stopping.is_set():  # noqa: ASYNC110 - uvicorn has no event
+            await asyncio.sleep(0.005)

@@ -1,0 +1,1 @@
+"""The registry served over MCP."""

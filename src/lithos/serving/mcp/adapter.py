@@ -1,0 +1,158 @@
+"""The registry as handlers of the official low-level MCP server."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import mcp_types as types
+import orjson
+from mcp.server.caching import CacheHint
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+
+from lithos import __version__
+from lithos.app import Lithos
+from lithos.errors import UnknownTool
+from lithos.serving.mcp.callers import caller_of, traced
+from lithos.serving.mcp.inflight import InFlight
+from lithos.serving.mcp.instructions import INSTRUCTIONS
+from lithos.serving.mcp.workers import Workers
+from lithos.tools.answers import as_lithos_error, failure
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+from lithos.tools.dispatch import LARGEST_ARGUMENTS, Ready
+from lithos.tools.registry import Answer, Registry, Tool
+
+_calls = logging.getLogger("lithos.calls")
+
+Context = ServerRequestContext[Any, Any]
+Gate = Callable[[Any, Tool], AbstractAsyncContextManager[object]]  # waits for the turn of a request, or refuses it
+LIST_TTL_MS = 60_000  # the list changes only with a new start
+DEFAULT_WORKERS = 32
+
+
+def build_server(
+    lithos: Lithos,
+    registry: Registry | None = None,
+    *,
+    default: Caller | None = None,
+    output_schemas: bool = False,
+    workers: int = DEFAULT_WORKERS,
+    largest: int = LARGEST_ARGUMENTS,
+    gate: Gate = lambda request, tool: nullcontext(),
+) -> LithosServer:
+    """One server for all connections and both eras of the protocol; who calls is found anew for each message."""
+    way = Way(default or Caller(), output_schemas, workers, largest, gate)
+    adapter = Adapter(lithos, registry or catalogue(), way)
+    server = LithosServer(
+        "lithos",
+        version=__version__,
+        title="Lithos",
+        instructions=INSTRUCTIONS,
+        on_list_tools=adapter.list_tools,
+        get_tool_input_schema=adapter.schema_with_headers,
+        cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
+    )
+    server.add_request_handler("tools/call", types.CallToolRequestParams, adapter.call_tool)
+    server.in_flight = adapter.in_flight
+    server.middleware.clear()  # a span per request for a tracer that is never there
+    return server
+
+
+class LithosServer(Server[Any]):
+    """The SDK's server, which also knows what it has not answered yet."""
+
+    in_flight: InFlight
+
+
+@dataclass(frozen=True)
+class Way:
+    """How one server serves; `build_server` names the defaults."""
+
+    default: Caller
+    output_schemas: bool
+    workers: int
+    largest: int
+    gate: Gate
+
+
+class Adapter:
+    def __init__(self, lithos: Lithos, registry: Registry, way: Way) -> None:
+        self.in_flight = InFlight()
+        self._lithos = lithos
+        self._registry = registry
+        self._way = way
+        self._workers = Workers(way.workers)
+        self._listed = lru_cache(maxsize=64)(self._list)
+        self.schema_with_headers = lru_cache(maxsize=1024)(self._schema_with_headers)
+
+    async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return self._listed(caller_of(context, self._way.default).toolsets)
+
+    async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
+        started = time.perf_counter()
+        with self.in_flight.one():
+            answer, outcome, agent = await self._outcome(context, params.name, params.arguments)
+        _calls.info(
+            "tool=%s agent=%s ms=%.1f outcome=%s",
+            _plain(params.name[:40]),
+            _plain(agent or "-"),
+            (time.perf_counter() - started) * 1000,
+            outcome,
+        )
+        return tool_result(answer, outcome != "ok")
+
+    def _schema_with_headers(self, name: str) -> dict[str, Any] | None:
+        """For the check of arguments that are mirrored in headers; None, which spares the check, where none is."""
+        try:
+            schema = self._registry.get(name).input_schema
+        except UnknownTool:
+            return None
+        return schema if b'"x-mcp-header"' in orjson.dumps(schema) else None
+
+    async def _outcome(
+        self, context: Context, name: str, arguments: dict[str, Any] | None
+    ) -> tuple[Answer, str, str | None]:
+        caller = caller_of(context, self._way.default)
+        agent = caller.agent
+        try:
+            ready = self._registry.ready(name, arguments, traced(caller, context), self._way.largest)
+            agent = ready.call.agent
+            async with self._way.gate(context.request, ready.tool):
+                return await self._run(ready), "ok", agent
+        except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
+            told = as_lithos_error(error, name[:40])
+            return failure(told), told.code, agent
+
+    async def _run(self, ready: Ready) -> Answer:
+        if ready.tool.waits:
+            answer: Answer = await ready.run(self._lithos)
+            return answer
+        # A cancelled request leaves the thread running: what was begun is finished, and its answer is remembered.
+        return await self._workers.run(ready.run, self._lithos)
+
+    def _list(self, toolsets: tuple[str, ...]) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[self._shown(each) for each in self._registry.shown(toolsets)])
+
+    def _shown(self, each: Tool) -> types.Tool:
+        listed = each.as_listed()
+        if self._way.output_schemas:
+            listed["outputSchema"] = each.listed_output_schema
+        return types.Tool.model_validate(listed)
+
+
+def _plain(text: str) -> str:
+    """A line of the log stays one line, whatever a client calls a tool."""
+    return text if text.isprintable() else ascii(text)
+
+
+def tool_result(answer: Answer, is_error: bool) -> dict[str, Any]:
+    """As MCP has it. The SDK drops what an older revision lacks, so a model of our own would be built for nothing."""
+    content = [{"type": "text", "text": orjson.dumps(answer).decode()}]
+    return {"content": content, "structuredContent": answer, "isError": is_error, "resultType": "complete"}

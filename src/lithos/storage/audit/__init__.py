@@ -1,0 +1,1 @@
+"""The audit: events in an HMAC chain, their keys, queries and verification."""

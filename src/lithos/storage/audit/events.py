@@ -1,0 +1,214 @@
+"""The audit: every mutation leaves an event, and every state of an event a link in an HMAC chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+
+from lithos.core.call import Call
+from lithos.core.clock import Clock, micros
+from lithos.core.ids import Ids
+from lithos.errors import Damaged
+from lithos.storage.audit.audit_chain import Head, Link, digest, fingerprint
+from lithos.storage.audit.event_query import EventFilter, EventPage, find
+from lithos.storage.audit.keys import Keyring
+from lithos.storage.audit.verify import Audit, Verdict, holds_anchor
+from lithos.storage.values import Asked, EventDraft, Row, Tx
+
+Status = Literal["pending", "written", "committed", "failed", "conflict"]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The end of a chain, asked for under its lock: the next event goes there."""
+
+    head: Asked
+    number: Asked
+
+
+class Events:
+    """The events of one store (data directory); all of them are in one table, each store has a chain of its own."""
+
+    def __init__(self, store: str, keys: Keyring, *, clock: Clock, ids: Ids) -> None:
+        self.store = store
+        self._keys = keys
+        self._clock = clock
+        self._ids = ids
+
+    def new_id(self) -> str:
+        return self._ids.event()
+
+    def ask_end(self, tx: Tx) -> End:
+        """Where the next event goes; asked early it travels with the questions of the work that the event is about."""
+        tx.lock(f"events {self.store}")
+        return End(tx.ask(_HEAD, self.store), tx.next_number("events", "sequence"))
+
+    def append(
+        self,
+        tx: Tx,
+        call: Call,
+        draft: EventDraft,
+        status: Status = "committed",
+        event_id: str | None = None,
+        end: End | None = None,
+    ) -> str:
+        """Write an event in the transaction of its effect; its id."""
+        end = end or self.ask_end(tx)
+        head = self._head(end.head)
+        row = {"sequence": _number(end), "id": event_id or self.new_id()}
+        row |= self._row(call, draft, status, head.length + 1)
+        tx.put(f"INSERT INTO events ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
+        self._link(tx, head, [row], previous=0)
+        return str(row["id"])
+
+    def advance(
+        self,
+        tx: Tx,
+        event_id: str,
+        status: Status,
+        error: dict[str, Any] | None = None,
+        *,
+        through: tuple[Status, ...] = (),
+    ) -> None:
+        """Give an event its next status, `through` others on the way; each stays provable from the chain."""
+        self._change(tx, event_id, lambda known: {"status": status, "error": _json(error)}, through)
+
+    def amend(self, tx: Tx, event_id: str, *, rationale: str | None = None, details: dict[str, Any]) -> None:
+        """Add to an event what its agent says of it later; details are joined with those that it has."""
+        self._change(
+            tx,
+            event_id,
+            lambda known: {
+                "rationale": rationale or known["rationale"],
+                "details": _json({**orjson.loads(known["details"]), **details}),
+            },
+        )
+
+    def _change(self, tx: Tx, event_id: str, change: Callable[[Row], Row], through: tuple[Status, ...] = ()) -> None:
+        tx.lock(f"events {self.store}")
+        asked = tx.ask(_HEAD, self.store)
+        known = tx.one("SELECT * FROM events WHERE id = ? AND store = ?", event_id, self.store)
+        if known is None:
+            raise Damaged(f"event {event_id} is gone from the audit", hint="Run `lithos events verify`.")
+        head = self._head(asked)
+        last = head.length + len(through) + 1
+        values = {**change(known), "updated_at": micros(self._clock.now()), "position": last}
+        changes = ", ".join(f"{column} = ?" for column in values)
+        tx.put(f"UPDATE events SET {changes} WHERE id = ?", *values.values(), event_id)
+        row = {**known, **values}
+        passed = [{**row, "status": status, "position": head.length + at} for at, status in enumerate(through, 1)]
+        self._link(tx, head, [*passed, row], previous=known["position"])
+
+    def rotate(self, tx: Tx, call: Call) -> int:
+        """From here on a new key; the old ones stay, to verify what they sealed. Returns the new salt version."""
+        version = self._next_version(tx)
+        self._use(tx, version)
+        self.append(tx, call, EventDraft("key", "rotate", f"events-{version}"))
+        return version
+
+    def find(self, tx: Tx, wanted: EventFilter, *, limit: int = 50, cursor: str | None = None) -> EventPage:
+        """Events of all stores, newest first."""
+        return find(tx, wanted, limit, cursor)
+
+    def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:
+        """Whether this store's audit is whole. A head that was kept elsewhere shows a rolled-back database too."""
+        verdict = Audit(tx, self.store, self._keys).verdict(expected_head)
+        if verdict["ok"]:
+            self.drop_anchor(tx)
+        return verdict
+
+    def drop_anchor(self, tx: Tx) -> None:
+        """Note the chain's end outside the database, unless it has lost what was noted before; reads only."""
+        row = tx.one("SELECT length, mac FROM event_heads WHERE store = ?", self.store)
+        if row is not None and holds_anchor(tx, self.store, self._keys.anchor()):
+            self._keys.set_anchor(row["length"], row["mac"])
+
+    def _row(self, call: Call, draft: EventDraft, status: Status, position: int) -> Row:
+        now = micros(self._clock.now())
+        return {
+            "store": self.store,
+            "position": position,
+            "at": now,
+            "updated_at": now,
+            "tool": call.tool,
+            "type": draft.type,
+            "op": draft.op,
+            "agent": call.agent,
+            "user_id": call.user,
+            "thing": draft.thing,
+            "path": draft.path,
+            "section_anchor": draft.section_anchor,
+            "before_hash": draft.before_hash,
+            "after_hash": draft.after_hash,
+            "status": status,
+            "rationale": draft.rationale or call.rationale,
+            "lint": _json(draft.lint),
+            "details": _json(draft.details),
+            "error": None,
+            "tool_call_id": call.correlation.tool_call_id,
+            "transaction_id": call.correlation.transaction_id,
+            "agent_action_id": call.correlation.agent_action_id,
+        }
+
+    def _head(self, asked: Asked) -> Head:
+        row = asked.one()
+        return Head(**row) if row is not None else Head(self.store)
+
+    def _link(self, tx: Tx, head: Head, states: list[Row], *, previous: int) -> None:
+        """The states of one event, in their order."""
+        version, key = self._key(tx, head)
+        for event in states:
+            link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
+            head = Head(self.store, link.position, link.mac(key, head.mac), version)
+            values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, head.mac)
+            tx.put(_ADD_LINK, *values)
+            previous = link.position
+        tx.put(_SET_HEAD, self.store, head.length, head.mac, version, head.seal(key))
+
+    def _key(self, tx: Tx, head: Head) -> tuple[int, bytes]:
+        """The newest key; made here when there is none, or none any more (verify then tells that one is lost)."""
+        newest = self._keys.newest()
+        key = self._keys.key(newest) if newest >= max(head.salt_version, 1) else None
+        if key is not None and newest == head.salt_version:
+            return newest, key
+        version = newest if key is not None else self._next_version(tx)
+        return version, self._use(tx, version)
+
+    def _next_version(self, tx: Tx) -> int:
+        row = tx.one("SELECT max(salt_version) AS newest FROM event_keys WHERE store = ?", self.store)
+        recorded = row["newest"] if row is not None else None
+        return max(recorded or 0, self._keys.newest()) + 1
+
+    def _use(self, tx: Tx, version: int) -> bytes:
+        key = self._keys.add(version)
+        tx.put(_ADD_KEY, self.store, version, fingerprint(key), micros(self._clock.now()))
+        return key
+
+
+_HEAD = "SELECT store, length, mac, salt_version FROM event_heads WHERE store = ?"
+_ADD_LINK = """
+INSERT INTO event_chain (store, position, previous, event_id, status, digest, salt_version, mac)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_SET_HEAD = """
+INSERT INTO event_heads (store, length, mac, salt_version, seal) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (store) DO UPDATE SET
+    length = excluded.length, mac = excluded.mac, salt_version = excluded.salt_version, seal = excluded.seal
+"""
+_ADD_KEY = """
+INSERT INTO event_keys (store, salt_version, fingerprint, since) VALUES (?, ?, ?, ?)
+ON CONFLICT (store, salt_version) DO NOTHING
+"""
+
+
+def _number(end: End) -> int:
+    row = end.number.one()
+    assert row is not None
+    return int(row["number"])
+
+
+def _json(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

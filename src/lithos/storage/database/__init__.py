@@ -1,0 +1,1 @@
+"""SQLite and PostgreSQL behind one `Database`: transactions, group commit, migrations."""

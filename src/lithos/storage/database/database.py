@@ -1,0 +1,417 @@
+"""Database: one writer at a time with group commit, a pool of readers; the same body for every dialect.
+
+Whoever writes while nobody else does commits in its own thread, and the first of those who came meanwhile does it for
+all of them: to hand each work to a thread of its own and back takes more switches than the work.
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from lithos.core.clock import Clock, SystemClock
+from lithos.errors import ConfigInvalid, Internal, LithosError, StorageFull, Unavailable
+from lithos.storage.database.dialect import Dialect, Session
+from lithos.storage.database.migrate import Migration, migrate
+from lithos.storage.database.sqlite import RESERVE_BYTES, SqliteDialect
+from lithos.storage.faults import Faults, NoFaults
+from lithos.storage.values import Tx
+
+if TYPE_CHECKING:
+    from lithos.storage.database.postgres import PostgresDialect
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+LARGEST_BATCH = 256  # bounds how long the first caller of a batch waits for the last one's work
+READERS = 8
+
+
+def open_database(
+    path: Path,
+    migrations: Sequence[Migration],
+    *,
+    synchronous: str = "FULL",
+    clock: Clock | None = None,
+    faults: Faults | None = None,
+    reserve_bytes: int = RESERVE_BYTES,
+) -> Database:
+    """The SQLite file at `path`, made or brought up to date; what is derived needs no reserve for a full disk."""
+    clock = clock or SystemClock()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    dialect = SqliteDialect(path, clock=clock, synchronous=synchronous, reserve_bytes=reserve_bytes)
+    return Database(dialect, migrations, where=path.name, clock=clock, faults=faults)
+
+
+def open_postgres(
+    url: str,
+    migrations: Sequence[Migration],
+    *,
+    clock: Clock | None = None,
+    faults: Faults | None = None,
+    patience_s: float = 0.0,
+) -> Database:
+    """The shared database at `url`; a server that is just starting is waited for.
+
+    A clock that is handed in judges leases instead of the server's.
+    """
+    dialect = postgres_dialect(url, clock)
+    deadline = time.monotonic() + patience_s
+    while True:
+        try:
+            return Database(dialect, migrations, where=dialect.where, clock=clock or SystemClock(), faults=faults)
+        except Unavailable:
+            if time.monotonic() >= deadline:
+                raise
+            time.sleep(0.2)
+
+
+def postgres_dialect(url: str, clock: Clock | None = None) -> PostgresDialect:
+    try:
+        from lithos.storage.database.postgres import PostgresDialect
+    except ImportError:
+        raise ConfigInvalid(
+            "storage.database_url is set, but the driver of PostgreSQL is not installed",
+            hint="pip install 'lithos-memory[postgres]'",
+        ) from None
+    return PostgresDialect(url, clock=clock)
+
+
+class Database:
+    def __init__(
+        self,
+        dialect: Dialect,
+        migrations: Sequence[Migration],
+        *,
+        where: str,
+        clock: Clock,
+        faults: Faults | None = None,
+    ) -> None:
+        self.dialect = dialect
+        self._faults = faults or NoFaults()
+        self._session = self._opened(migrations, where, clock)
+        self._jobs: deque[_Job] = deque()
+        self._readers = _Readers(dialect, READERS)
+        self._listeners: dict[str, list[Callable[[], None]]] = {}
+        self._state = threading.Condition(threading.Lock())
+        self._led = False  # somebody commits, or is about to
+        self._leader: int | None = None  # the thread that commits
+        self._closed = self._released = False
+        dialect.keep_room()
+        dialect.listen(self._wake, self._wake_all)
+
+    def _opened(self, migrations: Sequence[Migration], where: str, clock: Clock) -> Session:
+        session = self.dialect.connect(write=True)
+        try:
+            self.dialect.check(session)
+            migrate(session, self.dialect, migrations, where=where, clock=clock, faults=self._faults)
+        except Exception as error:
+            session.close()
+            raise self._explained(error) from error
+        return session
+
+    def write(self, work: Callable[[Tx], T], *, reserve: bool = False) -> T:
+        """Run `work` in a transaction, by itself or with others; returns when it is durable.
+
+        An error of `work` undoes its own statements only, and is raised here. `reserve` is for work that closes or
+        frees something: on a full disk it may use the space kept for that.
+        """
+        if self._leader == threading.get_ident():
+            raise Internal("a transaction was started inside a transaction", hint="Hand the Tx on instead.")
+        job = _Job(work, reserve)
+        try:
+            if self._is_first(job) or job.wait():
+                self._lead()
+        except BaseException:  # an interrupt while it waits: the others must not wait for somebody who has left
+            self._leave(job)
+            raise
+        return cast(T, job.result())
+
+    def read(self, work: Callable[[Tx], T]) -> T:
+        """Run `work` on one snapshot that holds everything acknowledged so far."""
+        try:
+            try:
+                return self._read(work)
+            except Exception as error:
+                if not self.dialect.worth_retrying(error):
+                    raise
+            return self._read(work)
+        except Exception as error:
+            raise self._explained(error) from error
+
+    def _read(self, work: Callable[[Tx], T]) -> T:
+        with self._readers.borrow() as session:
+            try:
+                session.begin(write=False)
+                return work(session.tx)
+            finally:
+                session.rollback()
+
+    def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop that."""
+        listeners = self._listeners.setdefault(channel, [])
+        listeners.append(wake)
+        return lambda: listeners.remove(wake)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.read(self.dialect.size)
+
+    def close(self) -> None:
+        """Finish what was accepted, then let go of the file."""
+        with self._state:
+            if self._released:
+                return
+            self._closed = self._released = True
+            while self._led:
+                self._state.wait()
+        self._readers.close()
+        self._session.close()
+        self.dialect.close()
+
+    def _is_first(self, job: _Job) -> bool:
+        """The job is in the line; True if nobody commits now, so that its caller must."""
+        with self._state:
+            if self._closed:
+                raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
+            job.leads = not self._led
+            self._led = True
+            self._jobs.append(job)
+        return job.leads
+
+    def _leave(self, job: _Job) -> None:
+        """An interrupted caller gives its work up, unless the others wait for it to lead."""
+        with self._state:
+            leads = job.leads and job in self._jobs
+            if not leads and job in self._jobs:
+                self._jobs.remove(job)
+        if leads:
+            self._lead()
+
+    def _lead(self) -> None:
+        """Commit all that waits now; those who come meanwhile form the next batch, and the first of them leads it."""
+        self._leader = threading.get_ident()
+        batch: list[_Job] = []
+        try:
+            batch = self._next_batch()
+            self._commit(batch)
+        except BaseException as death:  # noqa: BLE001 whoever waits must hear of it instead of waiting for ever
+            self._die(batch, death)
+        self._leader = None
+        with self._state:
+            self._led = bool(self._jobs)
+            if self._led:
+                self._jobs[0].lead()
+            else:
+                self._state.notify_all()
+
+    def _die(self, batch: list[_Job], death: BaseException) -> None:
+        with self._state:
+            self._closed = True
+            batch += self._jobs
+            self._jobs.clear()
+        for job in batch:
+            job.fail(death)
+            job.end()
+
+    def _next_batch(self) -> list[_Job]:
+        with self._state:
+            return [self._jobs.popleft() for _ in range(min(len(self._jobs), LARGEST_BATCH))]
+
+    def _commit(self, batch: list[_Job]) -> None:
+        """All in one transaction; where that broke and nothing is there of it, each in a transaction of its own."""
+        broken = self._try(batch)
+        if broken is None or broken.sent:
+            self._answer(batch, broken)
+        elif len(batch) > 1:
+            for job in batch:
+                self._retry(job, self._try([job]))
+        else:
+            self._retry(batch[0], broken)
+
+    def _retry(self, job: _Job, broken: _Broken | None) -> None:
+        """Once more where that promises something: a new connection, a lock that is free now, the reserve."""
+        if broken is not None and not broken.sent and self._may_succeed(job, broken.error):
+            broken = self._try([job])
+        self._answer([job], broken)
+
+    def _may_succeed(self, job: _Job, error: Exception) -> bool:
+        full = isinstance(self._explained(error), StorageFull)
+        return self.dialect.worth_retrying(error) or (full and job.reserve and self.dialect.make_room())
+
+    def _answer(self, batch: list[_Job], broken: _Broken | None) -> None:
+        notices, self._session.notices = self._session.notices, []
+        for job in batch:
+            if broken is not None:
+                job.fail(self._explained(broken.error))
+            job.end()
+        if broken is None:
+            for channel in dict.fromkeys(notices):
+                self._wake(channel)
+            self.dialect.keep_room()
+
+    def _try(self, batch: list[_Job]) -> _Broken | None:
+        sent = False
+        try:
+            session = self._ready_session()
+            session.notices.clear()
+            self._faults.at("commit.begin")
+            session.begin(write=True)
+            for job in batch:
+                self._run(session, job, alone=len(batch) == 1)
+            if all(job.error is not None for job in batch):  # nothing is left to commit
+                session.rollback()
+                return None
+            self._faults.at("commit.send")
+            sent = True
+            session.commit()
+            self._faults.at("commit.done")
+        except Exception as error:  # noqa: BLE001 the callers of the batch get it, the writer must go on
+            return self._judged(error, sent)
+        return None
+
+    def _judged(self, error: Exception, sent: bool) -> _Broken | None:
+        """Nothing is guessed: an unanswered COMMIT is looked up where that is possible, else it stays in doubt."""
+        if sent:
+            there = self.dialect.find_out(self._session)
+            if there is not None:
+                return None if there else _Broken(error, sent=False)
+        try:
+            self._session.rollback()
+        except Exception:  # noqa: BLE001 the error that led here is the one to report
+            return _Broken(error, sent=True)
+        full = isinstance(self._explained(error), StorageFull)  # such a COMMIT has failed for certain
+        return _Broken(error, sent and not full)
+
+    def _ready_session(self) -> Session:
+        if not self._session.usable():
+            self._session.close()
+            self._session = self.dialect.connect(write=True)
+        return self._session
+
+    def _run(self, session: Session, job: _Job, *, alone: bool) -> None:
+        """One work under a savepoint, or alone: its failure is its own, unless it ended the whole transaction."""
+        job.clear()
+        marked = len(session.notices)
+        if not alone:
+            session.savepoint()
+        try:
+            job.value = job.work(session.tx)
+            self._faults.at("commit.work")
+        except BaseException as error:
+            if not session.in_transaction():
+                raise
+            if isinstance(error, Exception) and self.dialect.worth_retrying(error):
+                raise
+            del session.notices[marked:]
+            if alone:
+                session.rollback()
+            else:
+                session.undo()
+            job.fail(self._explained(error) if isinstance(error, Exception) else error)
+        else:
+            if not alone:
+                session.keep()
+
+    def _explained(self, error: Exception) -> Exception:
+        """Errors of the driver become ours; ours, and those of a caller's own work, stay what they are."""
+        if isinstance(error, LithosError):
+            return error
+        return self.dialect.explain(error) or error
+
+    def _wake_all(self) -> None:
+        for channel in tuple(self._listeners):
+            self._wake(channel)
+
+    def _wake(self, channel: str) -> None:
+        for wake in tuple(self._listeners.get(channel, ())):
+            try:
+                wake()
+            except Exception:  # noqa: BLE001 a listener's bug must not stop the writer
+                _log.exception("a listener of %s failed", channel)
+
+
+class _Broken:
+    """A batch that failed as a whole; `sent`: COMMIT was, its outcome is unknown: once more could be once too often."""
+
+    def __init__(self, error: Exception, sent: bool) -> None:
+        self.error = error
+        self.sent = sent
+
+
+class _Job:
+    """One caller's work, and where whoever commits it leaves its result."""
+
+    __slots__ = ("_done", "error", "leads", "reserve", "value", "work")
+
+    def __init__(self, work: Callable[[Tx], Any], reserve: bool) -> None:
+        self.work = work
+        self.reserve = reserve
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.leads = False
+        self._done = threading.Lock()  # a plain lock hands over in half the time of an Event
+        self._done.acquire()
+
+    def clear(self) -> None:
+        self.value, self.error = None, None
+
+    def fail(self, error: BaseException) -> None:
+        self.error = error
+
+    def end(self) -> None:
+        if self._done.locked():
+            self._done.release()
+
+    def lead(self) -> None:
+        self.leads = True
+        self.end()
+
+    def wait(self) -> bool:
+        """Until it has ended, or until it is this caller who commits: True."""
+        self._done.acquire()
+        return self.leads
+
+    def result(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+class _Readers:
+    """Connections that only read, made when they are first needed, the warmest reused first."""
+
+    def __init__(self, dialect: Dialect, size: int) -> None:
+        self._dialect = dialect
+        self._free: queue.LifoQueue[Session | None] = queue.LifoQueue()
+        self._size = size
+        self._closed = False
+        for _ in range(size):
+            self._free.put(None)
+
+    @contextmanager
+    def borrow(self) -> Iterator[Session]:
+        session = self._free.get()
+        try:
+            if self._closed:
+                raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
+            session = session or self._dialect.connect(write=False)
+            yield session
+        finally:
+            self._free.put(session if session is not None and session.usable() else None)
+
+    def close(self) -> None:
+        for _ in range(self._size):
+            session = self._free.get()
+            if session is not None:
+                session.close()
+        self._closed = True
+        for _ in range(self._size):
+            self._free.put(None)

@@ -1,0 +1,293 @@
+"""SQLite through apsw: connections, pragmas that are checked, errors, and the reserve for a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from lithos.core.clock import Clock
+from lithos.errors import Busy, Damaged, Forbidden, Internal, LithosError, StorageFull, Unavailable, Unsupported
+from lithos.storage.database.dialect import Session
+from lithos.storage.values import Moment, Row, Tx
+
+# STRICT makes SQLite refuse what PostgreSQL would refuse; without it a wrong type shows up only there.
+WORDS = {
+    "text": "TEXT",
+    "integer": "INTEGER",
+    "real": "REAL",
+    "bytes": "BLOB",
+    "counter": "INTEGER PRIMARY KEY AUTOINCREMENT",
+    "strict": "STRICT",
+}
+SYNCHRONOUS = {"FULL": 2, "NORMAL": 1}
+BUSY_MS = 10_000  # only a reading verb or a backup of another process ever holds the file: the host is one
+WAL_KEPT = 64 * 1024 * 1024
+RESERVE_BYTES = 2 * 1024 * 1024  # room for some hundred closing rows and their journal on a full disk
+RESERVE_PAUSE_S = 30.0
+
+
+class _Known:
+    """Nothing is gained by waiting: the answer is there at once."""
+
+    __slots__ = ("_rows",)
+
+    def __init__(self, rows: list[Row]) -> None:
+        self._rows = rows
+
+    def one(self) -> Row | None:
+        return self._rows[0] if self._rows else None
+
+    def all(self) -> list[Row]:
+        return self._rows
+
+
+class SqliteSession:
+    def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
+        self._connection = connection
+        self._clock = clock
+        self.notices: list[str] = []
+
+    @property
+    def tx(self) -> SqliteSession:
+        return self
+
+    def ask(self, sql: str, *values: Any) -> _Known:
+        return _Known(self.all(sql, *values))
+
+    def put(self, sql: str, *values: Any) -> None:
+        self._connection.execute(sql, values).fetchall()
+
+    def run(self, sql: str, *values: Any) -> int:
+        self.put(sql, *values)
+        return int(self._connection.changes())
+
+    def one(self, sql: str, *values: Any) -> Row | None:
+        return self.ask(sql, *values).one()
+
+    def all(self, sql: str, *values: Any) -> list[Row]:
+        cursor = self._connection.execute(sql, values)
+        try:
+            names = [column[0] for column in cursor.get_description()]
+        except apsw.ExecutionCompleteError:  # a statement that gives no rows
+            return []
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
+        self._connection.executemany(sql, rows).fetchall()
+
+    def lock(self, name: str) -> None:
+        """Nothing: there is one writer, and BEGIN IMMEDIATE has made this transaction it."""
+
+    def next_number(self, table: str, column: str) -> _Known:
+        return self.ask("SELECT coalesce(max(seq), 0) + 1 AS number FROM sqlite_sequence WHERE name = ?", table)
+
+    def ask_now(self) -> Callable[[], Moment]:
+        now = self.now()
+        return lambda: now
+
+    def now(self) -> Moment:
+        return Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())
+
+    def notify(self, channel: str) -> None:
+        self.notices.append(channel)
+
+    def begin(self, *, write: bool) -> None:
+        self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+
+    def savepoint(self) -> None:
+        self._connection.execute("SAVEPOINT work")
+
+    def keep(self) -> None:
+        self._connection.execute("RELEASE SAVEPOINT work")
+
+    def undo(self) -> None:
+        self._connection.execute("ROLLBACK TO SAVEPOINT work")
+        self._connection.execute("RELEASE SAVEPOINT work")
+
+    def commit(self) -> None:
+        self._connection.execute("COMMIT")
+
+    def rollback(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def in_transaction(self) -> bool:
+        return bool(self._connection.in_transaction)
+
+    def usable(self) -> bool:
+        return True
+
+    def script(self, sql: str) -> None:
+        self._connection.execute(sql).fetchall()
+
+    def copy_to(self, path: Path) -> None:
+        """A whole and durable copy of what is committed."""
+        unfinished = path.with_name(f"{path.name}.part")
+        unfinished.unlink(missing_ok=True)
+        target = apsw.Connection(str(unfinished))
+        try:
+            with target.backup("main", self._connection, "main") as backup:
+                backup.step()
+        finally:
+            target.close()
+        _flush(unfinished)
+        unfinished.replace(path)
+        _flush(path.parent)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class SqliteDialect:
+    name = "sqlite"
+    words: Mapping[str, str] = WORDS
+
+    def __init__(
+        self, path: Path, *, clock: Clock, synchronous: str = "FULL", reserve_bytes: int = RESERVE_BYTES
+    ) -> None:
+        self.path = path
+        self._clock = clock
+        self._synchronous = SYNCHRONOUS[synchronous]
+        self._reserve = Reserve(path.with_name(f"{path.name}.reserve"), reserve_bytes)
+
+    def connect(self, *, write: bool) -> SqliteSession:
+        try:
+            return self._connect(write)
+        except apsw.Error as error:
+            raise explain(error, self.path.name) from error
+
+    def _connect(self, write: bool) -> SqliteSession:
+        connection = apsw.Connection(str(self.path), statementcachesize=200)
+        connection.set_busy_timeout(BUSY_MS)
+        for pragma, wanted in self._pragmas(write):
+            _set_pragma(connection, pragma, wanted)
+        return SqliteSession(connection, self._clock)
+
+    def _pragmas(self, write: bool) -> list[tuple[str, str | int]]:
+        always: list[tuple[str, str | int]] = [
+            ("journal_mode", "wal"),
+            ("synchronous", self._synchronous),
+            ("foreign_keys", 1),
+            ("trusted_schema", 0),
+        ]
+        return [*always, ("journal_size_limit", WAL_KEPT)] if write else [*always, ("query_only", 1)]
+
+    def explain(self, error: Exception) -> LithosError | None:
+        return explain(error, self.path.name) if isinstance(error, (apsw.Error, OSError)) else None
+
+    def check(self, session: Session) -> None:
+        """Nothing more than its pragmas, which `connect` has checked."""
+
+    def worth_retrying(self, error: Exception) -> bool:
+        return False
+
+    def find_out(self, session: Session) -> bool | None:
+        return None
+
+    def lock_migrations(self, session: Session) -> None:
+        """Nothing: migrations run under BEGIN IMMEDIATE, which keeps every other writer out."""
+
+    def back_up(self, session: Session, label: str) -> None:
+        assert isinstance(session, SqliteSession)
+        session.copy_to(self.path.with_name(f"{self.path.name}.{label}.bak"))
+
+    def make_room(self) -> bool:
+        return self._reserve.release()
+
+    def keep_room(self) -> None:
+        self._reserve.restore()
+
+    def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
+        rows = tx.all("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", table)
+        keys = sorted((row for row in rows if row["pk"]), key=lambda row: row["pk"])
+        return [row["name"] for row in rows], [row["name"] for row in keys]
+
+    def continue_counting(self, tx: Tx, table: str) -> None:
+        """Nothing: AUTOINCREMENT goes on from the largest number that was ever inserted."""
+
+    def size(self, tx: Tx) -> int:
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
+        """Nothing: one process owns the file, and it wakes its own listeners."""
+
+    def close(self) -> None:
+        """Nothing is shared between connections."""
+
+
+class Reserve:
+    """A file that occupies space, so that a full disk can still take the rows that close what is open."""
+
+    def __init__(self, path: Path, size: int) -> None:
+        self._path = path
+        self._size = size
+        self._next_try = 0.0
+
+    def release(self) -> bool:
+        try:
+            held = self._path.stat().st_size >= self._size > 0
+            self._path.unlink()
+        except OSError:
+            return False
+        return held
+
+    def restore(self) -> None:
+        """Quick when it is there; else tried at most every half minute, and only with room to spare."""
+        if self._size == 0 or time.monotonic() < self._next_try:
+            return
+        self._next_try = time.monotonic() + RESERVE_PAUSE_S
+        with contextlib.suppress(OSError):  # no reserve is no reason to fail: it is only needed on a full disk
+            self._write()
+
+    def _write(self) -> None:
+        if self._path.exists() and self._path.stat().st_size >= self._size:
+            return
+        room = os.statvfs(self._path.parent)
+        if room.f_bavail * room.f_frsize < 8 * self._size:
+            return
+        with open(self._path, "wb") as file:
+            file.write(bytes(self._size))
+            os.fsync(file.fileno())
+
+
+def explain(error: apsw.Error | OSError, name: str) -> LithosError:
+    """What an error of apsw or of the disk means for whoever called."""
+    match error:
+        case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
+            return StorageFull(f"the disk that holds {name} is full", hint="Free disk space, then call again.")
+        case apsw.BusyError() | apsw.LockedError():
+            return Busy(f"{name} is locked by another process", hint="Call again.", retry_after_ms=200)
+        case apsw.CorruptError() | apsw.NotADBError():
+            return Damaged(f"{name} is damaged: {error}", hint=f"Restore {name} from a backup beside it (*.bak).")
+        case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError() | apsw.AuthError():
+            return Forbidden(f"{name} cannot be opened or written: {error}", hint="Check owner, mode and mount.")
+        case OSError() | apsw.IOError() | apsw.NoMemError() | apsw.InterruptError():
+            return Unavailable(f"{name} could not be read or written: {error}", hint="Call again; look at the disk.")
+        case _:
+            return Internal(f"{name}: {error}", hint="This is a bug in Lithos: please report it with the log.")
+
+
+def _set_pragma(connection: apsw.Connection, pragma: str, wanted: str | int) -> None:
+    connection.execute(f"PRAGMA {pragma}={wanted}").fetchall()
+    taken = connection.pragma(pragma)
+    if taken != wanted:
+        raise Unsupported(
+            f"SQLite did not take {pragma}={wanted} (it says {taken})",
+            hint="The data directory must be on a file system that supports locks and shared memory.",
+        )
+
+
+def _flush(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""Every mutation: the saga over files and rows, intents, idempotency."""

@@ -1,0 +1,54 @@
+"""Forgetting for good: remembered answers that mention something go, and no page or log keeps a byte of them."""
+
+from __future__ import annotations
+
+import apsw
+
+from lithos.errors import Busy
+from lithos.storage.database.database import Database
+from lithos.storage.database.dialect import Dialect
+from lithos.storage.database.sqlite import SqliteDialect
+from lithos.storage.values import Tx
+
+WAIT_MS = 10_000
+TABLES = ("once", "deliveries")
+
+
+def scrub(database: Database, thing: str) -> int:
+    """`thing` is an id; returns how many answers went. Of a server's own log and backups only its keeper can speak."""
+    gone = database.write(lambda tx: _forget_answers(tx, thing))
+    if isinstance(database.dialect, SqliteDialect):
+        _rewrite(database.dialect)
+    elif gone:
+        _rewrite_tables(database.dialect)
+    return gone
+
+
+def _forget_answers(tx: Tx, thing: str) -> int:
+    return sum(tx.run(f"DELETE FROM {table} WHERE answer LIKE ?", f"%{thing}%") for table in TABLES)
+
+
+def _rewrite_tables(dialect: Dialect) -> None:
+    """A plain vacuum frees a row's place and leaves its bytes there; a full one writes the table into a new file."""
+    session = dialect.connect(write=True)
+    try:
+        for table in TABLES:
+            session.script(f"VACUUM FULL {table}")
+    except Exception as error:
+        raise dialect.explain(error) or error from error
+    finally:
+        session.close()
+
+
+def _rewrite(dialect: SqliteDialect) -> None:
+    """VACUUM leaves no free page behind, truncating the log no old copy of one."""
+    connection = apsw.Connection(str(dialect.path))
+    try:
+        connection.set_busy_timeout(WAIT_MS)
+        connection.execute("PRAGMA secure_delete = 1")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    except apsw.BusyError:
+        raise Busy("the database is in use", hint="Call again: what is left to erase is erased then.") from None
+    finally:
+        connection.close()
