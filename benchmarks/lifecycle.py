@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.report import line, milliseconds, percentile
 from lithos.app import Lithos, open_lithos
-from lithos.notes import Gates, Looking
+from lithos.notes import Gates, ScopeRequest
 from lithos.search import Where
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
@@ -60,15 +60,14 @@ def measure_writes(lithos: Lithos, chance: random.Random) -> None:
 
 def measure_search(lithos: Lithos, chance: random.Random) -> None:
     questions = [" ".join(chance.choices(WORDS, k=4)) for _ in range(QUERIES)]
-    search, knowledge = lithos.note_search, lithos.knowledge
+    search, every = lithos.note_search, ScopeRequest(status="all")
     plain: list[float] = []
     filtered: list[float] = []
     then: list[float] = []
     for question in questions:
-        plain.append(milliseconds(lambda: search.words(question, 10, Where())))  # noqa: B023 run at once
-        for spent, looking in ((filtered, Looking()), (then, Looking(as_of="2025-12-01"))):
-            lens = knowledge.lens(question, looking)
-            spent.append(milliseconds(lambda: search.words(question, 10, Where(), lens)))  # noqa: B023 run at once
+        plain.append(milliseconds(lambda: search.words(question, 10, Where(), every)))  # noqa: B023 run at once
+        for spent, scope in ((filtered, ScopeRequest()), (then, ScopeRequest(as_of="2025-12-01"))):
+            spent.append(milliseconds(lambda: search.words(question, 10, Where(), scope)))  # noqa: B023 run at once
     limit = percentile(plain, 0.5) * 1.2
     line("search of what counts now (≤ 120% of unfiltered), p50", percentile(filtered, 0.5), limit, "ms")
     line("search as of a day (≤ 120% of unfiltered), p50", percentile(then, 0.5), limit, "ms")

@@ -28,12 +28,14 @@ from lithos.notes import (
     Knowledge,
     NearDuplicates,
     Notes,
+    NoteSearch,
     Promotions,
     Rules,
     open_notes,
 )
 from lithos.notes import Ground as NotesGround
-from lithos.search import Embedding, NoteSearch, PassageLimits, open_collection, open_embedder
+from lithos.recall import NoteKind, Recall
+from lithos.search import Collection, Embedding, PassageLimits, open_collection, open_embedder
 from lithos.skills import Skills
 from lithos.storage import (
     Database,
@@ -90,7 +92,9 @@ class Lithos:
     agents: Agents
     tokens: Tokens
     embedding: Embedding = field(init=False)  # the one copy of the model, shared by all collections
+    note_collection: Collection = field(init=False)
     note_search: NoteSearch = field(init=False)
+    recall: Recall = field(init=False)
     notes: Notes = field(init=False)
     board: Board = field(init=False)
     knowledge: Knowledge = field(init=False)  # the life of notes
@@ -209,7 +213,7 @@ def _open_search(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> Non
         faults=lithos.ground.faults,
     )
     opened.callback(notes.close)
-    lithos.note_search = NoteSearch(notes, most=settings.max_results, threshold=settings.semantic_threshold)
+    lithos.note_collection = notes
     lithos.weighers["search"] = notes.size
     lithos.workers.append(notes.busy)
 
@@ -248,9 +252,8 @@ def _open_notes(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> None
     )
     rules = Rules(config.notes.largest_kb * 1024, config.notes.ignore)
     lithos.notes = opened.enter_context(closing(open_notes(under, rules=rules, following=following)))
-    found = lithos.note_search.collection
+    found = lithos.note_collection
     lithos.notes.join_search(found)
-    lithos.note_search.behind = lambda: lithos.notes.index.progress.behind
     found.on_lost(lithos.notes.watcher.ask)
     lithos.weighers["catalogue"] = lambda: _size(ground.data_dir / ".graph")
     lithos.weighers["history"] = lambda: _size(ground.state / "history")
@@ -276,9 +279,19 @@ def _open_knowledge(config: LithosConfig, lithos: Lithos, opened: ExitStack) -> 
     promotions = Promotions(
         lithos.ledger, ground.clock, ground.ids.event, lambda data: seal.sign(data).hex(), settings.approvers
     )
-    likes = NearDuplicates(lithos.note_search.collection, notes.catalogue, notes.index)
+    likes = NearDuplicates(lithos.note_collection, notes.catalogue, notes.index)
     decay = Decay(notes.unhurried, ground.effects, ground.events, ground.clock)
-    lithos.knowledge = Knowledge(feedback, promotions, decay, likes, notes.catalogue, ground.clock)
+    lithos.knowledge = Knowledge(feedback, promotions, decay, likes)
+    lithos.note_search = NoteSearch(
+        lithos.note_collection,
+        notes.catalogue,
+        ground.clock,
+        boosts=feedback.boosts,
+        behind=lambda: notes.index.progress.behind,
+        most=config.search.max_results,
+        threshold=config.search.semantic_threshold,
+    )
+    lithos.recall = Recall([NoteKind(notes, lithos.note_search)], most=config.search.max_results)
     similar = likes.of_text if settings.near_duplicates else lambda title, content, own_id: []
     notes.live_by(promotions.is_promoted, Gates(promotions.check, similar, config.security.secrets == "refuse"), likes)
     ground.chores.add("keep receipts", FLUSH_SECONDS, feedback.flush)

@@ -16,18 +16,20 @@ from lithos.notes.answers import (
     Validation,
     Written,
 )
+from lithos.notes.changes import NoteChange
 from lithos.notes.format.frontmatter import Frontmatter, parse_frontmatter
 from lithos.notes.index.index import Progress, Rules
 from lithos.notes.index.queries import Direction
 from lithos.notes.lifecycle.decay import Decay, Decayed
 from lithos.notes.lifecycle.decisions import OnConflict, Status, TtlPolicy
 from lithos.notes.lifecycle.feedback import Feedback, FeedbackGiven, Outcomes, Source
-from lithos.notes.lifecycle.knowledge import Knowledge, Looking
+from lithos.notes.lifecycle.knowledge import Knowledge
 from lithos.notes.lifecycle.lifecycle_fields import Life
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
 from lithos.notes.lifecycle.search_scope import Rank, Shown
 from lithos.notes.notes import Following, Ground, Notes, open_notes
+from lithos.notes.search import MeaningAnswer, NoteHit, NoteSearch, ScopeRequest, WordsAnswer, checked_query, cited
 from lithos.notes.validation import KINDS, NOTICES
 from lithos.notes.vault.moving import Move
 from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE
@@ -54,13 +56,16 @@ __all__ = [
     "Ground",
     "Knowledge",
     "Life",
-    "Looking",
+    "MeaningAnswer",
     "Move",
     "Moved",
     "NearDuplicates",
+    "NoteChange",
     "NoteHistory",
+    "NoteHit",
     "NoteLinks",
     "NoteList",
+    "NoteSearch",
     "Notes",
     "OnConflict",
     "Outcomes",
@@ -72,6 +77,7 @@ __all__ = [
     "Request",
     "Restored",
     "Rules",
+    "ScopeRequest",
     "Shown",
     "Source",
     "Status",
@@ -79,8 +85,11 @@ __all__ = [
     "TtlPolicy",
     "Validation",
     "Vault",
+    "WordsAnswer",
     "Write",
     "Written",
+    "checked_query",
+    "cited",
     "open_notes",
     "parse_frontmatter",
 ]

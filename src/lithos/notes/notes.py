@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
+from lithos.notes.changes import NoteChanges
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
@@ -58,6 +59,7 @@ class Notes:
     _mover: Mover
     _history: History
     _validator: Validator
+    changes: NoteChanges
     _projector: Projector | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
     _is_current: bool = False
@@ -176,6 +178,7 @@ def open_notes(ground: Ground, *, rules: Rules | None = None, following: Followi
         Mover(vault),
         History(vault, ground.database, ground.events),
         Validator(vault, identities),
+        NoteChanges(catalogue, ground.database, ground.events),
     )
     notes.watcher.scan = notes.reindex
     return notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from lithos.search.asking import MeaningAnswer, NoteSearch, RecallAnswer, View, WordsAnswer
 from lithos.search.collection.chunking import PassageLimits
 from lithos.search.collection.collection import Collection, open_collection
 from lithos.search.embedding.background import Embedding
@@ -36,19 +35,14 @@ __all__ = [
     "Found",
     "HashedEmbedder",
     "Hit",
-    "MeaningAnswer",
     "Neighbour",
-    "NoteSearch",
     "Passage",
     "PassageLimits",
     "Projector",
     "Query",
-    "RecallAnswer",
     "Remove",
     "Status",
-    "View",
     "Where",
-    "WordsAnswer",
     "open_collection",
     "open_embedder",
     "query_terms",

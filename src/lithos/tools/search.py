@@ -10,8 +10,9 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.errors import TooLarge
-from lithos.notes import Looking, Rank, Shown
-from lithos.search import MeaningAnswer, NoteSearch, RecallAnswer, View, Where, WordsAnswer
+from lithos.notes import MeaningAnswer, Rank, ScopeRequest, Shown, WordsAnswer
+from lithos.recall import Question, RecallAnswer
+from lithos.search import Query, Where
 from lithos.tools.registry import tool
 
 Limit = Annotated[int, Field(ge=1)]
@@ -49,8 +50,10 @@ def lithos_recall(
     """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
     with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
     `degraded: true`: part was not searched yet; ask again soon. `receipt` goes into lithos_feedback."""
-    view = _view(lithos, query, Looking(status, as_of, window_days, rank))
-    found = _search(lithos).recall(query, limit, _where(tags, author, path_prefix), token_budget, explain, view)
+    lithos.notes.be_current()
+    asked = Query(query, limit=limit, where=_where(tags, author, path_prefix), explain=explain)
+    scope = ScopeRequest(status, as_of, window_days, rank)
+    found = lithos.recall.recall(Question(call, asked, scope), token_budget)
     receipt = lithos.knowledge.feedback.receipt(query, [hit["id"] for hit in found["results"]])
     return {**found, "receipt": receipt}
 
@@ -74,8 +77,9 @@ def lithos_search(
 ) -> WordsAnswer:
     """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
     no valid syntax and was taken as plain words."""
-    view = _view(lithos, query, Looking(status, as_of, window_days, rank))
-    return _search(lithos).words(query, limit, _where(tags, author, path_prefix), view, explain=explain)
+    lithos.notes.be_current()
+    scope = ScopeRequest(status, as_of, window_days, rank)
+    return lithos.note_search.words(query, limit, _where(tags, author, path_prefix), scope, explain=explain)
 
 
 @tool(toolset="core", reads=True)
@@ -95,14 +99,9 @@ def lithos_semantic(
     explain: Explain = False,
 ) -> MeaningAnswer:
     """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
-    view = _view(lithos, query, Looking(status, as_of, window_days, rank))
-    where = _where(tags, author, path_prefix)
-    return _search(lithos).meaning(query, limit, threshold, where, view, explain=explain)
-
-
-def _search(lithos: Lithos) -> NoteSearch:
-    lithos.notes.be_current()  # a verb without a host finds what people have saved since the last one
-    return lithos.note_search
+    lithos.notes.be_current()
+    where, scope = _where(tags, author, path_prefix), ScopeRequest(status, as_of, window_days, rank)
+    return lithos.note_search.meaning(query, limit, threshold, where, scope, explain=explain)
 
 
 class ShownPassage(TypedDict):
@@ -136,10 +135,6 @@ def lithos_note_passages(lithos: Lithos, call: Call, id: Annotated[str, Field(de
         for passage in lithos.note_search.collection.passages(note["id"])
     ]
     return {"id": note["id"], "title": note["title"], "path": note["path"], "passages": shown}
-
-
-def _view(lithos: Lithos, query: str, looking: Looking) -> View:
-    return lithos.knowledge.lens(query, looking)
 
 
 def _where(tags: list[str] | None, author: str | None, path_prefix: str | None) -> Where:

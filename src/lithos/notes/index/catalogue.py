@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -27,7 +27,7 @@ _UNSETTLED = "unsettled"
 _FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')"
-_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (21 + len(LIFE_TEXTS)))})"
+_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (23 + len(LIFE_TEXTS)))})"
 
 
 class Seen(NamedTuple):
@@ -52,6 +52,8 @@ class Found:
     id: str = ""
     standing: str = "active"
     sketch: bytes | None = None
+    changed: int = 0  # when, in microseconds
+    edited: bool = False  # it was known with other bytes, or under another path
 
 
 @dataclass(slots=True)
@@ -168,19 +170,25 @@ class _Change:
         ids = orjson.dumps([each.id for each in self._notes]).decode()
         paths = orjson.dumps(self._paths).decode()
         return self._tx.all(
-            "SELECT number, id, path, title, aliases FROM notes WHERE path IN (SELECT value FROM json_each(?))"
+            "SELECT number, id, path, title, aliases, version, changed, edited FROM notes"
+            " WHERE path IN (SELECT value FROM json_each(?))"
             " OR id IN (SELECT value FROM json_each(?))",
             *(paths, ids),
         )
 
     def _numbered(self, old: list[Row]) -> dict[int, Found]:
         """A note that stays keeps its number, and with it the links that lead to it."""
-        numbers = {row["id"]: row["number"] for row in old}
+        known = {row["id"]: row for row in old}
         last = self._tx.one("SELECT max(number) AS last FROM notes")
         fresh = ((last or {}).get("last") or 0) + 1
         numbered = {}
         for offset, each in enumerate(self._notes):
-            numbered[numbers.get(each.id, fresh + offset)] = each
+            row = known.get(each.id)
+            if row:
+                same = (row["version"], row["path"]) == (each.seen.version, each.seen.path)
+                changed = row["changed"] if same else each.changed
+                each = replace(each, changed=changed, edited=bool(row["edited"]) or not same)
+            numbered[row["number"] if row else fresh + offset] = each
         return numbered
 
     def _remove(self, numbers: list[int]) -> None:
@@ -250,7 +258,8 @@ def _note_row(number: int, found: Found) -> tuple[Any, ...]:
     derived = note.fields.get("derived_from")
     return (
         *(number, found.id, note.own_id, note.path, path_key(note.path), note.title, note.text("author")),
-        *(note.moment("created_at"), note.updated(seen.mtime_ns), int(note.moment("updated_at") is None), note.version),
+        *(note.moment("created_at"), note.updated(seen.mtime_ns), int(note.moment("updated_at") is None)),
+        *(found.changed, int(found.edited), note.version),
         *(
             note.front.problem,
             int(note.document.front is None),

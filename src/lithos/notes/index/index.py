@@ -255,7 +255,14 @@ class Index:
     def _standing(self, found: Found, note: Note) -> Found:
         stands = standing(note, self.is_promoted)
         words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else frozenset()
-        return replace(found, standing=stands, sketch=sketch_of(words))
+        return replace(found, standing=stands, sketch=sketch_of(words), changed=self._changed(found.seen))
+
+    def _changed(self, seen: Seen) -> int:
+        """When the file got its bytes or its name, in microseconds. A rename leaves the date of the bytes alone, and
+        a date in the future is none."""
+        now = micros(self._clock.now())
+        renamed = now if seen.ctime_ns < 0 else seen.ctime_ns // 1000
+        return min(now, max(seen.mtime_ns // 1000, renamed))
 
     def _document(self, found: Found) -> Change:
         assert found.note is not None

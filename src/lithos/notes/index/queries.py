@@ -36,8 +36,8 @@ class Filter:
             clauses.append("author = ?")
             values.append(self.author)
         if self.since is not None:
-            clauses.append("updated >= ?")
-            values.append(self.since)
+            clauses.append("(updated >= ? OR (changed >= ? AND edited))")
+            values += [self.since, self.since]
         if self.standing is not None:
             clauses.append("standing = ?")
             values.append(self.standing)
@@ -151,6 +151,15 @@ def list_notes(tx: Tx, wanted: Filter, limit: int, offset: int) -> tuple[list[Ro
         offset,
     )
     return rows, total["total"] if total else 0
+
+
+def changed_since(tx: Tx, since: int, path_prefix: str) -> list[Row]:
+    """The notes whose files changed at or after this moment, the newest change first."""
+    return tx.all(
+        "SELECT id, path, title, version, changed FROM notes WHERE changed >= ? AND path >= ? AND path < ?"
+        " ORDER BY changed DESC, path",
+        *(since, path_prefix, path_prefix + _LAST),
+    )
 
 
 def tag_counts(tx: Tx, prefix: str, limit: int) -> dict[str, int]:

@@ -32,6 +32,8 @@ CREATE TABLE notes (
     created INTEGER,
     updated INTEGER NOT NULL,
     undated INTEGER NOT NULL,  -- 1: `updated` is the date of the file
+    changed INTEGER NOT NULL,  -- when these bytes came to this path, whoever wrote them
+    edited INTEGER NOT NULL,  -- 1: that was after the catalogue first saw the note
     version TEXT NOT NULL,
     problem TEXT,
     bare INTEGER NOT NULL,  -- 1: no frontmatter
@@ -54,6 +56,7 @@ CREATE TABLE notes (
 ) STRICT;
 CREATE INDEX notes_by_path_key ON notes (path_key);
 CREATE INDEX notes_by_update ON notes (updated DESC, path);
+CREATE INDEX notes_by_change ON notes (changed DESC, path);
 CREATE INDEX notes_by_own_id ON notes (own_id) WHERE own_id IS NOT NULL;
 CREATE INDEX notes_by_author ON notes (author) WHERE author IS NOT NULL;
 CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;

@@ -1,0 +1,79 @@
+"""Which notes changed since a moment, by any hand: agents, section edits, people, git."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from lithos.core.clock import from_micros, micros, parse_time
+from lithos.notes.index import queries
+from lithos.notes.index.catalogue import Catalogue
+from lithos.storage import Database, Event, EventFilter, Events, Row
+
+_MOST_EVENTS = 500  # a page of the audit; an older change is listed without its agent
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChange:
+    id: str
+    path: str
+    title: str
+    at: datetime
+    what: str  # the operation of the audit ("update", "move", "delete"), or "edit" by a hand that it does not know
+    agent: str | None = None
+
+
+class NoteChanges:
+    """The catalogue knows every change of a file; the audit knows who made it, and what is gone."""
+
+    def __init__(self, catalogue: Catalogue, database: Database, events: Events) -> None:
+        self._catalogue = catalogue
+        self._database = database
+        self._events = events
+
+    def since(
+        self,
+        since: datetime,
+        until: datetime | None = None,
+        *,
+        path_prefix: str | None = None,
+        agent: str | None = None,
+        limit: int = 100,
+    ) -> list[NoteChange]:
+        """Newest first, each note once; notes that were deleted included."""
+        events = self._recent_events(since, until)
+        last: dict[str, Event] = {}
+        for event in events:  # newest first
+            last.setdefault(event["thing"], event)
+        rows = self._catalogue.read(lambda tx: queries.changed_since(tx, micros(since), path_prefix or ""))
+        found = [_changed(row, last.get(row["id"])) for row in rows]
+        present = {row["id"] for row in rows}
+        found += [
+            _deleted(event) for note_id, event in last.items() if event["op"] == "delete" and note_id not in present
+        ]
+        wanted = [
+            each
+            for each in found
+            if (until is None or each.at < until)
+            and each.path.startswith(path_prefix or "")
+            and agent in (None, each.agent)
+        ]
+        return sorted(wanted, key=lambda each: each.at, reverse=True)[:limit]
+
+    def _recent_events(self, since: datetime, until: datetime | None) -> list[Event]:
+        wanted = EventFilter(type="note", status="committed", store=self._events.store, since=since, until=until)
+        return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_MOST_EVENTS))["events"]
+
+
+def _changed(row: Row, event: Event | None) -> NoteChange:
+    at = from_micros(row["changed"])
+    by_event = event is not None and (event["after_hash"] in (None, row["version"]) or event["op"] == "move")
+    if event is None or not by_event:
+        return NoteChange(row["id"], row["path"], row["title"], at, "edit")
+    return NoteChange(row["id"], row["path"], row["title"], at, event["op"], event["agent"])
+
+
+def _deleted(event: Event) -> NoteChange:
+    path = event["path"] or ""
+    title = path.rpartition("/")[2].removesuffix(".md")
+    return NoteChange(event["thing"], path, title, parse_time(event["at"]), "delete", event["agent"])

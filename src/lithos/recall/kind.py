@@ -1,0 +1,73 @@
+"""Kind: what one part contributes to recall and to the list of changes.
+
+A part below this package needs no knowledge of it: its kind is a small class here (`recall/notes.py`) that asks the
+part's façade. A part above implements the protocol itself. `app` gives the list of kinds to `Recall`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from lithos.core.call import Call
+from lithos.notes import ScopeRequest
+from lithos.search import Found, Hit, Query
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One recall, as every kind gets it. `scope` is for kinds with a lifecycle; the others ignore it."""
+
+    call: Call  # who asks
+    query: Query
+    scope: ScopeRequest = field(default_factory=ScopeRequest)
+
+
+@dataclass(frozen=True, slots=True)
+class KindHits:
+    """The hits of one kind, and how each is rendered."""
+
+    found: Found  # best first
+    render: Callable[[Hit], dict[str, Any]]  # id, title, heading, passage, score and the kind's own fields
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesQuery:
+    """Which changes to list. A kind that has no paths or no agents matches only where that filter is None."""
+
+    call: Call  # who asks
+    since: datetime  # inclusive
+    until: datetime | None = None  # exclusive
+    path_prefix: str | None = None
+    agent: str | None = None
+    limit: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """One thing that changed."""
+
+    kind: str
+    id: str
+    at: datetime
+    what: str  # the operation: "create", "update", "delete", "complete"
+    title: str
+    path: str = ""
+    agent: str | None = None  # None: a person, or unknown
+
+
+class Kind(Protocol):
+    """One kind of thing that recall finds and changes lists. Both show only what `call` may see."""
+
+    @property
+    def name(self) -> str:
+        """The word that answers and the argument `kinds` use: "note", "task"."""
+        ...
+
+    def find(self, question: Question) -> KindHits: ...
+
+    def changes(self, query: ChangesQuery) -> Sequence[Changed]:
+        """Newest first, at most `query.limit`."""
+        ...

@@ -1,0 +1,35 @@
+"""The notes' contribution to recall and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lithos.notes import Notes, NoteSearch, cited
+from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.search import Hit
+
+
+class NoteKind:
+    """Notes are shared: every caller sees all of them."""
+
+    name = "note"
+
+    def __init__(self, notes: Notes, search: NoteSearch) -> None:
+        self._notes = notes
+        self._search = search
+
+    def find(self, question: Question) -> KindHits:
+        found, scope = self._search.find(question.query, question.scope)
+
+        def render(hit: Hit) -> dict[str, Any]:
+            return {**cited(hit), "passage": hit.passage, "score": hit.score, **scope.remarks(hit)}
+
+        return KindHits(found, render)
+
+    def changes(self, query: ChangesQuery) -> Sequence[Changed]:
+        """Notes by any hand, those that were deleted included."""
+        found = self._notes.changes.since(
+            query.since, query.until, path_prefix=query.path_prefix, agent=query.agent, limit=query.limit
+        )
+        return [Changed(self.name, each.id, each.at, each.what, each.title, each.path, each.agent) for each in found]
