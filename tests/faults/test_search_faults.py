@@ -135,7 +135,7 @@ def test_a_kill_before_a_commit_does_not_make_the_index_anew(tmp_path: Path) -> 
         generation = made._indexer.catalogue().generation()
         made.query(Query("lava"))
         assert made.settle()
-        assert (made._indexer.catalogue().generation(), made._indexer.trouble) == (generation, {})
+        assert (made._indexer.catalogue().generation(), made._indexer.problems) == (generation, {})
 
 
 def hurt(path: Path, harm: str) -> None:
@@ -222,7 +222,7 @@ def test_what_is_being_rebuilt_says_that_it_is_degraded(tmp_path: Path) -> None:
     flip(victim, 0.5)
     with collection(tmp_path) as made:
         hold = threading.Event()
-        made._indexer._later(lambda: hold.wait(60) and None)
+        made._indexer._run_soon(lambda: hold.wait(60) and None)
         assert "rebuilt" in made.query(Query("lava", by="words")).degraded
         hold.set()
         assert eventually_whole(made)

@@ -12,7 +12,7 @@ import pytest
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
 from lithos.search.collection import indexer
-from lithos.search.collection.catalogue import Catalogue, Entry
+from lithos.search.collection.catalogue import Catalogue, IndexEntry
 from lithos.search.vectors.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
 from tests.collections_at_hand import note, opened
@@ -82,7 +82,7 @@ def test_a_long_text_does_not_keep_others_from_being_found(notes: Collection) ->
 def test_more_than_may_wait_is_taken_in_by_a_collection_that_was_idle(
     notes: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(indexer, "MOST_WAITING", 3)
+    monkeypatch.setattr(indexer, "MOST_UNINDEXED", 3)
     notes.apply([note("first", "lava")])
     assert notes.settle()
     applying = threading.Thread(
@@ -245,7 +245,7 @@ def test_closing_waits_for_what_is_fetched_for_the_model(
     reached, go_on = threading.Event(), threading.Event()
 
     class Slow(Catalogue):
-        def entries(self, ordinals: Iterable[int]) -> Iterator[Entry]:
+        def entries(self, ordinals: Iterable[int]) -> Iterator[IndexEntry]:
             reached.set()
             go_on.wait(30)
             return super().entries(ordinals)

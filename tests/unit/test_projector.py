@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lithos.search import Change, Collection, Document, Embedding, HashedEmbedder, Projector, Query, Remove
+from lithos.search import Collection, Document, DocumentChange, Embedding, HashedEmbedder, Projector, Query, Remove
 from lithos.search import open_collection as opened
 
 
@@ -18,13 +18,13 @@ class Rows:
     def __init__(self, **rows: str) -> None:
         self.lock = threading.RLock()
         self.rows = rows
-        self._pending: list[Change] = []
+        self._pending: list[DocumentChange] = []
 
     def restart(self, known: Mapping[str, str]) -> None:
         gone = [Remove(id) for id in known if id not in self.rows]
         self._pending = [*gone, *(self.document(id) for id, text in self.rows.items() if known.get(id) != text)]
 
-    def next_batch(self) -> Sequence[Change]:
+    def next_batch(self) -> Sequence[DocumentChange]:
         batch, self._pending = self._pending[:2], self._pending[2:]
         return batch
 
@@ -83,8 +83,8 @@ def test_a_lost_collection_is_filled_again_in_the_background(collection: Collect
 def _then(next_batch: object, applied: threading.Event) -> object:
     """Sets the event when the feed has nothing left."""
 
-    def wrapped() -> Sequence[Change]:
-        batch: Sequence[Change] = next_batch()  # type: ignore[operator]
+    def wrapped() -> Sequence[DocumentChange]:
+        batch: Sequence[DocumentChange] = next_batch()  # type: ignore[operator]
         if not batch:
             applied.set()
         return batch

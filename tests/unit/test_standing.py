@@ -15,7 +15,7 @@ from lithos.notes.lifecycle.decisions import was_current
 from lithos.notes.lifecycle.effective_status import GONE, NEVER, ends, life_of, standing
 from lithos.notes.lifecycle.newest import newest
 from lithos.notes.lifecycle.search_scope import SearchScope
-from lithos.search import Bounds, Found, Hit, Query, Where
+from lithos.search import Bounds, Hit, Query, SearchResult, Where
 
 NOW = parse_time("2026-03-10T12:00:00Z")
 
@@ -160,9 +160,9 @@ def test_the_newest_of_all_that_matches_come_first_however_little_relevant(facts
         for at, score in facts
     ]
 
-    def ask(query: Query) -> Found:
+    def ask(query: Query) -> SearchResult:
         there = [each for each in hits if all(_inside(each, *bounds) for bounds in query.where.between.items())]
-        return Found(tuple(sorted(there, key=lambda each: -each.score)[: query.limit]), True)
+        return SearchResult(tuple(sorted(there, key=lambda each: -each.score)[: query.limit]), True)
 
     found = newest(ask, Query("q", limit=40), 5, 5_000 * day)
     youngest = sorted((at for at, _ in facts), reverse=True)[:5]

@@ -15,7 +15,7 @@ from lithos.ledger.answers import Thoughts, as_thought
 from lithos.ledger.chain.format import Entry
 from lithos.ledger.query import Filter, matches, says
 from lithos.ledger.registry.agent_activity import AgentActivity
-from lithos.search import Bounds, Change, Collection, Document, Projector, Query, Remove, Where
+from lithos.search import Bounds, Collection, Document, DocumentChange, Projector, Query, Remove, Where
 
 if TYPE_CHECKING:
     from lithos.ledger.chain.chain import Chain
@@ -42,7 +42,7 @@ class ThoughtFeed:
             folder, _, index = name.rpartition(":")
             self._positions[folder] = max(self._positions.get(folder, 0), int(index) + 1)
 
-    def next_batch(self) -> Sequence[Change]:
+    def next_batch(self) -> Sequence[DocumentChange]:
         for folder, chain in list(self._chains.items()):
             start = self._positions.get(folder, 0)
             end = min(chain.size, start + BATCH)
@@ -121,7 +121,7 @@ def _name(chain: Chain, index: int) -> str:
     return f"{chain.folder.name}:{index}"
 
 
-def _change(chain: Chain, entry: Entry) -> Change:
+def _change(chain: Chain, entry: Entry) -> DocumentChange:
     name = _name(chain, entry.index)
     if entry.body is None:
         return Remove(name)

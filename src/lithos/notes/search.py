@@ -13,7 +13,7 @@ from lithos.errors import InvalidInput
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
 from lithos.notes.lifecycle.search_scope import Rank, SearchScope, Shown
-from lithos.search import Collection, Found, Hit, Query, Where
+from lithos.search import Collection, Hit, Query, SearchResult, Where
 
 LONGEST_QUERY = 200_000
 LONGEST_WINDOW = 100_000  # days; a longer window filters nothing
@@ -121,7 +121,7 @@ class NoteSearch:
         hits = [{**cited(hit), **_similar(hit), **scope.remarks(hit)} for hit in found.hits]
         return cast(MeaningAnswer, {"results": hits, **self._notices(found, limit)})
 
-    def find(self, query: Query, request: ScopeRequest = CURRENT_NOTES) -> tuple[Found, SearchScope]:
+    def find(self, query: Query, request: ScopeRequest = CURRENT_NOTES) -> tuple[SearchResult, SearchScope]:
         """The hits in the order of the request, and the scope that renders what it adds to each."""
         scope = self._scope(query.text, request)
         behind = self._behind()  # asked first: a file that is read meanwhile may or may not be in the answer
@@ -146,7 +146,7 @@ class NoteSearch:
             some_ended=not unfiltered and self._catalogue.read(lambda tx: queries.some_have_ended(tx, micros(now))),
         )
 
-    def _notices(self, found: Found, limit: int) -> dict[str, Any]:
+    def _notices(self, found: SearchResult, limit: int) -> dict[str, Any]:
         """The fields of an answer that appear only when they say something."""
         notices: dict[str, Any] = {"limit": self.most} if limit > self.most else {}
         if found.degraded:

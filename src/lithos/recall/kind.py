@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from lithos.core.call import Call
 from lithos.notes import ScopeRequest
-from lithos.search import Found, Hit, Query
+from lithos.search import Hit, Query, SearchResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Question:
 class KindHits:
     """The hits of one kind, and how each is rendered."""
 
-    found: Found  # best first
+    found: SearchResult  # best first
     render: Callable[[Hit], dict[str, Any]]  # id, title, heading, passage, score and the kind's own fields
 
 

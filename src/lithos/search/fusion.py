@@ -6,7 +6,7 @@ The score of a document is its cosine plus half of how well its words match, aga
 
 A cosine is absolute: near 0.2 for anything, 0.5 and more for an answer. BM25 is not, so it is measured against the
 best document of the same question, unless even that one has little of it. So an engine that is sure outweighs one
-that is not, whatever the question is like; ranks, which plain rank fusion goes by, have lost that. `meaning` is how
+that is not, for every kind of question; ranks, which plain rank fusion goes by, have lost that. `meaning` is how
 much of the question is in the script that the model was trained on.
 """
 
@@ -24,7 +24,7 @@ RELEVANT = 0.52  # least confidence of an answer
 JUDGED = 3  # of the best documents; one of them must be an answer
 SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
 
-Place = tuple[int, int]  # ordinal of a document, position of a passage in it
+PassageKey = tuple[int, int]  # ordinal of a document, position of a passage in it
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Words:
     """What full text found, by ordinal; `possible` is the score of a text made of nothing but the question."""
 
     documents: Mapping[int, float]
-    passages: Mapping[Place, float]
+    passages: Mapping[PassageKey, float]
     possible: float
 
     @cached_property
@@ -71,7 +71,7 @@ class Fused:
 
 
 def fuse(
-    words: Words, similarities: Mapping[Place, float], meaning: float, most: int, *, by_passage: bool = False
+    words: Words, similarities: Mapping[PassageKey, float], meaning: float, most: int, *, by_passage: bool = False
 ) -> Fused:
     """`similarities` of passages; `meaning` 0 leaves them out of the score. Of documents the best `most`."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
@@ -82,7 +82,7 @@ def fuse(
 
 
 def _documents(
-    words: Words, similarities: Mapping[Place, float], meaning: float, weight: float, most: int
+    words: Words, similarities: Mapping[PassageKey, float], meaning: float, weight: float, most: int
 ) -> list[Ranked]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
     nearest: dict[int, float] = {}
@@ -102,7 +102,7 @@ def _documents(
 
 
 def _best_passages(
-    wanted: Collection[int], words: Words, similarities: Mapping[Place, float], meaning: float, weight: float
+    wanted: Collection[int], words: Words, similarities: Mapping[PassageKey, float], meaning: float, weight: float
 ) -> dict[int, int]:
     """Document: where its best passage is; of equals the first."""
     offers = {place: weight * PASSAGE_WEIGHT * bm25 for place, bm25 in words.passages.items() if place[0] in wanted}
@@ -113,7 +113,7 @@ def _best_passages(
     return {ordinal: -position for _, position, ordinal in worst_first}
 
 
-def _passages(words: Words, similarities: Mapping[Place, float], meaning: float, weight: float) -> list[Ranked]:
+def _passages(words: Words, similarities: Mapping[PassageKey, float], meaning: float, weight: float) -> list[Ranked]:
     found = []
     for place in similarities.keys() | words.passages.keys():
         bm25 = words.documents.get(place[0], 0.0) + PASSAGE_WEIGHT * words.passages.get(place, 0.0)

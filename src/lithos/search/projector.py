@@ -1,4 +1,4 @@
-"""Projector: keeps a collection equal to its owner's rows, whoever the owner is (notes, thoughts, code, history).
+"""Projector: keeps a collection equal to its owner's rows; one implementation for every owner (notes, thoughts …).
 
 The owner's rows are the truth. An owner that has the documents at hand calls `apply` right after its own commit; one
 whose writers must not wait calls `wake`, and the projector reads the feed behind the acknowledgement. After a kill,
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from lithos.errors import LithosError
 from lithos.search.collection.collection import Collection
-from lithos.search.values import Change
+from lithos.search.values import DocumentChange
 
 PAUSE = 0.2  # seconds without a change before the feed is read: indexing would slow a burst of writes
 MOST_PAUSES = 25  # a burst without pauses is read every five seconds
@@ -33,7 +33,7 @@ class Feed(Protocol):
     def restart(self, known: Mapping[str, str]) -> None:
         """The collection holds `known` (id → hash). Later batches bring it to the owner's rows."""
 
-    def next_batch(self) -> Sequence[Change]:
+    def next_batch(self) -> Sequence[DocumentChange]:
         """The next changes, called under `lock`; empty when the collection has everything."""
 
 
@@ -61,7 +61,7 @@ class Projector:
         if self._thread is not None:
             self._thread.join()
 
-    def apply(self, changes: Iterable[Change]) -> None:
+    def apply(self, changes: Iterable[DocumentChange]) -> None:
         """The owner committed these. It holds the feed's lock."""
         self.collection.apply(changes)
 

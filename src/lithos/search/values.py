@@ -14,7 +14,7 @@ Bounds = tuple[float | None, float | None]
 class Document:
     """One thing to be found: a note, a thought.
 
-    `hash` is the owner's: whenever it differs from what `Collection.known` tells, the owner applies the document again.
+    `hash` is the owner's: when it differs from `Collection.known`, the owner applies the document again.
     """
 
     id: str
@@ -36,7 +36,7 @@ class Remove:
     id: str
 
 
-Change = Document | Remove
+DocumentChange = Document | Remove
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     hits: tuple[Hit, ...]
     relevant: bool  # False: nothing here is likely to answer
     degraded: str = ""  # why part of the collection was not searched; empty when all of it was
@@ -117,11 +117,11 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class CollectionStatus:
     documents: int
     passages: int
     embedded: int
-    waiting: int  # changes acknowledged and not yet on disk
+    unindexed: int  # changes acknowledged and not yet on disk
     model: str
     degraded: str
     bytes: int

@@ -11,7 +11,7 @@ import pytest
 from lithos.core.call import Call
 from lithos.errors import InvalidInput
 from lithos.recall import Changed, ChangesQuery, KindHits, Question, Recall
-from lithos.search import Found, Hit, Query
+from lithos.search import Hit, Query, SearchResult
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Shelf:
         self.asked.append(question.query)
         hits = tuple(Hit(id_, id_, "", "", "", "", passage, 0, score) for id_, score, passage in self.hits)
         trace: dict[str, Any] | None = {self.name: len(hits)} if question.query.explain else None
-        return KindHits(Found(hits, self.relevant, self.degraded, trace=trace), self._render)
+        return KindHits(SearchResult(hits, self.relevant, self.degraded, trace=trace), self._render)
 
     def _render(self, hit: Hit) -> dict[str, Any]:
         row = {"id": hit.id, "title": hit.title, "heading": "", "passage": hit.passage, "score": hit.score}

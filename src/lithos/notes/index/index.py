@@ -26,10 +26,10 @@ from lithos.notes.index.scan_diff import Ignored, ScanDiff, survey
 from lithos.notes.lifecycle.effective_status import IsPromoted, standing
 from lithos.notes.lifecycle.minhash import MinHashes, sketch_of
 from lithos.notes.lifecycle.near_duplicate_text import words_of
-from lithos.search import Change, Document, Remove
+from lithos.search import Document, DocumentChange, Remove
 from lithos.storage import Entry, FileChange, Root, is_conflict_copy
 
-Project = Callable[[Sequence[Change]], object]
+Project = Callable[[Sequence[DocumentChange]], object]
 Look = Found | Seen | None  # a note or a reason why not; only its date where the bytes are known; None: gone
 
 _PORTION = 256  # files taken in at once: fewer cost twice the work of SQLite, more let a writer wait over 100 ms
@@ -264,7 +264,7 @@ class Index:
         renamed = now if seen.ctime_ns < 0 else seen.ctime_ns // 1000
         return min(now, max(seen.mtime_ns // 1000, renamed))
 
-    def _document(self, found: Found) -> Change:
+    def _document(self, found: Found) -> DocumentChange:
         assert found.note is not None
         return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.standing)
 
@@ -355,7 +355,7 @@ class Index:
         missing = [rest[0] for note_id, rest in notes.items() if known.get(note_id) != search_hash(*rest)]
         self._unprojected = sorted(missing, reverse=True)
 
-    def next_batch(self) -> Sequence[Change]:
+    def next_batch(self) -> Sequence[DocumentChange]:
         if self._unknown_ids:
             removed, self._unknown_ids = self._unknown_ids, []
             return [Remove(note_id) for note_id in removed]
@@ -428,7 +428,7 @@ class _Asked:
     done: bool = False
 
 
-def _nowhere(changes: Sequence[Change]) -> None:
+def _nowhere(changes: Sequence[DocumentChange]) -> None:
     """Nobody searches: no document need be made."""
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from lithos.search import Bounds, Found, Hit, Query
+from lithos.search import Bounds, Hit, Query, SearchResult
 
 ROUNDS = 12  # halvings of the exponent below: to within half a percent of the right age
 _OLDEST = 33.0  # as a power of two, in seconds: 272 years
 _SOMETIME = 1e-6
 
-Ask = Callable[[Query], Found]
+Ask = Callable[[Query], SearchResult]
 
 
 def born(hit: Hit) -> float:
@@ -23,7 +23,7 @@ def born(hit: Hit) -> float:
     return hit.numbers.get("created") or hit.numbers.get("updated", 0.0)
 
 
-def newest(ask: Ask, query: Query, wanted: int, reference: float) -> Found:
+def newest(ask: Ask, query: Query, wanted: int, reference: float) -> SearchResult:
     """The `wanted` youngest hits of those that say when they were made, and of those that do not.
 
     `query.limit` is how many can be sorted; where more were made within half a percent of one age, the most relevant
@@ -35,7 +35,7 @@ def newest(ask: Ask, query: Query, wanted: int, reference: float) -> Found:
     return replace(dated, hits=tuple(hits[:wanted]), relevant=dated.relevant or undated.relevant)
 
 
-def _narrowed(ask: Ask, query: Query, wanted: int, reference: float, field: str) -> Found:
+def _narrowed(ask: Ask, query: Query, wanted: int, reference: float, field: str) -> SearchResult:
     found = ask(query)
     if len(found.hits) < query.limit:
         return found

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from lithos.core.clock import micros, rfc3339
 from lithos.notes.lifecycle.decisions import recency_score
 from lithos.notes.lifecycle.newest import Ask, born, newest
-from lithos.search import Bounds, Found, Hit, Query, Where
+from lithos.search import Bounds, Hit, Query, SearchResult, Where
 
 Rank = Literal["relevance", "recency_decay", "blended"]
 Shown = Literal["active", "superseded", "deprecated", "stale", "unapproved", "all"]
@@ -50,7 +50,7 @@ class SearchScope:
             keywords["status"] = ("active", "superseded", "stale")
         return replace(where, any_of=keywords, between=between)
 
-    def find(self, ask: Ask, query: Query) -> Found:
+    def find(self, ask: Ask, query: Query) -> SearchResult:
         """What counts, in this order; `ask` asks the engines."""
         asked = replace(query, where=self.where(query.where))
         if self.rank == "relevance" and not self.boosts:

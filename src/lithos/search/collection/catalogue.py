@@ -1,6 +1,6 @@
 """What a collection holds: documents, their passages, and which change was under way. The engines follow from it.
 
-An *ordinal* numbers one version of a document and is never used again, so that whatever an engine still knows of a
+An *ordinal* numbers one version of a document and is never used again, so that what an engine still knows of a
 version that is gone can never come back. A batch is two transactions around the engine's own commit: *coming* and
 *going* versions first, then *live* ones only. What a kill leaves coming or going is swept from the engine at the next
 start, and the owner, who compares `known`, applies it again.
@@ -49,7 +49,7 @@ _PAGE = 500  # rows read at a time: bounds memory, and stays below SQLite's limi
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IndexEntry:
     """One version of a document as the engines need it."""
 
     ordinal: int
@@ -58,7 +58,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownDocument:
     ordinal: int
     id: str
     hash: str
@@ -80,11 +80,11 @@ class Catalogue:
         # A generation of its own: the full-text index of the other layout is discarded, not taken for a damaged one.
         return self._database.write(lambda tx: _emptied(tx, layout, int(meta.get("generation", 0)) + 1))
 
-    def known(self) -> Iterator[Known]:
+    def known(self) -> Iterator[KnownDocument]:
         """Every live version. Reading them all checks them all."""
         for row in self._live():
             _check(row)
-            yield Known(row["ordinal"], row["id"], row["hash"], row["passages"])
+            yield KnownDocument(row["ordinal"], row["id"], row["hash"], row["passages"])
 
     def documents(self) -> Iterator[tuple[int, Document]]:
         for row in self._live():
@@ -101,11 +101,11 @@ class Catalogue:
         row = self._database.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'next'"))
         return int(row["value"]) if row else 0
 
-    def in_motion(self) -> list[int]:
+    def unfinished(self) -> list[int]:
         rows = self._database.read(lambda tx: tx.all("SELECT ordinal FROM documents WHERE state <> 0"))
         return [row["ordinal"] for row in rows]
 
-    def begin(self, coming: Sequence[Entry], going: Sequence[int]) -> None:
+    def begin(self, coming: Sequence[IndexEntry], going: Sequence[int]) -> None:
         def work(tx: Tx) -> None:
             tx.many("UPDATE documents SET state = 2 WHERE ordinal = ?", [(ordinal,) for ordinal in going])
             tx.many("INSERT INTO documents VALUES (?, ?, ?, 1, ?, ?, ?)", [_row(entry) for entry in coming])
@@ -122,21 +122,21 @@ class Catalogue:
         )
 
     def sweep(self) -> None:
-        """Forget whatever was in motion; the engine has been told before."""
+        """Forget unfinished versions; the caller has removed them from the engine."""
         self._database.write(lambda tx: _gone(tx, "state <> 0"))
 
-    def entries(self, ordinals: Iterable[int]) -> Iterator[Entry]:
+    def entries(self, ordinals: Iterable[int]) -> Iterator[IndexEntry]:
         wanted = list(ordinals)
         for start in range(0, len(wanted), _PAGE):
             yield from self._entries(wanted[start : start + _PAGE])
 
-    def _entries(self, ordinals: list[int]) -> list[Entry]:
+    def _entries(self, ordinals: list[int]) -> list[IndexEntry]:
         marks = ",".join("?" * len(ordinals))
         rows = self._database.read(lambda tx: tx.all(f"{_ENTRIES} ({marks})", *ordinals))
-        return [Entry(row["ordinal"], _document(row), _passages(row)) for row in rows]
+        return [IndexEntry(row["ordinal"], _document(row), _passages(row)) for row in rows]
 
     def needs_embedding(self) -> bool:
-        """Whether anything came since every passage had its vector: told without opening the vectors."""
+        """Whether anything came since every passage had its vector; does not open the vectors."""
         sql = "SELECT value FROM meta WHERE name IN ('next', 'embedded')"
         values = {row["value"] for row in self._database.read(lambda tx: tx.all(sql))}
         return values not in ({"0"}, set()) and len(values) != 1
@@ -210,7 +210,7 @@ def _gone(tx: Tx, which: str) -> bool:
     return True
 
 
-def _row(entry: Entry) -> tuple[Any, ...]:
+def _row(entry: IndexEntry) -> tuple[Any, ...]:
     document = entry.document
     facts = orjson.dumps(
         {
@@ -227,7 +227,7 @@ def _row(entry: Entry) -> tuple[Any, ...]:
     return entry.ordinal, document.id, document.hash, len(entry.passages), facts, mark
 
 
-def _text_row(entry: Entry) -> tuple[Any, ...]:
+def _text_row(entry: IndexEntry) -> tuple[Any, ...]:
     packed = orjson.dumps([[passage.heading, passage.text] for passage in entry.passages])
     return entry.ordinal, packed, zlib.crc32(packed)
 

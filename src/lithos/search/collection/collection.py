@@ -12,17 +12,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, LithosError, Unavailable
-from lithos.search.collection.catalogue import Entry
+from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.collection.chunking import PassageLimits, model_text
-from lithos.search.collection.indexer import Indexer, Shape
-from lithos.search.collection.unindexed import MOST, Met, Waiting, meet
+from lithos.search.collection.indexer import CollectionSchema, Indexer
+from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, match_unindexed
 from lithos.search.embedding.background import Embedding
-from lithos.search.fusion import JUDGED, NO_WORDS, Fused, Place, Ranked, Words, fuse
+from lithos.search.fusion import JUDGED, NO_WORDS, Fused, PassageKey, Ranked, Words, fuse
 from lithos.search.malloc import free_large_blocks_at_once
 from lithos.search.text.analysis import STOP_WORDS, identifiers, latin_share, phrase_terms
 from lithos.search.text.snippets import snippet
 from lithos.search.text.syntax import Reading, read
-from lithos.search.values import OPEN, Change, Document, Found, Hit, Neighbour, Passage, Query, Remove, Status, Where
+from lithos.search.values import (
+    OPEN,
+    CollectionStatus,
+    Document,
+    DocumentChange,
+    Hit,
+    Neighbour,
+    Passage,
+    Query,
+    Remove,
+    SearchResult,
+    Where,
+)
 from lithos.storage import Faults
 
 if TYPE_CHECKING:
@@ -58,7 +70,7 @@ def open_collection(
     `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
     """
     free_large_blocks_at_once()
-    shape = Shape(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits())
+    shape = CollectionSchema(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits())
     vectors = data_dir / ".vectors" / name / "rows.bin"
     indexer = Indexer(data_dir / ".tantivy" / name, shape, embedding, vectors, faults)
     return Collection(shape, indexer, embedding, wait)
@@ -75,18 +87,18 @@ class Collection:
     owner finds by comparing `known()` with what it has.
     """
 
-    def __init__(self, shape: Shape, indexer: Indexer, embedding: Embedding, wait: float) -> None:
+    def __init__(self, shape: CollectionSchema, indexer: Indexer, embedding: Embedding, wait: float) -> None:
         self._shape = shape
         self._indexer = indexer
         self._embedding = embedding
         self._wait = wait
 
-    def apply(self, changes: Iterable[Change]) -> int:
-        """Acknowledge changes; the newest of each id counts. Waits only when thousands are waiting already."""
+    def apply(self, changes: Iterable[DocumentChange]) -> int:
+        """Acknowledge changes; the newest of each id counts. Waits only when thousands are unindexed already."""
         return self._indexer.put(changes)
 
     def known(self) -> dict[str, str]:
-        """Id and hash of everything that was applied and survived, waiting changes included."""
+        """Id and hash of everything that was applied and survived, unindexed changes included."""
         return self._indexer.known()
 
     def rebuild(self, documents: Iterable[Document]) -> None:
@@ -110,19 +122,19 @@ class Collection:
         if not self._indexer.indexed(deadline):
             return False
         self._indexer.fulltext()
-        self._indexer.run(lambda: None)  # after whatever the changes left to tidy up
-        meaning = self._indexer.meaning_if_usable()
+        self._indexer.run(lambda: None)  # after the tasks that the changes left
+        meaning = self._indexer.semantic_if_usable()
         return meaning is not None and not meaning.embedded(deadline)
 
     def on_lost(self, tell: Callable[[], None]) -> None:
-        """Call `tell` when damage made the collection start empty: everything must be applied again."""
+        """Call `tell` when damage made the collection start empty: its owner applies everything again."""
         self._indexer.on_lost(tell)
 
     def passages(self, id: str) -> list[Passage]:
         """How a document was cut; empty for an unknown id."""
-        waiting = self._indexer.waiting().get(id)
-        if waiting is not None:
-            return list(waiting.passages)
+        unindexed = self._indexer.unindexed().get(id)
+        if unindexed is not None:
+            return list(unindexed.passages)
         ordinal = self._indexer.ordinal(id)
         entries = list(self._indexer.catalogue().entries([ordinal])) if ordinal is not None else []
         return list(entries[0].passages) if entries else []
@@ -134,7 +146,7 @@ class Collection:
     def neighbours(self, id: str, limit: int = 5, least: float = 0.8, where: Where = OPEN) -> list[Neighbour]:
         """Documents of nearly the same meaning, nearest first; of a document without vectors there are none yet."""
         ordinal = self._indexer.ordinal(id)
-        meaning = self._indexer.meaning_if_usable()
+        meaning = self._indexer.semantic_if_usable()
         if ordinal is None or meaning is None:
             return []
         near = meaning.around(ordinal, self._indexer.columns.mask(where), 4 * limit, PASSAGES_COMPARED)
@@ -153,29 +165,29 @@ class Collection:
         """Bytes on disk."""
         return self._indexer.size()
 
-    def status(self) -> Status:
+    def status(self) -> CollectionStatus:
         indexer = self._indexer
         passages, missing = indexer.passages_known(), indexer.passages_missing()
-        return Status(
+        return CollectionStatus(
             documents=indexer.documents_known(),
             passages=passages,
             embedded=passages - missing,
-            waiting=len(indexer.waiting()),
+            unindexed=len(indexer.unindexed()),
             model=self._embedding.embedder.id,
-            degraded="; ".join(indexer.trouble.values()) or self._embedding.failure,
+            degraded="; ".join(indexer.problems.values()) or self._embedding.failure,
             bytes=indexer.size(),
         )
 
     def busy(self) -> bool:
         """Whether something waits to be indexed or embedded."""
-        return bool(self._indexer.waiting()) or self._indexer.passages_missing() > 0
+        return bool(self._indexer.unindexed()) or self._indexer.passages_missing() > 0
 
     def close(self) -> None:
         self._indexer.close()
 
     # -- questions ----------------------------------------------------------------------------------------------
 
-    def query(self, query: Query) -> Found:
+    def query(self, query: Query) -> SearchResult:
         """Answer with what there is; `degraded` says what there is not."""
         with contextlib.suppress(Unavailable, Damaged):  # an engine may have been exchanged under the question
             return self._answer(query)
@@ -183,21 +195,23 @@ class Collection:
             return self._answer(query)
         except (Unavailable, Damaged) as failure:
             _log.warning("a question failed in %s: %s", self._shape.name, failure)
-            self._indexer.heal_soon()
-            return Found((), False, degraded=f"the index cannot be read and is being mended: {failure.message}")
+            self._indexer.verify_soon()
+            return SearchResult(
+                (), False, degraded=f"the index cannot be read and is being repaired: {failure.message}"
+            )
 
-    def _answer(self, query: Query) -> Found:
+    def _answer(self, query: Query) -> SearchResult:
         deadline = time.monotonic() + self._wait
-        return _Answering(self._indexer, self._embedding, self._shape, query, deadline).found()
+        return _QueryRun(self._indexer, self._embedding, self._shape, query, deadline).found()
 
 
 @dataclass
-class _Answering:
+class _QueryRun:
     """One question on its way through the engines."""
 
     indexer: Indexer
     embedding: Embedding
-    shape: Shape
+    shape: CollectionSchema
     query: Query
     deadline: float
 
@@ -205,25 +219,25 @@ class _Answering:
         self.degraded: list[str] = []
         self.times: dict[str, float] = {}
         self.reading = Reading([])
-        self.met: list[Met] = []
+        self.met: list[UnindexedHit] = []
         self.shown: list[tuple[str, Ranked]] = []  # id of each hit, and why it is there
-        self.waiting: dict[str, Waiting] = {}
+        self.unindexed: dict[str, UnindexedChange] = {}
 
-    def found(self) -> Found:
-        self.waiting = self._waited()
+    def found(self) -> SearchResult:
+        self.unindexed = self._wait_for_index()
         mask = self._mask()
         words, vector = self._asked(mask)
         similarities = self._similarities(words, vector, mask) if vector is not None else {}
         meaning = self._weight_of_meaning(similarities)
-        most = 2 * self.query.limit + SPARE + len(self.waiting)
+        most = 2 * self.query.limit + SPARE + len(self.unindexed)
         fused = fuse(words, similarities, meaning, most, by_passage=self.query.per_document > 1)
         started = time.perf_counter()
         hits = self._hits(fused)
         self._took("fetch", started)
-        return Found(
+        return SearchResult(
             tuple(hits),
             relevant=bool(hits) and (fused.relevant or bool(self.met) or self._named(hits[:JUDGED])),
-            degraded="; ".join(dict.fromkeys([*self.indexer.trouble.values(), *self.degraded])),
+            degraded="; ".join(dict.fromkeys([*self.indexer.problems.values(), *self.degraded])),
             literal=self.reading.literal,
             trace=self._trace(fused, words, meaning) if self.query.explain else None,
         )
@@ -261,17 +275,17 @@ class _Answering:
             return False
         return f" {' '.join(phrase_terms(self.query.text))} " in f" {' '.join(phrase_terms(text))} "
 
-    def _waited(self) -> dict[str, Waiting]:
+    def _wait_for_index(self) -> dict[str, UnindexedChange]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
         if self.query.by == "words":
             if not self.indexer.indexed(self.deadline, most=MOST):
-                self.degraded.append(f"{len(self.indexer.waiting())} changes are not indexed yet")
+                self.degraded.append(f"{len(self.indexer.unindexed())} changes are not indexed yet")
         elif not self.indexer.indexed(self.deadline):
-            self.degraded.append(f"{len(self.indexer.waiting())} changes are not indexed yet")
+            self.degraded.append(f"{len(self.indexer.unindexed())} changes are not indexed yet")
         else:
-            meaning = self.indexer.meaning_if_usable()
+            meaning = self.indexer.semantic_if_usable()
             self.degraded += filter(None, [meaning.embedded(self.deadline)] if meaning else [])
-        return self.indexer.waiting()
+        return self.indexer.unindexed()
 
     def _words(self, mask: Mask) -> Words:
         started = time.perf_counter()
@@ -285,23 +299,23 @@ class _Answering:
         if self.reading.query is None:
             words = fulltext.words(self.reading, self.query.where, mask, self._candidates())
             weights = (
-                {term: fulltext.documents.weight(term) for term in set(self.reading.terms)} if self.waiting else {}
+                {term: fulltext.documents.weight(term) for term in set(self.reading.terms)} if self.unindexed else {}
             )
-            self.met = meet(self.waiting.values(), self.reading, weights, self.query.where)
+            self.met = match_unindexed(self.unindexed.values(), self.reading, weights, self.query.where)
         self._took("words", started)
         return words
 
     def _matching(self, reading: Reading, mask: Mask) -> Words:
         """Operators are tantivy's alone to judge: what is not in its index yet is waited for."""
-        if self.waiting and self.indexer.indexed(self.deadline):
-            self.waiting = {}
+        if self.unindexed and self.indexer.indexed(self.deadline):
+            self.unindexed = {}
         assert reading.query is not None
         where, most = self.query.where, self._candidates()
         return self.indexer.fulltext().matching(reading, where, mask, most)
 
     def _candidates(self) -> int:
         least = CANDIDATES_ALONE if self.query.by == "words" else CANDIDATES
-        return max(least, 3 * self.query.limit) + len(self.waiting)
+        return max(least, 3 * self.query.limit) + len(self.unindexed)
 
     def _read(self) -> Reading:
         index = self.indexer.fulltext().documents
@@ -309,7 +323,7 @@ class _Answering:
         return read(self.query.text, index, self.shape.keywords, plain=plain, unindexed=self._unindexed)
 
     def _unindexed(self) -> set[str]:
-        return set().union(*(each.total for each in self.waiting.values()))
+        return set().union(*(each.total for each in self.unindexed.values()))
 
     def _vector(self) -> Floats | None:
         started = time.perf_counter()
@@ -321,12 +335,12 @@ class _Answering:
         finally:
             self._took("embed", started)
 
-    def _similarities(self, words: Words, vector: Floats, mask: Mask) -> dict[Place, float]:
+    def _similarities(self, words: Words, vector: Floats, mask: Mask) -> dict[PassageKey, float]:
         """Of the nearest passages, and of every passage of what the words found."""
         started = time.perf_counter()
         count = self._candidates()
         by_words = heapq.nlargest(count // 2, words.scores, key=words.scores.__getitem__)
-        near = self.indexer.meaning().nearest(vector, mask, count, by_words, self.query.limit)
+        near = self.indexer.semantic().nearest(vector, mask, count, by_words, self.query.limit)
         self._took("vectors", started)
         least = self.query.threshold
         # Rounded as it is shown: the similarity of a result, given as threshold, finds that result.
@@ -345,7 +359,7 @@ class _Answering:
         ready = sorted(self.met, key=lambda met: -met.ranked.score)
         found: list[Hit] = []
         for entry, each in self._entries(ranked):
-            if entry.document.id in self.waiting:
+            if entry.document.id in self.unindexed:
                 continue
             while ready and len(found) < self.query.limit and self._beats(ready[0], each):
                 found.append(self._hit(ready[0].document, ready[0].passage, ready.pop(0).ranked))
@@ -355,7 +369,7 @@ class _Answering:
         missing = self.query.limit - len(found)
         return found + [self._hit(met.document, met.passage, met.ranked) for met in ready[:missing]]
 
-    def _beats(self, met: Met, each: Ranked) -> bool:
+    def _beats(self, met: UnindexedHit, each: Ranked) -> bool:
         return met.ranked.words > each.words
 
     def _several(self, passages: Sequence[Ranked]) -> list[Ranked]:
@@ -367,13 +381,13 @@ class _Answering:
                 kept.append(each)
         return kept
 
-    def _entries(self, ranked: Sequence[Ranked]) -> Iterator[tuple[Entry, Ranked]]:
+    def _entries(self, ranked: Sequence[Ranked]) -> Iterator[tuple[IndexEntry, Ranked]]:
         page = self.query.limit + 2  # one or two may be gone
         for start in range(0, len(ranked), page):
             part = ranked[start : start + page]
             ordinals = dict.fromkeys(each.ordinal for each in part)
             entries = {entry.ordinal: entry for entry in self.indexer.catalogue().entries(ordinals)}
-            # Equals in the order of their ids, so that an index made anew answers like the one before it.
+            # Equal scores in the order of their ids, so that a rebuilt index answers like the one before it.
             there = [each for each in part if each.ordinal in entries]
             if any(each.position >= len(entries[each.ordinal].passages) for each in there):
                 raise Damaged("the full-text index names a passage that is not there")

@@ -48,7 +48,7 @@ def _numbers_match(document: Document, where: Where) -> bool:
 class Columns:
     """Lists of ordinals for words, a sorted list for paths, an array for each number.
 
-    Made from `documents` when somebody first filters. Versions that are gone stay: their ordinals are never used
+    Made from `documents` at the first filtered query. Versions that are gone stay: their ordinals are never used
     again, and the engines know which are alive.
     """
 

@@ -14,20 +14,20 @@ from pathlib import Path
 
 from lithos.core.text import estimate_tokens
 from lithos.errors import Damaged, LithosError, Unavailable
-from lithos.search.collection.catalogue import Catalogue, Entry, Known
+from lithos.search.collection.catalogue import Catalogue, IndexEntry, KnownDocument
 from lithos.search.collection.chunking import PassageLimits, cut_passages
 from lithos.search.collection.columns import Columns
-from lithos.search.collection.unindexed import Waiting
+from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
 from lithos.search.text.fulltext import FullText, move_aside
-from lithos.search.values import Change, Document, Passage, Remove
+from lithos.search.values import Document, DocumentChange, Passage, Remove
 from lithos.search.vectors.semantic import SemanticIndex
 from lithos.storage import Faults, NoFaults
 
 _log = logging.getLogger(__name__)
 BATCH = 1000  # changes in one commit, about a second of work
-MOST_WAITING = 4096  # whoever applies more waits: they are held in memory until they are indexed
+MOST_UNINDEXED = 4096  # `put` blocks above it: unindexed changes are held in memory
 GROUPING = 0.1  # seconds without a change until those that came are indexed, unless a question waits for them
 LONGEST_GROUPING = 0.5  # while changes keep coming: a commit takes some 40 ms of CPU, for one as for a hundred
 RETRY = (1.0, 30.0)
@@ -36,8 +36,8 @@ LAST_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
-class Shape:
-    """What a collection is made of. A change of any of it makes the indexes anew."""
+class CollectionSchema:
+    """What a collection is made of. A change of any of it rebuilds the indexes."""
 
     name: str
     keywords: frozenset[str]
@@ -51,7 +51,7 @@ class Shape:
 
 class Indexer:
     def __init__(
-        self, folder: Path, shape: Shape, embedding: Embedding, vectors: Path, faults: Faults | None = None
+        self, folder: Path, shape: CollectionSchema, embedding: Embedding, vectors: Path, faults: Faults | None = None
     ) -> None:
         self._folder = folder
         self._shape = shape
@@ -60,42 +60,42 @@ class Indexer:
         self._faults = faults or NoFaults()
         self._changed = threading.Condition()
         self._opening = threading.RLock()
-        self._waiting: dict[str, Waiting] = {}
+        self._unindexed: dict[str, UnindexedChange] = {}
         self._sequence = 0
         self._put_at = 0.0
         self._indexed = 0  # changes since memory was last given back
         self._hurried = 0  # questions that wait for the next commit
         self._tasks: list[_Task] = []
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, KnownDocument] = {}
         self._catalogue: Catalogue | None = None
         self._fulltext: FullText | None = None
-        self._meaning: SemanticIndex | None = None
+        self._semantic: SemanticIndex | None = None
         self.columns = Columns(self._documents)
         self._thread: threading.Thread | None = None
         self._closed = False
         self._give_up_at = float("inf")
         self._lost: list[Callable[[], None]] = []
-        self.trouble: dict[str, str] = {}  # engine: why its answers are incomplete
+        self.problems: dict[str, str] = {}  # engine: why its answers are incomplete
         self._verify_at = time.monotonic() + VERIFY_EVERY
 
     # -- what the owner does ------------------------------------------------------------------------------------
 
-    def put(self, changes: Iterable[Change]) -> int:
+    def put(self, changes: Iterable[DocumentChange]) -> int:
         with self._changed:
-            idle = not self._waiting  # else the thread gathers already: it need not wake for each change
+            idle = not self._unindexed  # else the thread gathers already: it need not wake for each change
             for change in changes:
-                while len(self._waiting) >= MOST_WAITING and not self._closed:
+                while len(self._unindexed) >= MOST_UNINDEXED and not self._closed:
                     self._start()
                     self._changed.notify_all()
                     self._changed.wait()
                 self._sequence += 1
-                self._waiting.pop(change.id, None)  # the newest change goes to the end of the line
-                self._waiting[change.id] = Waiting(self._sequence, change, self.cut)
+                self._unindexed.pop(change.id, None)  # the newest change goes to the end of the line
+                self._unindexed[change.id] = UnindexedChange(self._sequence, change, self.cut)
             if self._closed:
                 raise Unavailable("the index is closed", hint="Call again: the host is restarting.")
             self._put_at = time.monotonic()
             self._start()
-            if idle or len(self._waiting) >= BATCH:
+            if idle or len(self._unindexed) >= BATCH:
                 self._changed.notify_all()
             return self._sequence
 
@@ -103,9 +103,9 @@ class Indexer:
         self.catalogue()
         with self._changed:
             hashes = {id: known.hash for id, known in self._known.items()}
-            for id, waiting in self._waiting.items():
-                if isinstance(waiting.change, Document):
-                    hashes[id] = waiting.change.hash
+            for id, unindexed in self._unindexed.items():
+                if isinstance(unindexed.change, Document):
+                    hashes[id] = unindexed.change.hash
                 else:
                     hashes.pop(id, None)
             return hashes
@@ -131,8 +131,8 @@ class Indexer:
         if self._thread is not None:
             self._thread.join()
         with self._opening:
-            if self._meaning is not None:
-                self._meaning.close()
+            if self._semantic is not None:
+                self._semantic.close()
             if self._fulltext is not None:
                 self._fulltext.close()
             if self._catalogue is not None:
@@ -140,20 +140,20 @@ class Indexer:
 
     # -- what a question needs ----------------------------------------------------------------------------------
 
-    def waiting(self) -> dict[str, Waiting]:
+    def unindexed(self) -> dict[str, UnindexedChange]:
         with self._changed:
-            return dict(self._waiting)
+            return dict(self._unindexed)
 
     def indexed(self, deadline: float, *, most: int = 0) -> bool:
         """Wait until at most `most` of the changes acknowledged before this call are not indexed."""
         with self._changed:
-            if len(self._waiting) <= most:  # waking the thread for nothing would cost each question a switch to it
+            if len(self._unindexed) <= most:  # waking the thread for nothing would cost each question a switch to it
                 return True
             target = self._sequence
             self._hurried += 1
             self._changed.notify_all()
             try:
-                while sum(each.sequence <= target for each in self._waiting.values()) > most:
+                while sum(each.sequence <= target for each in self._unindexed.values()) > most:
                     if self._closed or not self._changed.wait(max(0.0, deadline - time.monotonic())):
                         return False
             finally:
@@ -170,7 +170,7 @@ class Indexer:
             return sum(known.passages for known in self._known.values())
 
     def passages_missing(self) -> int:
-        return self._meaning.missing() if self._meaning is not None else 0
+        return self._semantic.missing() if self._semantic is not None else 0
 
     def ordinal(self, id: str) -> int | None:
         self.catalogue()
@@ -188,11 +188,11 @@ class Indexer:
         paths = [*self._folder.rglob("*"), *self._vectors_path.parent.rglob("*")]
         return sum(path.stat().st_size for path in paths if path.is_file())
 
-    def heal_soon(self) -> None:
-        self._later(self.verify)
+    def verify_soon(self) -> None:
+        self._run_soon(self.verify)
 
     def make_columns_soon(self) -> None:
-        self._later(self.columns.make)
+        self._run_soon(self.columns.make)
 
     def catalogue(self) -> Catalogue:
         with self._opening:
@@ -200,9 +200,9 @@ class Indexer:
                 try:
                     self._catalogue = self._opened()
                 except Damaged as damage:
-                    self._catalogue = self._started_anew(damage)
+                    self._catalogue = self._restarted_empty(damage)
                 if self._catalogue.needs_embedding():
-                    self._wake_later()
+                    self._embed_soon()
             return self._catalogue
 
     def fulltext(self) -> FullText:
@@ -212,23 +212,23 @@ class Indexer:
                 self._fulltext = self._recovered(catalogue)
             return self._fulltext
 
-    def meaning(self) -> SemanticIndex:
+    def semantic(self) -> SemanticIndex:
         catalogue = self.catalogue()
         with self._opening:
-            if self._meaning is None:
+            if self._semantic is None:
                 with self._changed:
                     passages = {known.ordinal: known.passages for known in self._known.values()}
-                self._meaning = SemanticIndex(self._vectors_path, catalogue, self._embedding, passages)
-            return self._meaning
+                self._semantic = SemanticIndex(self._vectors_path, catalogue, self._embedding, passages)
+            return self._semantic
 
-    def meaning_if_usable(self) -> SemanticIndex | None:
+    def semantic_if_usable(self) -> SemanticIndex | None:
         """None while the model cannot be loaded: full text goes on, and what has no vector gets one when it can."""
         try:
-            meaning = self.meaning()
+            meaning = self.semantic()
         except LithosError as error:
-            self.trouble["meaning"] = error.message
+            self.problems["meaning"] = error.message
             return None
-        self.trouble.pop("meaning", None)
+        self.problems.pop("meaning", None)
         return meaning
 
     def _documents(self) -> Iterable[tuple[int, Document]]:
@@ -239,7 +239,7 @@ class Indexer:
         limits = replace(limits, tokens=min(limits.tokens, embedder.longest))
         try:
             return tuple(cut_passages(document.title, document.text, embedder.count, limits))
-        except LithosError:  # no tokenizer, so no model either; another one will cut everything anew
+        except LithosError:  # no tokenizer, so no model either; the next model cuts everything again
             return tuple(cut_passages(document.title, document.text, estimate_tokens, limits))
 
     # -- opening and recovery -----------------------------------------------------------------------------------
@@ -255,10 +255,10 @@ class Indexer:
             self._known = known
         return catalogue
 
-    def _started_anew(self, damage: Damaged) -> Catalogue:
-        """Nothing here is authority: aside with it, and whoever owns the things applies them again."""
-        _log.warning("the index of %s starts anew: %s", self._shape.name, damage)
-        self.trouble["documents"] = "the index was damaged and is being rebuilt"
+    def _restarted_empty(self, damage: Damaged) -> Catalogue:
+        """Move the damaged files aside and start empty: all of it is derived, and the owner applies it again."""
+        _log.warning("the index of %s is damaged and starts empty: %s", self._shape.name, damage)
+        self.problems["documents"] = "the index was damaged and is being rebuilt"
         aside = self._folder.with_name(f"{self._folder.name}.damaged")
         shutil.rmtree(aside, ignore_errors=True)
         if self._folder.exists():
@@ -270,44 +270,44 @@ class Indexer:
         self._discard_others(catalogue.generation())
         try:
             fulltext = self._text(catalogue.generation())
-            moving = catalogue.in_motion()
+            moving = catalogue.unfinished()
             if moving:
                 fulltext.write(moving, ())
                 catalogue.sweep()
             if fulltext.counts() == (len(self._known), sum(known.passages for known in self._known.values())):
                 if fulltext.worn():
-                    self._later(self.renew)
+                    self._run_soon(self.rebuild_text)
                 return fulltext
             raise Damaged("the full-text index and the catalogue differ")
         except Damaged as damage:
-            return self._renewed_later(damage)
+            return self._rebuild_text_later(damage)
 
     def _text(self, generation: int) -> FullText:
         return FullText(self._folder / f"text{generation}", self._shape.numbers, self._faults)
 
     def _discard_others(self, generation: int) -> None:
-        """What a kill left of an index that was being made, or of the one before it."""
+        """Delete what a kill left of a rebuild, and the generation before it."""
         for folder in self._folder.glob("text*"):
             if folder.name != f"text{generation}":
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def _renewed_later(self, damage: Damaged) -> FullText:
-        """Aside with the damaged one; an empty one stands in until the thread has made it anew from the catalogue."""
+    def _rebuild_text_later(self, damage: Damaged) -> FullText:
+        """Move the damaged index aside; an empty one serves until the thread has rebuilt it from the catalogue."""
         _log.warning("the full-text index of %s is rebuilt: %s", self._shape.name, damage)
-        self.trouble["words"] = "the full-text index was damaged and is being rebuilt"
+        self.problems["words"] = "the full-text index was damaged and is being rebuilt"
         catalogue = self.catalogue()
         catalogue.sweep()
         move_aside(self._folder / f"text{catalogue.generation()}")
-        self._later(self.renew)
-        return self._started(catalogue.generation() + 1)
+        self._run_soon(self.rebuild_text)
+        return self._new_generation(catalogue.generation() + 1)
 
-    def _started(self, generation: int) -> FullText:
+    def _new_generation(self, generation: int) -> FullText:
         made = self._text(generation)
         self.catalogue().use_generation(generation)
         return made
 
-    def renew(self) -> None:
-        """The full-text index anew from the catalogue, beside the old one, which answers until then."""
+    def rebuild_text(self) -> None:
+        """Rebuild the full-text index from the catalogue, beside the old one, which answers until then."""
         catalogue = self.catalogue()
         with self._changed:
             ordinals = sorted(known.ordinal for known in self._known.values())
@@ -319,19 +319,19 @@ class Indexer:
             catalogue.use_generation(generation)
             self._fulltext = made
         self._discard_others(generation)
-        self.trouble.pop("words", None)
+        self.problems.pop("words", None)
 
-    def _later(self, work: Callable[[], None]) -> None:
+    def _run_soon(self, work: Callable[[], None]) -> None:
         with self._changed:
             self._tasks.append(_Task(work))
             self._start()
             self._changed.notify_all()
 
-    def _wake_later(self) -> None:
-        self._later(self._wake)
+    def _embed_soon(self) -> None:
+        self._run_soon(self._wake)
 
     def _wake(self) -> None:
-        if meaning := self.meaning_if_usable():
+        if meaning := self.semantic_if_usable():
             meaning.wake()
 
     # -- the thread ---------------------------------------------------------------------------------------------
@@ -346,10 +346,10 @@ class Indexer:
         while (step := self._next_step()) is not None:
             try:
                 step()
-                self.trouble.pop("index", None)
+                self.problems.pop("index", None)
                 pause = RETRY[0]
             except Exception as error:  # noqa: BLE001 the thread must live; the changes still wait
-                self._stumbled(error, pause)
+                self._step_failed(error, pause)
                 pause = min(2 * pause, RETRY[1])
 
     def _next_step(self) -> Callable[[], None] | None:
@@ -357,7 +357,7 @@ class Indexer:
             while not self._over():
                 if self._tasks:
                     return self._tasks.pop(0).run
-                if self._waiting:
+                if self._unindexed:
                     batch = self._gathered()
                     return partial(self._index, batch)
                 if time.monotonic() >= self._verify_at:
@@ -366,35 +366,35 @@ class Indexer:
         return None
 
     def _over(self) -> bool:
-        done = not self._waiting and not self._tasks
-        return self._closed and (done or time.monotonic() > self._give_up_at or "index" in self.trouble)
+        done = not self._unindexed and not self._tasks
+        return self._closed and (done or time.monotonic() > self._give_up_at or "index" in self.problems)
 
-    def _gathered(self) -> dict[str, Waiting]:
+    def _gathered(self) -> dict[str, UnindexedChange]:
         latest = time.monotonic() + LONGEST_GROUPING
-        while len(self._waiting) < BATCH and not (self._hurried or self._tasks or self._closed):
+        while len(self._unindexed) < BATCH and not (self._hurried or self._tasks or self._closed):
             rest = min(self._put_at + GROUPING, latest) - time.monotonic()
             if rest <= 0:
                 break
             self._changed.wait(rest)
-        return dict(itertools.islice(self._waiting.items(), BATCH))
+        return dict(itertools.islice(self._unindexed.items(), BATCH))
 
-    def _stumbled(self, error: Exception, pause: float) -> None:
+    def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))
-        self.trouble["index"] = f"changes wait to be indexed: {str(error)[:200]}"
+        self.problems["index"] = f"changes wait to be indexed: {str(error)[:200]}"
         try:
             if isinstance(error, Damaged) or pause == RETRY[0]:  # the first failure of a row: files may be gone
                 self.verify()
-            self._put_back_what_moved()
-        except Exception:  # noqa: BLE001 the thread must live; the next try mends first
-            _log.exception("the index of %s could not be mended", self._shape.name)
+            self._undo_half_batch()
+        except Exception:  # noqa: BLE001 the thread must live; the next try repairs first
+            _log.exception("the index of %s could not be repaired", self._shape.name)
         with self._changed:
             if not self._closed:
                 self._changed.wait(pause)
 
-    def _put_back_what_moved(self) -> None:
+    def _undo_half_batch(self) -> None:
         """A batch failed half way: forget both versions of its documents; the changes still wait and come again."""
         catalogue = self.catalogue()
-        moving = set(catalogue.in_motion())
+        moving = set(catalogue.unfinished())
         if not moving:
             return
         self.fulltext().write(sorted(moving), ())
@@ -402,7 +402,7 @@ class Indexer:
         with self._changed:
             self._known = {id: known for id, known in self._known.items() if known.ordinal not in moving}
 
-    def _index(self, batch: dict[str, Waiting]) -> None:
+    def _index(self, batch: dict[str, UnindexedChange]) -> None:
         catalogue, fulltext = self.catalogue(), self.fulltext()
         entries, going = self._prepared(batch, catalogue.next_ordinal())
         if entries or going:
@@ -414,40 +414,40 @@ class Indexer:
             self._faults.at("search.finished")
         self._publish(batch, entries, going)
 
-    def _prepared(self, batch: dict[str, Waiting], ordinal: int) -> tuple[list[Entry], list[int]]:
+    def _prepared(self, batch: dict[str, UnindexedChange], ordinal: int) -> tuple[list[IndexEntry], list[int]]:
         """What comes and what goes; a document that is there already, equal in hash, does neither."""
-        entries: list[Entry] = []
+        entries: list[IndexEntry] = []
         going: list[int] = []
-        for id, waiting in batch.items():
-            change, known = waiting.change, self._known.get(id)
+        for id, unindexed in batch.items():
+            change, known = unindexed.change, self._known.get(id)
             if known is not None and isinstance(change, Document) and change.hash == known.hash:
                 continue
             if known is not None:
                 going.append(known.ordinal)
             if isinstance(change, Document):
-                entries.append(Entry(ordinal + len(entries), change, waiting.passages))
+                entries.append(IndexEntry(ordinal + len(entries), change, unindexed.passages))
         return entries, going
 
-    def _publish(self, batch: dict[str, Waiting], entries: Sequence[Entry], going: Sequence[int]) -> None:
-        if (entries or self._meaning is not None) and (meaning := self.meaning_if_usable()):
+    def _publish(self, batch: dict[str, UnindexedChange], entries: Sequence[IndexEntry], going: Sequence[int]) -> None:
+        if (entries or self._semantic is not None) and (meaning := self.semantic_if_usable()):
             meaning.exchange(going, entries)
         self.columns.add((entry.ordinal, entry.document) for entry in entries)
         worn = self.fulltext().worn()
         with self._changed:
-            for id, waiting in batch.items():
-                if isinstance(waiting.change, Remove):
+            for id, unindexed in batch.items():
+                if isinstance(unindexed.change, Remove):
                     self._known.pop(id, None)
             for entry in entries:
                 document = entry.document
-                self._known[document.id] = Known(entry.ordinal, document.id, document.hash, len(entry.passages))
-            for id, waiting in batch.items():
-                if self._waiting.get(id) is waiting:
-                    del self._waiting[id]
+                self._known[document.id] = KnownDocument(entry.ordinal, document.id, document.hash, len(entry.passages))
+            for id, unindexed in batch.items():
+                if self._unindexed.get(id) is unindexed:
+                    del self._unindexed[id]
             self._indexed += len(batch)
-            if not self._waiting:
-                self.trouble.pop("documents", None)
+            if not self._unindexed:
+                self.problems.pop("documents", None)
                 if worn:
-                    self._tasks.append(_Task(self.renew))
+                    self._tasks.append(_Task(self.rebuild_text))
                 if self._indexed >= BATCH:
                     self._indexed = 0
                     self._tasks.append(_Task(give_back))
@@ -461,29 +461,29 @@ class Indexer:
         try:
             self.catalogue().verify()
         except Damaged as damage:
-            self._lose(damage)
+            self._restart_empty(damage)
             return
         if self._fulltext is not None:
             try:
                 self._fulltext.verify()
             except Damaged as damage:
                 self._heal_words(damage)
-        if self._meaning is not None:
-            self._meaning.verify()
+        if self._semantic is not None:
+            self._semantic.verify()
 
     def _heal_words(self, damage: Damaged) -> None:
         with self._opening:
-            self._fulltext = self._renewed_later(damage)
+            self._fulltext = self._rebuild_text_later(damage)
 
-    def _lose(self, damage: Damaged) -> None:
+    def _restart_empty(self, damage: Damaged) -> None:
         with self._opening:
             if self._catalogue is not None:
                 self._catalogue.close()
             self._fulltext = None
-            if self._meaning is not None:
-                self._meaning.close()
-                self._meaning = None
-            self._catalogue = self._started_anew(damage)
+            if self._semantic is not None:
+                self._semantic.close()
+                self._semantic = None
+            self._catalogue = self._restarted_empty(damage)
             self.columns = Columns(self._documents)
         for tell in self._lost:
             tell()
@@ -495,17 +495,17 @@ class Indexer:
         catalogue = self.catalogue()
         catalogue.clear()
         with self._opening:
-            self._fulltext = self._started(catalogue.generation() + 1)
+            self._fulltext = self._new_generation(catalogue.generation() + 1)
         self._discard_others(catalogue.generation())
-        if meaning := self.meaning_if_usable():
+        if meaning := self.semantic_if_usable():
             meaning.exchange([known.ordinal for known in self._known.values()], ())
         with self._changed:
             self._known = {}
 
     def rewrite(self) -> None:
-        """Every file anew from what is alive, so that no byte of what was removed stays in one."""
-        self.renew()
-        meaning = self.meaning_if_usable()
+        """Rewrite every file from live documents, so that no byte of a removed one stays."""
+        self.rebuild_text()
+        meaning = self.semantic_if_usable()
         with self._opening:
             self._catalogue = self.catalogue().rewritten()
             if meaning:

@@ -1,4 +1,4 @@
-"""Changes that were acknowledged and are not in the index yet, and how a question finds them all the same.
+"""Changes that are acknowledged and not indexed yet, and how a query finds them.
 
 A commit of tantivy takes 10 to 140 ms. Until it is done the few documents in question are compared word by word, with
 the weights that the index has for these words, so that their scores stand beside those of the index.
@@ -16,18 +16,18 @@ from lithos.search.collection.columns import matches
 from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Ranked
 from lithos.search.text.analysis import phrase_terms, seam
 from lithos.search.text.syntax import Reading
-from lithos.search.values import Change, Document, Passage, Where
+from lithos.search.values import Document, DocumentChange, Passage, Where
 
 MOST = 256  # more are not worth comparing one by one: the question waits for the index
 Cut = Callable[[Document], tuple[Passage, ...]]
 
 
 @dataclass
-class Waiting:
+class UnindexedChange:
     """One acknowledged change; its words are taken apart when the first question meets it."""
 
     sequence: int
-    change: Change
+    change: DocumentChange
     cut: Cut
 
     @cached_property
@@ -53,17 +53,19 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Met:
+class UnindexedHit:
     document: Document
     passage: Passage
     ranked: Ranked
 
 
-def meet(waiting: Iterable[Waiting], reading: Reading, weights: Mapping[str, float], where: Where) -> list[Met]:
-    """The waiting documents that have any of the terms, each with its best passage."""
+def match_unindexed(
+    unindexed: Iterable[UnindexedChange], reading: Reading, weights: Mapping[str, float], where: Where
+) -> list[UnindexedHit]:
+    """The unindexed documents that have any of the terms, each with its best passage."""
     terms = reading.terms
     found = []
-    for each in waiting:
+    for each in unindexed:
         document = each.change
         if not isinstance(document, Document) or not matches(document, where):
             continue
@@ -73,7 +75,7 @@ def meet(waiting: Iterable[Waiting], reading: Reading, weights: Mapping[str, flo
             scores = [_bm25(counts, terms, weights) + more for counts, more in zip(each.counts, joined, strict=True)]
             position = max(range(len(scores)), key=scores.__getitem__)
             words = whole + max(joined) + PASSAGE_WEIGHT * scores[position]
-            found.append(Met(document, each.passages[position], Ranked(-1, position, words, None, words)))
+            found.append(UnindexedHit(document, each.passages[position], Ranked(-1, position, words, None, words)))
     return found
 
 

@@ -1,4 +1,4 @@
-"""Embedding behind the requests: a thread per core, one text at a time, giving way to questions and writes."""
+"""Background embedding: a thread per core, one text at a time, yielding to queries and writes."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Embedding:
         self._closed = False
         self._wakes = 0
         self._measurements = 0
-        self._started = False
+        self._new_generation = False
         self._has_work = False
         self._running: list[threading.Thread] = []
         self._retry_at = 0.0
@@ -80,7 +80,7 @@ class Embedding:
     def start(self) -> None:
         """From now on embed what comes. A verb that runs once does without, unless it asks by meaning."""
         with self._changed:
-            self._started = True
+            self._new_generation = True
             self._begin()
 
     def wake(self) -> None:
@@ -92,7 +92,7 @@ class Embedding:
             self._changed.notify_all()
 
     def _begin(self) -> None:
-        if self._started and self._has_work and not self._running and not self._closed:
+        if self._new_generation and self._has_work and not self._running and not self._closed:
             for number in range(self._threads):
                 thread = threading.Thread(target=self._work, name=f"embedding {number}", daemon=True)
                 self._running.append(thread)
@@ -133,7 +133,7 @@ class Embedding:
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
-        """Somebody writes: rest meanwhile. A text takes 10 to 50 ms of a core, and the write wants that core."""
+        """A write is running: rest meanwhile. A text takes 10 to 50 ms of a core, and the write wants that core."""
         with self._changed:
             self._writing += 1
         try:
@@ -141,7 +141,7 @@ class Embedding:
         finally:
             with self._changed:
                 self._writing -= 1
-                self._rest_until = time.monotonic() + REST  # nobody is woken: whoever rests looks again by itself
+                self._rest_until = time.monotonic() + REST  # no wake-up: a resting thread looks again by itself
 
     @contextlib.contextmanager
     def awaited(self) -> Iterator[None]:
@@ -191,7 +191,7 @@ class Embedding:
         started = time.monotonic()
         try:
             job.done(self.embedder.embed(job.text))
-        except Exception:  # whatever it was, the text is not lost: it is embedded by the next try
+        except Exception:  # any failure: the text goes back to the queue for the next try
             job.put_back()
             raise
         self._measured(time.monotonic() - started)
@@ -218,7 +218,7 @@ class Embedding:
             latest = time.monotonic() + LONGEST_REST
 
     def _pause(self, latest: float) -> float | None:
-        """Seconds until work may go on, 0: now, None: when somebody says so; a rest is over at `latest`."""
+        """Seconds until work may go on, 0: now, None: when notified; a rest is over at `latest`."""
         if self.paused or self._questions:
             return None
         now = time.monotonic()

@@ -98,8 +98,8 @@ def _of_sentence_transformers(model: str, id: str) -> SentenceTransformersEmbedd
 def _state_of(folder: Path) -> str:
     """Another string for other files: their contents, up to gigabytes, are too much to read at each start."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
-    told = [f"{path.relative_to(folder)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
-    return hashlib.sha256("\n".join(told).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    files_seen = [f"{path.relative_to(folder)} {path.stat().st_size} {path.stat().st_mtime_ns}" for path in files]
+    return hashlib.sha256("\n".join(files_seen).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class OnnxEmbedder:
@@ -189,7 +189,7 @@ class OnnxEmbedder:
         return wanted
 
     def _loaded(self, part: str) -> Any:
-        """Loaded once, by whoever comes first; the others wait."""
+        """Load once; concurrent callers wait."""
         if part not in self.__dict__:
             with self._loading:
                 return self._load(part)
@@ -198,7 +198,7 @@ class OnnxEmbedder:
     def _load(self, part: str) -> Any:
         try:
             loaded = getattr(self, part)
-            give_back()  # 20 MB that reading the model took and nobody needs any more
+            give_back()  # 20 MB that loading the model took and nothing needs any more
             return loaded
         except Exception as error:  # both libraries raise their own, which name no setting
             raise _unusable(self._folder, error) from error
@@ -239,7 +239,7 @@ class SentenceTransformersEmbedder:
 
     @cached_property
     def _model(self) -> Any:
-        os.environ.setdefault("TQDM_DISABLE", "1")  # it draws bars on the terminal of whoever asks
+        os.environ.setdefault("TQDM_DISABLE", "1")  # it draws progress bars on the caller's terminal
         try:
             from sentence_transformers import SentenceTransformer
 

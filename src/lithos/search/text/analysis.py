@@ -84,7 +84,7 @@ def function_words(text: str) -> int:
 
 
 def identifiers(text: str) -> list[str]:
-    """Names that nobody says by chance: `ERR_4021`, `parseQuery`, `sha256`; lower case."""
+    """Names that do not occur by chance: `ERR_4021`, `parseQuery`, `sha256`; lower case."""
     return [name.lower() for name in _IDENTIFIER.findall(text)]
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.errors import Damaged
-from lithos.search.collection.catalogue import Entry
+from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.text.analysis import indexed_text, seam, weight_unknown
 from lithos.search.text.text_index import TextIndex
@@ -44,7 +44,7 @@ class FullText:
         self.passages = TextIndex(folder / "passages", numbers, of_passages=True)
         self._other = ThreadPoolExecutor(1, "passages")
 
-    def write(self, removed: Sequence[int], entries: Sequence[Entry]) -> None:
+    def write(self, removed: Sequence[int], entries: Sequence[IndexEntry]) -> None:
         """One commit of each index, side by side: most of it is waiting for tantivy and the disk."""
         prepared = [_Prepared.of(entry) for entry in entries]
         passages = (part for each in prepared for part in each.parts(self.passages))
@@ -55,9 +55,9 @@ class FullText:
         finally:
             second.result()
 
-    def refill(self, entries: Iterable[Entry]) -> None:
+    def refill(self, entries: Iterable[IndexEntry]) -> None:
         """Everything, from the catalogue, in batches."""
-        held: list[Entry] = []
+        held: list[IndexEntry] = []
         for entry in entries:
             held.append(entry)
             if len(held) == BATCH:
@@ -96,7 +96,7 @@ class FullText:
         """The score of a text made of nothing but these words.
 
         In a small collection the weights of words tell little: in a vault of one note, a word that it has weighs a
-        fifth of one that nobody has. So how much of the question is known is weighed as if there were `MANY` documents.
+        fifth of one that no document has. So the known share of a question is weighed as if there were `MANY`.
         """
         weights = found = missing = 0.0
         for term, times in Counter(terms).items():
@@ -109,7 +109,7 @@ class FullText:
         return SATURATION * (weights * (found + missing) / found if found else missing)
 
     def worn(self) -> bool:
-        """Whether enough is deleted that scores begin to drift from those of an index made anew."""
+        """Whether enough is deleted that scores begin to drift from those of a rebuilt index."""
         return self.documents.deleted() * WORN > self.documents.searcher.num_docs
 
     def counts(self) -> tuple[int, int]:
@@ -128,7 +128,7 @@ class FullText:
 
 
 def move_aside(folder: Path) -> None:
-    """Kept for whoever wants to look, one of a kind; what follows starts from nothing."""
+    """Keep the newest damaged index for inspection; the next one starts empty."""
     aside = folder.with_name("damaged")
     shutil.rmtree(aside, ignore_errors=True)
     if folder.exists():
@@ -139,12 +139,12 @@ def move_aside(folder: Path) -> None:
 class _Prepared:
     """One version of a document with every text in the form of the index, made once for both."""
 
-    entry: Entry
+    entry: IndexEntry
     title: str
     texts: list[tuple[str, str]]  # heading and text of each passage
 
     @classmethod
-    def of(cls, entry: Entry) -> _Prepared:
+    def of(cls, entry: IndexEntry) -> _Prepared:
         texts = [(indexed_text(passage.heading), indexed_text(passage.text)) for passage in entry.passages]
         return cls(entry, indexed_text(entry.document.title), texts)
 

@@ -1,4 +1,4 @@
-"""A query that somebody typed: Tantivy's syntax where it is valid and meant, plain words everywhere else.
+"""A query as typed: Tantivy's syntax where it is valid and meant, plain words everywhere else.
 
 tantivy parses (`parse_query` of the module gives a tree); the tree becomes queries here, because the words of a literal
 need our own analysis and because what cannot be meant (`error: refused` as a field, `<b>` as a range) must fall back to
@@ -41,7 +41,7 @@ Unindexed = Callable[[], Collection[str]]  # words of what waits to be indexed
 
 
 @dataclass(frozen=True, slots=True)
-class Loosely:
+class LooseMatch:
     """A part of a query that compares whole words letter by letter, and whether it matches one."""
 
     query: tantivy.Query
@@ -54,12 +54,12 @@ class Reading:
     query: tantivy.Query | None = None  # None: plain, any of the words
     compounds: Sequence[Sequence[str]] = ()  # terms that count more where they stand together
     literal: str = ""  # why it was not taken as syntax
-    loose: tuple[Loosely, ...] = ()
-    doubtful: bool = False  # may be plain language, whatever operators it seems to have
+    loose: tuple[LooseMatch, ...] = ()
+    doubtful: bool = False  # may be plain language that only looks like syntax
 
 
-class NotMeant(Exception):
-    """The tree is valid, but cannot be what somebody meant; the message says why."""
+class NotSyntax(Exception):
+    """The tree is valid, but hardly what the caller meant; the message says why."""
 
 
 def read(
@@ -74,10 +74,10 @@ def read(
         if _is_plain(tree):
             return plainly
         if _is_sentence(text):
-            raise NotMeant("it reads like a sentence")
+            raise NotSyntax("it reads like a sentence")
         builder = _Builder(index, keywords)
         query = builder.build(tree)
-    except NotMeant as reason:
+    except NotSyntax as reason:
         return replace(plainly, literal=str(reason))
     if query is None:
         return replace(plainly, literal="it has no words as a query")
@@ -100,8 +100,8 @@ def _bounded(terms: list[str], index: TextIndex, unindexed: Unindexed) -> list[s
     different = set(terms)
     if len(different) <= MOST_TERMS:
         return terms
-    waiting = unindexed()
-    found = ((index.frequency(term) + (term in waiting), term) for term in different)
+    words = unindexed()
+    found = ((index.frequency(term) + (term in words), term) for term in different)
     kept = {term for _, term in heapq.nsmallest(MOST_TERMS, (each for each in found if each[0]))}
     return [term for term in terms if term in kept] or terms[:MOST_TERMS]
 
@@ -110,14 +110,14 @@ def _tree(text: str) -> Node:
     import tantivy
 
     if len(text) > LONGEST_SYNTAX:
-        raise NotMeant(f"a query of more than {LONGEST_SYNTAX} characters is taken as plain text")
+        raise NotSyntax(f"a query of more than {LONGEST_SYNTAX} characters is taken as plain text")
     if _depth(text) > DEEPEST:
-        raise NotMeant("its brackets are nested too deeply for a query")
+        raise NotSyntax("its brackets are nested too deeply for a query")
     if _INSIDE_WORD.search(text):
-        raise NotMeant("an apostrophe inside a word is not query syntax")
+        raise NotSyntax("an apostrophe inside a word is not query syntax")
     tree = guarded(lambda: tantivy.parse_query(text))
     if tree is None:
-        raise NotMeant("it is not valid query syntax")
+        raise NotSyntax("it is not valid query syntax")
     return tree
 
 
@@ -155,7 +155,7 @@ def _phrases(tree: Node) -> Iterator[str]:
 
 
 def _matching(pattern: str) -> Callable[[str], bool]:
-    """For the snippet only: what this engine cannot read is found all the same, and shown without a mark."""
+    """For the snippet only: a pattern that this engine cannot read still matches, and is shown without a mark."""
     import re2
 
     options = re2.Options()
@@ -178,7 +178,7 @@ class _Builder:
     def __init__(self, index: TextIndex, keywords: frozenset[str]) -> None:
         self._index = index
         self._keywords = keywords
-        self.loose: list[Loosely] = []
+        self.loose: list[LooseMatch] = []
 
     def build(self, tree: Node) -> tantivy.Query | None:
         """None where a part has nothing to search for, such as a lone sign."""
@@ -194,7 +194,7 @@ class _Builder:
         }
         build = builders.get(tree["type"])
         if build is None:
-            raise NotMeant(f"{tree['type']} is not supported in a query")
+            raise NotSyntax(f"{tree['type']} is not supported in a query")
         return build(tree)
 
     def _bool(self, tree: Node) -> tantivy.Query | None:
@@ -214,7 +214,7 @@ class _Builder:
 
         query, factor = self.build(tree["underlying"]), float(tree["boost"])
         if not 0 <= factor <= 1e6:
-            raise NotMeant(f"{factor} is no weight for a word")
+            raise NotSyntax(f"{factor} is no weight for a word")
         return None if query is None else tantivy.Query.boost_query(query, factor)
 
     def _literal(self, tree: Node) -> tantivy.Query | None:
@@ -293,12 +293,12 @@ class _Builder:
             return f"number_{name}"
         if name in self._keywords:
             return "keyword"
-        raise NotMeant(f"there is no field {name[:40]!r}")
+        raise NotSyntax(f"there is no field {name[:40]!r}")
 
     def _range(self, tree: Node) -> tantivy.Query:
         name = tree["field"]
         if name is None or name not in self._index.numbers:
-            raise NotMeant("a range needs a field with numbers or times")
+            raise NotSyntax("a range needs a field with numbers or times")
         low, low_open = self._bound(tree["lower"])
         high, high_open = self._bound(tree["upper"])
         return self._index.between(name, low, high, include_low=not low_open, include_high=not high_open)
@@ -316,7 +316,7 @@ class _Builder:
         try:
             return parse_time(text).timestamp()
         except InvalidInput:
-            raise NotMeant(f"{text[:40]!r} is neither a number nor a time") from None
+            raise NotSyntax(f"{text[:40]!r} is neither a number nor a time") from None
 
     def _set(self, tree: Node) -> tantivy.Query:
         import tantivy
@@ -325,7 +325,7 @@ class _Builder:
         if field == "keyword":
             return self._index.keyword(tree["field"], tree["elements"])
         if field not in ("tag", "author", "path"):
-            raise NotMeant("IN needs tags, author or path")
+            raise NotSyntax("IN needs tags, author or path")
         return tantivy.Query.term_set_query(self._index.schema, field, tree["elements"])
 
     def _exists(self, tree: Node) -> tantivy.Query:
@@ -346,11 +346,11 @@ class _Builder:
             field, pattern = f"{field}_whole", _CAPITAL.sub(lambda found: found[0].lower(), pattern)
         query = guarded(lambda: tantivy.Query.regex_query(self._index.schema, field, pattern))
         if query is None:
-            raise NotMeant("its pattern is not a regular expression, or too large a one")
+            raise NotSyntax("its pattern is not a regular expression, or too large a one")
         return self._loosely(query, _matching(pattern)) if field.endswith("_whole") else query
 
     def _loosely(self, query: tantivy.Query, matches: Callable[[str], bool]) -> tantivy.Query:
-        self.loose.append(Loosely(query, matches))
+        self.loose.append(LooseMatch(query, matches))
         return query
 
     def _all(self, tree: Node) -> tantivy.Query:

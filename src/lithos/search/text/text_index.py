@@ -74,7 +74,7 @@ class TextIndex:
         self._write_manifest()
 
     def deleted(self) -> int:
-        """Documents that are gone, and still in the way: BM25 counts them until the index is made anew."""
+        """Documents that are gone, and still in the way: BM25 counts them until the index is rebuilt."""
         segments = json.loads((self._folder / "meta.json").read_bytes())["segments"]
         return int(sum(segment["max_doc"] for segment in segments) - self.searcher.num_docs)
 
@@ -148,7 +148,7 @@ class TextIndex:
         return cast("list[Scored]", list(zip(ordinals, positions, (score for score, _ in hits), strict=True)))
 
     def best(self, query: tantivy.Query, limit: int, where: Where, mask: Mask) -> list[Scored]:
-        """The best that the filter lets through. `mask` says the same as `where`, where somebody has it at hand.
+        """The best that the filter lets through. `mask`, if given, says the same as `where`.
 
         A filter that most documents pass costs tantivy half of the question, since it can no longer skip what cannot
         be among the best: then more are asked for, and what does not pass is dropped, unless too few are left.
@@ -249,7 +249,7 @@ class TextIndex:
         return int(self.searcher.doc_freq("text", term))
 
     def weight(self, term: str, least: int = 0) -> float:
-        """The idf of BM25, as tantivy has it, among at least so many; a term that nobody has weighs most."""
+        """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""
         count, having = max(self.searcher.num_docs, least), self.frequency(term)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
 
@@ -306,7 +306,7 @@ def engine(doing: str) -> Iterator[None]:
 
 
 def guarded(work: Callable[[], T]) -> T | None:
-    """None where a query that somebody wrote cannot be built: a bad pattern, a value that does not fit its field."""
+    """None where a query cannot be built: a bad pattern, a value that does not fit its field."""
     try:
         with engine("reading the query"):
             return work()

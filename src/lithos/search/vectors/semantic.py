@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lithos.search.collection.catalogue import Catalogue, Entry
+from lithos.search.collection.catalogue import Catalogue, IndexEntry
 from lithos.search.collection.chunking import model_text
 from lithos.search.embedding.background import Embedding, Job
-from lithos.search.fusion import Place
+from lithos.search.fusion import PassageKey
 from lithos.search.vectors.vectors import Vectors, Wanted, key_of
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class SemanticIndex:
         self._model = embedding.embedder.id
         self._vectors = Vectors(path, self._model, embedding.embedder.dimension, catalogue.epoch)
         self._changed = threading.Condition()
-        self._taking = threading.RLock()  # held by whoever reads or writes for the model: closing waits for it
+        self._taking = threading.RLock()  # held while texts are read or vectors written; close() waits for it
         self._ready: list[Job] = []
         self._closed = False
         self._stored = 0  # since memory was last given back
@@ -55,7 +55,7 @@ class SemanticIndex:
         if self._missing:
             self._embedding.wake()
 
-    def exchange(self, going: Sequence[int], coming: Sequence[Entry]) -> None:
+    def exchange(self, going: Sequence[int], coming: Sequence[IndexEntry]) -> None:
         with self._changed:
             self._vectors.drop(going)
             self._vectors.revive([entry.ordinal for entry in coming])
@@ -79,7 +79,7 @@ class SemanticIndex:
                     return None
                 try:
                     self._ready = self._jobs(page)
-                except Exception:  # whatever it was, these passages still wait for their vectors
+                except Exception:  # any failure: these passages still need their vectors
                     self._line[:0] = page
                     raise
             return None if self._closed else self._ready.pop()
@@ -169,7 +169,7 @@ class SemanticIndex:
 
     def nearest(
         self, vector: Floats, mask: Mask, count: int, also: Sequence[int], documents: int
-    ) -> dict[Place, float]:
+    ) -> dict[PassageKey, float]:
         return self._vectors.nearest(vector, count, mask, also, documents)
 
     def around(self, ordinal: int, mask: Mask, count: int, passages: int) -> dict[int, float]:

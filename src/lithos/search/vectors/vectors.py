@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lithos.search.fusion import Place
+from lithos.search.fusion import PassageKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ class Vectors:
 
     def _rewrite(self, rows: NDArray[Any]) -> None:
         unfinished = self._path.with_suffix(".part")
-        unfinished.parent.mkdir(parents=True, exist_ok=True)  # somebody may delete what is derived at any time
+        unfinished.parent.mkdir(parents=True, exist_ok=True)  # a person may delete derived folders at any time
         with open(unfinished, "wb") as file:
             file.write(self._head)
             file.write(rows.tobytes())
@@ -136,7 +136,7 @@ class Vectors:
         """True at each record of these documents."""
         import numpy as np
 
-        table = np.zeros(int(self._ordinals.max(initial=-1)) + 2, np.bool_)  # its last entry stands for -1: nobody's
+        table = np.zeros(int(self._ordinals.max(initial=-1)) + 2, np.bool_)  # its last entry is for -1: no document
         wanted = np.fromiter(ordinals, np.int64, len(ordinals))
         table[wanted[wanted < len(table) - 1]] = True
         return table.take(self._ordinals)
@@ -220,10 +220,10 @@ class Vectors:
                 self._rows_from(rows)
 
     def _unclaimed(self) -> NDArray[np.bool_]:
-        """Vectors of known words that nobody has now, such as those of an index that is being made anew: they are kept
+        """Vectors of known words that no document has now, such as those of an index under rebuild: they are kept
         until as many have an owner, since each costs the model 10 ms and more."""
-        nobodys = self._ordinals < 0
-        return nobodys if nobodys.sum() > self._living.sum() else self._living
+        unowned = self._ordinals < 0
+        return unowned if unowned.sum() > self._living.sum() else self._living
 
     # -- what is near -------------------------------------------------------------------------------------------
 
@@ -234,7 +234,7 @@ class Vectors:
         mask: NDArray[np.bool_] | None = None,
         also: Collection[int] = (),
         documents: int = 1,
-    ) -> dict[Place, float]:
+    ) -> dict[PassageKey, float]:
         """Cosine of the best passages of living documents that `mask` (by ordinal) lets through, and of every passage
         of the documents in `also`, however far down that is. Of at least so many `documents`, where there are: a long
         one may have all of the best passages."""
@@ -335,11 +335,11 @@ def _sound(rows: NDArray[Any]) -> NDArray[Any]:
 
 
 def _at(mask: NDArray[np.bool_], ordinals: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """The mask's word on each record; False for documents that are newer than it, and for nobody's."""
+    """The mask's word on each record; False for newer documents and for records without one."""
     import numpy as np
 
     missing = int(ordinals.max(initial=-1)) + 1 - len(mask)
-    wide = np.append(mask, np.zeros(max(missing, 0) + 1, np.bool_))  # nobody's ordinal is -1: the last place
+    wide = np.append(mask, np.zeros(max(missing, 0) + 1, np.bool_))  # the last place is for ordinal -1
     return wide.take(ordinals)
 
 
@@ -353,7 +353,7 @@ def _cosines(rows: NDArray[Any], chosen: NDArray[np.int64], vector: Floats) -> F
 
 def _best(
     bits: NDArray[np.uint64], allowed: NDArray[np.bool_], rows: NDArray[Any], vector: Floats, count: int
-) -> dict[Place, float]:
+) -> dict[PassageKey, float]:
     import numpy as np
 
     if np.count_nonzero(allowed) > EXACT_MOST:
@@ -365,7 +365,7 @@ def _best(
     return _places(rows, chosen[best], scores[best])
 
 
-def _places(rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats) -> dict[Place, float]:
+def _places(rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats) -> dict[PassageKey, float]:
     places = zip(rows["ordinal"][chosen].tolist(), rows["position"][chosen].tolist(), strict=True)
     return dict(zip(places, cosines.clip(0.0, 1.0).tolist(), strict=True))
 
