@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lithos.core.markdown import Kind, rescan, scan, split_lines
+from lithos.core.markdown import RAW, Kind, rescan, scan, split_lines
 
 PARSER = MarkdownIt("commonmark").enable("table")
 
@@ -42,11 +42,33 @@ def test_headings_are_those_of_a_commonmark_parser(pieces: list[str]) -> None:
     assert ours == headings_of_parser(text), text
 
 
+NESTED_PIECES = [
+    "- ```", "  ```", "  code", "      deep", "> ```", "> code", ">     ind", "-     ind", "- <pre>", "  </pre>",
+    "-\ttab", "\ttext", "10. ten", "    more", "-", "  x", "> - ```", ">   y", "1.  ```", "- a\n  - b\n    - c",
+    "      d", ">", "> <div>", "- # h", "  ===", "text", "", "", "```", "~~~", "<!--", "-->", "| a | b |\n|---|---|",
+]  # fmt: skip
+
+
+def raw_lines_of_parser(text: str) -> set[int]:
+    tokens = [token for token in PARSER.parse(text) if token.type in ("fence", "code_block", "html_block")]
+    return {line for token in tokens if token.map for line in range(*token.map)}
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(st.sampled_from([*PIECES, *NESTED_PIECES]), max_size=8))
+def test_code_and_html_are_those_of_a_commonmark_parser_inside_lists_and_quotes_too(pieces: list[str]) -> None:
+    text = "\n".join(pieces) + "\n"
+    found = scan(text, front_matter=False)
+    written = {index for index, line in enumerate(found.lines) if line.strip()}
+    assert {index for index in written if found.inline[index] == RAW} == raw_lines_of_parser(text) & written, text
+    assert [(h.level, h.first, h.after) for h in found.headings] == headings_of_parser(text), text
+
+
 @given(st.text(max_size=200))
 def test_the_lines_joined_are_the_text_and_each_has_a_kind(text: str) -> None:
     found = scan(text)
     assert "".join(found.lines) == text
-    assert len(found.kinds) == len(found.lines)
+    assert len(found.kinds) == len(found.inline) == len(found.lines)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])

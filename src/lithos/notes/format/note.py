@@ -15,7 +15,7 @@ from lithos.core.ids import is_uuid
 from lithos.errors import InvalidInput
 from lithos.notes.format.document import Document, Unreadable, read_document
 from lithos.notes.format.frontmatter import Fields, Frontmatter, parse_frontmatter
-from lithos.notes.format.links import Link, find_links, find_property_links
+from lithos.notes.format.links import WikiLink, find_links, find_property_links
 
 _HEADING = re.compile(r"(?:[ \t]*\n)*#[ \t]([^\n]*)(?:\n|\Z)")
 LONGEST_TITLE = 500
@@ -68,7 +68,7 @@ class Note:
         return body[self.content_start :].removesuffix("\n")
 
     @cached_property
-    def links(self) -> list[Link]:
+    def links(self) -> list[WikiLink]:
         """Those of the frontmatter, then those of the body. Places are those in `document.text`."""
         document = self.document
         front = find_property_links(document.front or "", _strings(self.fields))
@@ -146,7 +146,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(item)
 
 
-def _shifted(links: list[Link], by: int) -> list[Link]:
+def _shifted(links: list[WikiLink], by: int) -> list[WikiLink]:
     return [link._replace(start=link.start + by, end=link.end + by) for link in links] if by else links
 
 

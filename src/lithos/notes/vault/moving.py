@@ -15,7 +15,7 @@ from lithos.errors import Conflict, InvalidInput
 from lithos.notes.answers import Moved
 from lithos.notes.format.document import Document
 from lithos.notes.format.frontmatter import parse_frontmatter
-from lithos.notes.format.links import Link
+from lithos.notes.format.links import WikiLink
 from lithos.notes.format.naming import SUFFIX, checked_folder, folder_of, joined, last_name, path_key, without_suffix
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
@@ -63,7 +63,7 @@ class Relocation:
                 tail += len(wanted) - (link.end - link.start) if link.start >= document.body_start else 0
         return _divided(document, text, tail)
 
-    def _wanted(self, link: Link, target: Target, source: str, bracketed: bool) -> str | None:
+    def _wanted(self, link: WikiLink, target: Target, source: str, bracketed: bool) -> str | None:
         """What the link must say; None where it may stay as it is."""
         if link.markdown or link.target.startswith("."):
             return self._relative(link, target, source, bracketed)
@@ -73,7 +73,7 @@ class Relocation:
         wanted = self.new if "/" in link.target or not self.is_unique else last_name(self.new)
         return wanted if link.target.lower().endswith(SUFFIX) else without_suffix(wanted)
 
-    def _relative(self, link: Link, target: Target, source: str, bracketed: bool) -> str | None:
+    def _relative(self, link: WikiLink, target: Target, source: str, bracketed: bool) -> str | None:
         folder = folder_of(source)
         if path_key(posixpath.normpath(posixpath.join(folder, link.target))) == path_key(target.path):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithos.notes.format.links import Link, find_links
+from lithos.notes.format.links import WikiLink, find_links
 
 
 def targets(text: str) -> list[str]:
@@ -41,7 +41,7 @@ def test_a_link_says_where_its_target_stands() -> None:
     text = "x [[ note#h|d ]] y ![[embedded]] [t](a%20b.md)"
     found = find_links(text)
     assert [text[link.start : link.end] for link in found] == ["note", "embedded", "a%20b.md"]
-    assert found[1] == Link("embedded", "embedded", 22, 30, embed=True)
+    assert found[1] == WikiLink("embedded", "embedded", 22, 30, embed=True)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_what_only_looks_like_a_link_is_none(text: str) -> None:
         "costs $5 and [[yes]] for $6",
         "100% [[yes]] 50%",
         "%% nothing closes this [[yes]]",
-        "<!-- nothing closes this [[yes]]",
+        "text <!-- nothing closes this [[yes]]",
         "> ```\n> code\n\n[[yes]]",
         "```\ncode\n```\n[[yes]]",
         r"\\[[yes]]",

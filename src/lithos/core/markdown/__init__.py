@@ -1,0 +1,8 @@
+"""One scanner of Markdown: blocks (headings, code, lists, quotes) and what is inline text in them."""
+
+from __future__ import annotations
+
+from lithos.core.markdown.blocks import RAW, Heading, Kind, Scan, front_matter_end, rescan, scan, split_lines
+from lithos.core.markdown.inline import InlineText
+
+__all__ = ["RAW", "Heading", "InlineText", "Kind", "Scan", "front_matter_end", "rescan", "scan", "split_lines"]
