@@ -174,7 +174,7 @@ def _filled(folder: Path) -> tuple[Database, Board]:
     events = Events("bench", Keyring(folder / "keys"), clock=clock, ids=ids)
     effects = Effects(database, events, Idempotency(clock), clock=clock)
     board = Board(database, effects, ids)
-    board.start()
+    board.open()
     chance, made = random.Random(5), list[str]()
     call = Call("bench", agent="bench")
     for number in range(TASKS):

@@ -114,7 +114,7 @@ def _bare_read(top: Path) -> Iterator[bytes]:
 
 def _querying(lithos: Lithos) -> None:
     """Rows put in straight: a million changes would take an hour, and only the query is measured."""
-    ground = lithos.ground
+    ground = lithos.storage
     columns = "id, store, position, at, updated_at, tool, type, op, agent, user_id, thing, path, status, details"
     sql = f"INSERT INTO events ({columns}) VALUES ({', '.join('?' * 14)})"
     for start in range(0, EVENTS, 100_000):

@@ -33,7 +33,7 @@ class Desk:
         events = Events("store-1", Keyring(self.folder / "keys"), clock=self.clock, ids=self.ids)
         self.effects = Effects(self.database, events, Idempotency(self.clock), clock=self.clock)
         self.board = Board(self.database, self.effects, self.ids, terms=self._terms, notes=self._notes)
-        self.board.start()
+        self.board.open()
 
     def close(self) -> None:
         self.board.close()

@@ -20,7 +20,7 @@ from tests.storage_bench import StorageBench
 
 def rebuilt(lithos: Lithos) -> dict[str, Any]:
     """What an index built from nothing but the files and the recorded ids would know."""
-    ground = lithos.ground
+    ground = lithos.storage
     with tempfile.TemporaryDirectory() as folder:
         catalogue = open_catalogue(Path(folder), ground.clock)
         try:
@@ -48,7 +48,7 @@ class Person:
 
     def __init__(self, lithos: Lithos) -> None:
         self._lithos = lithos
-        self.folder = lithos.ground.roots["vault"].path
+        self.folder = lithos.storage.roots["vault"].path
 
     def save(self, path: str, text: str | bytes) -> Path:
         """As an editor that saves in place does."""

@@ -39,7 +39,7 @@ class Host:
         effects = Effects(self.database, self.events, Idempotency(clock), clock=clock)
         terms = Terms(default_minutes=SHORT_LEASE_S / 60, max_minutes=SHORT_LEASE_S / 60)
         self.board = Board(self.database, effects, ids, terms=terms)
-        self.board.start()
+        self.board.open()
 
     def close(self) -> None:
         self.board.close()

@@ -129,7 +129,7 @@ def test_one_key_on_two_hosts_has_one_effect_and_one_answer(url: str, hosts: lis
 
 
 def test_a_host_that_starts_carries_leases_over_only_under_the_boards_lock(url: str, hosts: list[Lithos]) -> None:
-    held_and_let_go(url, BOARD, hosts[0].board.start)
+    held_and_let_go(url, BOARD, hosts[0].board.open)
     hosts[0].board.close()
 
 
@@ -137,7 +137,7 @@ def test_a_statement_leaves_the_events_of_another_host_alone(hosts: list[Lithos]
     here, there = hosts
     said = {"user_id": "ana", "agent": "gardener", "rationale": "r", "transaction_id": "t-1"}
     for host in hosts:
-        path = host.ground.data_dir / "garden" / "users" / "ana" / "notes.md"
+        path = host.storage.data_dir / "garden" / "users" / "ana" / "notes.md"
         path.parent.mkdir(parents=True)
         path.write_text("# Notes\n")
     tool(here, "lithos_fs_append", path="users/ana/notes.md", text="one", **said)

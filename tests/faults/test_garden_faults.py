@@ -50,7 +50,7 @@ def patch_one(lithos: Lithos) -> dict[str, Any]:
 def apply_two(lithos: Lithos) -> dict[str, Any]:
     edits = [{"path": NOTES, "content": "new\n"}, {"path": PATH, "section_anchor": "Concerns", "content": "New."}]
     proposal = call(lithos, "lithos_propose_change", edits=edits, idempotency_key="p")
-    faults = lithos.ground.faults
+    faults = lithos.storage.faults
     if isinstance(faults, PlannedFaults):
         faults.seen.clear()
     return call(
@@ -86,7 +86,7 @@ def judge(folder: Path, change: Callable[[Lithos], dict[str, Any]], done: dict[s
     try:
         lithos.garden.root.sweep(everything=True)
         assert files(folder) in ({PATH: PROFILE}, done), where
-        assert lithos.ground.database.read(lithos.ground.events.verify)["ok"], where
+        assert lithos.storage.database.read(lithos.storage.events.verify)["ok"], where
         change(lithos)
         lithos.garden.root.sweep(everything=True)
         assert files(folder) == done, where

@@ -59,7 +59,7 @@ def test_who_was_seen_is_written_behind_the_calls(
     original = Database.write
 
     def write(self: Database, work: Any, **more: Any) -> Any:
-        if self is lithos.ground.database:  # the notes' own catalogue is filled when it is first asked
+        if self is lithos.storage.database:  # the notes' own catalogue is filled when it is first asked
             writes.append(work)
         return original(self, work, **more)
 
@@ -96,7 +96,7 @@ def test_a_chore_writes_who_was_seen_while_the_server_runs(lithos: Lithos, monke
 
     def write(self: Database, work: Any, **more: Any) -> Any:
         answer = original(self, work, **more)
-        if self is lithos.ground.database:
+        if self is lithos.storage.database:
             written.set()
         return answer
 
@@ -104,7 +104,7 @@ def test_a_chore_writes_who_was_seen_while_the_server_runs(lithos: Lithos, monke
     lithos.agents.seen("a")
     lithos.start()
     assert written.wait(60)
-    rows = lithos.ground.database.read(lambda tx: tx.all("SELECT id FROM agents"))
+    rows = lithos.storage.database.read(lambda tx: tx.all("SELECT id FROM agents"))
     assert rows == [{"id": "a"}]
 
 
@@ -147,13 +147,13 @@ def test_a_repeated_registration_under_one_key_has_one_effect(call: CallTool, li
     assert call("lithos_agent_register", id="a", name="Anna", idempotency_key="k") == first
     with pytest.raises(KeyReused):
         call("lithos_agent_register", id="a", name="Other", idempotency_key="k")
-    events = lithos.ground.database.read(lambda tx: tx.all("SELECT op FROM events WHERE type = 'agent'"))
+    events = lithos.storage.database.read(lambda tx: tx.all("SELECT op FROM events WHERE type = 'agent'"))
     assert events == [{"op": "create"}]
 
 
 def test_a_registration_leaves_an_event_with_its_correlation_ids(call: CallTool, lithos: Lithos) -> None:
     call("lithos_agent_register", id="a", tool_call_id="t-1", transaction_id="x-1")
-    event = lithos.ground.database.read(lambda tx: tx.one("SELECT * FROM events WHERE type = 'agent'"))
+    event = lithos.storage.database.read(lambda tx: tx.one("SELECT * FROM events WHERE type = 'agent'"))
     assert event is not None
     assert (event["tool"], event["agent"], event["thing"]) == ("lithos_agent_register", "a", "a")
     assert (event["tool_call_id"], event["transaction_id"]) == ("t-1", "x-1")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lithos.board import Board, NewTask, Notes, Page, TaskEdit, TaskFilter, Terms
+from lithos.board import Board, NewTask, Notes, Page, TaskEdit, TaskFilter, Terms, check_token
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from tests.board_desk import Desk, call
 
@@ -145,7 +145,7 @@ def test_an_agent_that_slept_past_its_lease_can_do_nothing_with_its_token(desk: 
         desk.board.post_finding(call("f", "ann"), task, "ann", "late", token=stale)
     assert lost.value.details["holder"] == "bob"
     with pytest.raises(ClaimLost):
-        desk.database.write(lambda tx: desk.board.check_token(tx, stale, "ann"))
+        desk.database.write(lambda tx: check_token(tx, stale, "ann"))
     assert desk.board.status(task)["tasks"][0]["status"] == "open"
 
 
@@ -163,8 +163,8 @@ def test_a_token_counts_for_its_own_task_and_agent_only(desk: Desk) -> None:
     assert reason(desk.board.complete(call("c", "bob"), one, "bob", token)) == "wrong_agent"
     assert reason(desk.board.complete(call("c", "ann"), one, "ann", 999)) == "claim_lost"
     with pytest.raises(Forbidden):
-        desk.database.write(lambda tx: desk.board.check_token(tx, token, "bob"))
-    desk.database.write(lambda tx: desk.board.check_token(tx, token, "ann"))
+        desk.database.write(lambda tx: check_token(tx, token, "bob"))
+    desk.database.write(lambda tx: check_token(tx, token, "ann"))
     assert desk.board.complete(call("c", "ann"), one, "ann", token) == {"success": True}
 
 
@@ -493,7 +493,7 @@ def test_a_thousand_paused_holders_wake_up_and_none_is_accepted(desk: Desk) -> N
     for task, agent, token in stale:
         assert reason(desk.board.complete(call("c", agent), task, agent, token)) == "claim_lost"
         with pytest.raises(ClaimLost):
-            desk.database.read(lambda tx, token=token, agent=agent: desk.board.check_token(tx, token, agent))
+            desk.database.read(lambda tx, token=token, agent=agent: check_token(tx, token, agent))
     assert desk.board.counts()["active_tasks"] == 100
     assert desk.board.counts()["open_claims"] == 500
 

@@ -69,7 +69,7 @@ def test_verify_ends_with_a_code_of_its_own_when_a_row_was_altered(
     lithos: Lithos, call, data_dir: Path, capsys
 ) -> None:
     call("lithos_agent_register", id="ada")
-    lithos.ground.database.write(lambda tx: tx.run("UPDATE events SET agent = 'eve'"))
+    lithos.storage.database.write(lambda tx: tx.run("UPDATE events SET agent = 'eve'"))
     lithos.close()
     assert run(["events", "verify", "--data-dir", str(data_dir)]) == 7
     assert "altered: an event was altered" in capsys.readouterr().out

@@ -321,7 +321,7 @@ class ClosedDoors:
 @pytest.fixture
 def behind_doors(lithos: Lithos, tmp_path: Path) -> Iterator[tuple[Index, ClosedDoors, Path]]:
     """An index of its own over the same database, on a folder whose doors can be closed."""
-    ground, doors = lithos.ground, ClosedDoors()
+    ground, doors = lithos.storage, ClosedDoors()
     root = Root(tmp_path / "vault", name="doors", keep=tmp_path / "keep", clock=ground.clock, kernel=doors)
     catalogue = open_catalogue(tmp_path / "graph", ground.clock)
     yield (
@@ -459,8 +459,9 @@ def refreshed_while_held(lithos: Lithos, names: list[str]) -> list[OSError]:
 def test_callers_that_wait_for_the_index_are_served_together(lithos: Lithos) -> None:
     lithos.notes.be_current()
     index, seen = lithos.notes.index, list[int]()
-    project = index.project
-    index.project = lambda changes: (seen.append(len(changes)), project(changes))
+    assert index.projector is not None
+    project = index.projector.apply
+    index.projector.apply = lambda changes: (seen.append(len(changes)), project(changes))
     assert refreshed_while_held(lithos, ["a.md", "b.md", "c.md"]) == []
     assert seen == [3]
     assert paths(lithos).keys() == {"a.md", "b.md", "c.md"}

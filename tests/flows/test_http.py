@@ -85,12 +85,13 @@ def test_old_clients_are_served_over_sse_with_the_toolsets_of_their_url(lithos: 
     assert stats["documents"] == 0
 
 
-def test_health_tells_ready_or_why_not_and_no_path(lithos: Lithos, url: str, data_dir: Path) -> None:
+def test_health_says_ready_or_why_not_and_no_path(lithos: Lithos, url: str, data_dir: Path) -> None:
     answer = httpx.get(f"{url}/health")
     assert (answer.status_code, answer.json()["status"]) == (200, "ready")
-    lithos.hindrances.append(lambda: "the index is being opened")
+    (data_dir / ".lithos" / "coordination.db").unlink()
     answer = httpx.get(f"{url}/health")
-    assert (answer.status_code, answer.json()["reason"]) == (503, "the index is being opened")
+    assert (answer.status_code, answer.json()["status"]) == (503, "not ready")
+    assert answer.json()["reason"].startswith("coordination.db was removed")
     assert str(data_dir) not in answer.text
 
 

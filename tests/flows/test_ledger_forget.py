@@ -132,7 +132,7 @@ def test_answers_remembered_for_retries_forget_too(lithos: Lithos, call: CallToo
 
     told = call("mentisdb_append", thought_type="Plan", content=SECRET)["thought"]
     answer = {"copied": told}
-    lithos.ground.effects.commit(
+    lithos.storage.effects.commit(
         Call("other_tool", "a", idempotency_key="k", arguments_hash="h"), lambda tx: Outcome(answer)
     )
     assert traces(data_dir, SECRET)

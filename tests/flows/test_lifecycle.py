@@ -308,7 +308,7 @@ def test_a_window_counts_days_back_and_ranks_order_by_age(call: CallTool, write:
 
 
 def test_the_newest_come_first_of_more_matches_than_can_be_sorted(call: CallTool, lithos: Lithos) -> None:
-    folder = lithos.ground.data_dir / "knowledge"
+    folder = lithos.storage.data_dir / "knowledge"
     for number in range(260):
         made = f"2025-{1 + number // 28:02}-{1 + number % 28:02}"
         text = f"---\ncreated_at: {made}\n---\n\n{'retries ' * (1 + (260 - number) // 20)}\n"

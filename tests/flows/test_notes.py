@@ -515,5 +515,5 @@ def test_what_an_editor_with_an_older_text_saves_over_is_kept_though_the_host_en
     person.save(made["path"], older)
     again = open_lithos(config)
     assert again.notes.reader.read(made["id"])["content"] == "one"
-    assert b"two" in again.ground.roots["vault"].version_kept(made["path"], second["version"])
+    assert b"two" in again.storage.roots["vault"].version_kept(made["path"], second["version"])
     again.close()

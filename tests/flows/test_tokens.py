@@ -19,7 +19,7 @@ def test_a_secret_is_kept_nowhere(lithos: Lithos, call: CallTool) -> None:
     made = call("lithos_token_new", _caller=OPERATOR, name="laptop", idempotency_key="k")
     lithos.close()
     secret = made["token"].removeprefix("lithos_").encode()
-    files = [path for path in lithos.ground.data_dir.rglob("*") if path.is_file()]
+    files = [path for path in lithos.storage.data_dir.rglob("*") if path.is_file()]
     assert files
     assert not any(secret in path.read_bytes() for path in files)
 
@@ -65,7 +65,7 @@ def test_the_list_shows_when_a_token_was_used_last(lithos: Lithos, clock: FakeCl
 def test_making_and_revoking_are_audited_without_the_secret(lithos: Lithos) -> None:
     made = lithos.tokens.new(NEW, "laptop", "full", "anna")
     lithos.tokens.revoke(Call("lithos_token_revoke"), made["id"])
-    events = lithos.ground.database.read(
+    events = lithos.storage.database.read(
         lambda tx: tx.all("SELECT * FROM events WHERE type = 'token' ORDER BY sequence")
     )
     assert [(event["op"], event["thing"]) for event in events] == [("create", made["id"]), ("revoke", made["id"])]

@@ -100,7 +100,7 @@ def test_not_one_byte_of_an_existing_vault_changes_until_somebody_writes(lithos:
     call("lithos_list")
     call("lithos_search", query="letter")
     lithos.notes.reindex(clear=True)
-    folder = lithos.ground.roots["vault"].path
+    folder = lithos.storage.roots["vault"].path
     for file in FIXTURE.rglob("*"):
         if file.is_file():
             assert (folder / file.relative_to(FIXTURE)).read_bytes() == file.read_bytes()
@@ -136,7 +136,7 @@ def test_a_written_note_of_a_foreign_vault_keeps_its_id_from_then_on(lithos: Lit
     after = call("lithos_read", path="Gamma ray")
     assert (after["id"], after["metadata"]["id"], after["content"]) == (gamma["id"], gamma["id"], gamma["content"])
     assert (
-        (lithos.ground.roots["vault"].path / "Gamma ray.md")
+        (lithos.storage.roots["vault"].path / "Gamma ray.md")
         .read_bytes()
         .endswith((FIXTURE / "Gamma ray.md").read_bytes())
     )

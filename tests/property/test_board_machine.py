@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from lithos.board import Page, TaskEdit, TaskFilter
+from lithos.board import Page, TaskEdit, TaskFilter, check_token
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput
 from tests.board_desk import Desk, call
 
@@ -191,10 +191,10 @@ class BoardMachine(RuleBasedStateMachine):
         refusal = self.why_token_fails(token, agent, None)
         expected = {"claim_lost": ClaimLost, "wrong_agent": Forbidden}
         if refusal is None:
-            self.desk.database.write(lambda tx: self.desk.board.check_token(tx, token[0], agent))
+            self.desk.database.write(lambda tx: check_token(tx, token[0], agent))
             return
         with pytest.raises(expected[refusal]):
-            self.desk.database.write(lambda tx: self.desk.board.check_token(tx, token[0], agent))
+            self.desk.database.write(lambda tx: check_token(tx, token[0], agent))
 
     @rule(task=tasks, agent=AGENTS, token=st.none() | tokens)
     def post_finding(self, task: str, agent: str, token: tuple[int, str, str] | None) -> None:

@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.names import agent_name
+from lithos.core.part import Part
 from lithos.errors import NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
@@ -54,7 +55,7 @@ class AgentList(TypedDict):
     total: int
 
 
-class Agents:
+class Agents(Part):
     def __init__(self, database: Database, effects: Effects, clock: Clock) -> None:
         self._database = database
         self._effects = effects
@@ -81,6 +82,9 @@ class Agents:
             for name, times in pending.items():
                 if self._pending.get(name) == times:
                     del self._pending[name]
+
+    def close(self) -> None:
+        self.flush()
 
     def register(
         self, call: Call, id: str, name: str | None, type: str | None, metadata: dict[str, Any] | None

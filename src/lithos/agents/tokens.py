@@ -13,6 +13,7 @@ from lithos.core.call import Call
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock, from_micros, micros, rfc3339
 from lithos.core.names import agent_name
+from lithos.core.part import Part
 from lithos.errors import InvalidInput, NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
@@ -49,7 +50,7 @@ class Revoked(TypedDict):
 _USED = "UPDATE tokens SET last_used_at = ? WHERE id = ? AND coalesce(last_used_at, 0) < ?"
 
 
-class Tokens:
+class Tokens(Part):
     def __init__(self, database: Database, effects: Effects, clock: Clock) -> None:
         self._database = database
         self._effects = effects
@@ -136,6 +137,9 @@ class Tokens:
         if used:
             rows = [(at, id, at) for id, at in sorted(used.items())]
             self._database.write(lambda tx: tx.many(_USED, rows))
+
+    def close(self) -> None:
+        self.flush()
 
 
 def _checked_name(name: str) -> str:

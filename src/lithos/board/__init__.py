@@ -20,6 +20,7 @@ from lithos.board.answers import (
 from lithos.board.board import LONGEST_WAIT_S, Board, Notes, Terms
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import LARGEST_PAGE, USUAL_PAGE, Page, TaskFilter
+from lithos.board.steps import check_token
 
 __all__ = [
     "LARGEST_PAGE",
@@ -45,4 +46,5 @@ __all__ = [
     "TaskRef",
     "TaskShown",
     "Terms",
+    "check_token",
 ]

@@ -32,6 +32,7 @@ from lithos.core.call import Call
 from lithos.core.clock import micros
 from lithos.core.ids import Ids
 from lithos.core.names import agent_name
+from lithos.core.part import Part
 from lithos.errors import NotFound
 from lithos.storage import Database, Effects, Outcome, Tx
 
@@ -55,7 +56,7 @@ class Notes:
     of_task: Callable[[str], Sequence[NoteRef]] = lambda task_id: ()
 
 
-class Board:
+class Board(Part):
     def __init__(
         self, database: Database, effects: Effects, ids: Ids, *, terms: Terms | None = None, notes: Notes | None = None
     ) -> None:
@@ -67,8 +68,8 @@ class Board:
         self.waiting = Hub(self.changes)
         self._stop_listening: Callable[[], None] | None = None
 
-    def start(self) -> None:
-        """Before the first call: leases of an earlier boot get their grace."""
+    def open(self) -> None:
+        """Give the leases of an earlier boot their grace."""
         self._database.write(self._carry_over)
         self._stop_listening = self._database.listen(changes.CHANNEL, self.waiting.wake)
 
@@ -187,13 +188,6 @@ class Board:
             return Outcome({"success": True}, (steps.claim_event("release", held),))
 
         return cast(Refusable, self._effects.commit(call, work))
-
-    def check_token(self, tx: Tx, token: int, agent: str | None = None) -> None:
-        """For whoever commits other work under a claim, inside the transaction that commits it; raises `ClaimLost`."""
-        tx.lock(changes.CHANNEL)
-        refusal = steps.token_refusal(tx, token, agent, tx.now())
-        if refusal:
-            raise steps.as_error(refusal)
 
     # Findings
 

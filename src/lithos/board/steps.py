@@ -101,6 +101,14 @@ def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: s
     return decided if isinstance(decided, Refusal) else None
 
 
+def check_token(tx: Tx, token: int, agent: str | None = None) -> None:
+    """Raise `ClaimLost` unless the claim is alive. For other work under a claim, in the transaction that commits it."""
+    tx.lock(changes.CHANNEL)
+    refusal = token_refusal(tx, token, agent, tx.now())
+    if refusal:
+        raise as_error(refusal)
+
+
 def need_finding_allowed(tx: Tx, sight: Sight, agent: str, token: int | None) -> None:
     task = sight.task
     decided = task if task and task.status == "completed" else need_open(task)

@@ -1,67 +1,62 @@
-"""Small work that recurs: one thread for all of it, so that nothing grows for ever and no call waits for a cleaning."""
+"""Periodic jobs: small recurring work in one thread, so that no call waits for a cleanup."""
 
 from __future__ import annotations
 
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from lithos.core.part import Part
 
 _log = logging.getLogger("lithos")
 
 
-@dataclass
-class _Chore:
+@dataclass(frozen=True, slots=True)
+class Job:
     name: str
-    every: float
+    every: float  # seconds
     work: Callable[[], object]
-    due: float = field(default=0.0)
 
 
-class PeriodicJobs:
-    """`add` before or after `start`; a chore that fails is logged and tried again in its next turn."""
+class PeriodicJobs(Part):
+    """Runs each job every so many seconds. A job that fails is logged and tried again when it is next due."""
 
-    def __init__(self) -> None:
-        self._chores: list[_Chore] = []
-        self._changed = threading.Condition()
-        self._stopping = False
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._due = {job: time.monotonic() + job.every for job in jobs}
+        self._failing: set[Job] = set()
+        self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-
-    def add(self, name: str, every: float, work: Callable[[], object]) -> None:
-        with self._changed:
-            self._chores.append(_Chore(name, every, work, time.monotonic() + every))
-            self._changed.notify()
 
     def start(self) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="chores", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="periodic jobs", daemon=True)
             self._thread.start()
 
-    def stop(self) -> None:
-        """Waits for the chore that is running, not for one that is due."""
-        with self._changed:
-            self._stopping = True
-            self._changed.notify()
+    def problem(self) -> str | None:
+        names = sorted(job.name for job in list(self._failing))
+        return f"background jobs fail, the log says why: {', '.join(names)}" if names else None
+
+    def close(self) -> None:
+        """Waits for the job that is running, not for one that is due."""
+        self._stopping.set()
         if self._thread is not None:
             self._thread.join()
             self._thread = None
 
     def _run(self) -> None:
-        while (chore := self._next()) is not None:
-            try:
-                chore.work()
-            except Exception:  # noqa: BLE001 - one chore's bug must not end the others
-                _log.exception("the chore %s failed", chore.name)
-            chore.due = time.monotonic() + chore.every
+        while self._due:
+            job = min(self._due, key=self._due.__getitem__)
+            if self._stopping.wait(max(0.0, self._due[job] - time.monotonic())):
+                return
+            self._run_once(job)
+            self._due[job] = time.monotonic() + job.every
 
-    def _next(self) -> _Chore | None:
-        """The chore that is due; waits until one is. None: time to stop."""
-        with self._changed:
-            while not self._stopping:
-                first = min(self._chores, key=lambda chore: chore.due, default=None)
-                wait = None if first is None else first.due - time.monotonic()
-                if first is not None and wait is not None and wait <= 0:
-                    return first
-                self._changed.wait(wait)
-        return None
+    def _run_once(self, job: Job) -> None:
+        try:
+            job.work()
+            self._failing.discard(job)
+        except Exception:  # noqa: BLE001 - one job's failure must not end the others
+            _log.exception("the background job %r failed", job.name)
+            self._failing.add(job)

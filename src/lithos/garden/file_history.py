@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from lithos.core.call import Call
@@ -28,7 +29,7 @@ MOST = 200
 
 
 class FileHistory:
-    def __init__(self, roots: dict[str, Root], database: Database, events: Events, effects: Effects) -> None:
+    def __init__(self, roots: Mapping[str, Root], database: Database, events: Events, effects: Effects) -> None:
         self._roots = roots
         self._database = database
         self._events = events

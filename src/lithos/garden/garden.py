@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -44,7 +44,7 @@ Told = Callable[[Draft], Answer]
 class Garden:
     def __init__(
         self,
-        roots: dict[str, Root],
+        roots: Mapping[str, Root],
         policy: Policy,
         *,
         database: Database,

@@ -10,6 +10,7 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
 from lithos.errors import InvalidInput, NotFound, SecretRefused
 from lithos.ledger import render, thoughts
@@ -41,6 +42,7 @@ from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.words import Adapter
+from lithos.storage import folder_size
 
 LIMIT = 50
 MOST = 1000
@@ -53,7 +55,7 @@ class Imported(TypedDict):
     thought_count: int
 
 
-class Ledger:
+class Ledger(Part):
     def __init__(
         self,
         folder: Path,
@@ -408,11 +410,22 @@ class Ledger:
     def close_chain(self, key: str) -> None:
         self._shelf.close_chain(key)
 
-    def size_on_disk(self) -> int:
-        return sum(path.stat().st_size for path in self.folder.rglob("*") if path.is_file())
+    def start(self) -> None:
+        self._search.start()
+
+    def busy(self) -> bool:
+        return self._search.busy()
+
+    def sizes(self) -> dict[str, int]:
+        return {"ledger": folder_size(self.folder), "thoughts": self._search.size()}
+
+    def problem(self) -> str | None:
+        if any(chain.problem is not None for chain in self.open_chains()):
+            return "a chain of the ledger is damaged: `lithos ledger verify` says which"
+        return self._search.problem()
 
     def close(self) -> None:
-        self._search.stop()
+        self._search.close()
         self._shelf.close()
 
 

@@ -65,9 +65,10 @@ class ThoughtSearch:
         if self._projector is not None:
             self._projector.start()
 
-    def stop(self) -> None:
+    def close(self) -> None:
         if self._projector is not None:
             self._projector.close()
+            self._projector.collection.close()
 
     def add(self, chain: Chain) -> None:
         """A chain was opened."""
@@ -80,7 +81,13 @@ class ThoughtSearch:
             self._projector.wake()
 
     def busy(self) -> bool:
-        return self._projector is not None and self._projector.busy()
+        return self._projector is not None and (self._projector.busy() or self._projector.collection.busy())
+
+    def size(self) -> int:
+        return self._projector.collection.size() if self._projector is not None else 0
+
+    def problem(self) -> str | None:
+        return self._projector.collection.problem() if self._projector is not None else None
 
     def purge(self, chain: Chain, index: int) -> None:
         """A thought was forgotten: no byte of it may stay in an index."""

@@ -8,21 +8,22 @@ from pathlib import Path
 
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
+from lithos.core.part import Part
 from lithos.notes.changes import NoteChanges
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
 from lithos.notes.index.index import Index, Progress, Rules
 from lithos.notes.index.watcher import Watcher
-from lithos.notes.lifecycle.effective_status import IsPromoted
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
+from lithos.notes.lifecycle.promotions import Promotions
 from lithos.notes.validation import Validator
 from lithos.notes.vault.history import History
 from lithos.notes.vault.moving import Mover
 from lithos.notes.vault.reading import Reader
 from lithos.notes.vault.vault import CheckToken, Gates, Vault
-from lithos.search import Collection, Projector
-from lithos.storage import Database, Effects, Events, Root
+from lithos.search import Collection
+from lithos.storage import Database, Effects, Events, Root, folder_size
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ class Ground:
     clock: Clock
     ids: Ids
     check_token: CheckToken | None = None
+    collection: Collection | None = None  # what search knows of the notes; they close it
+    promotions: Promotions | None = None
 
 
 @dataclass
-class Notes:
+class Notes(Part):
     catalogue: Catalogue
     index: Index
     watcher: Watcher
@@ -60,7 +63,9 @@ class Notes:
     _history: History
     _validator: Validator
     changes: NoteChanges
-    _projector: Projector | None = None
+    near_duplicates: NearDuplicates
+    _folder: Path  # of what is derived
+    _collection: Collection | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
     _is_current: bool = False
     _reindexing: threading.Thread | None = None
@@ -104,8 +109,8 @@ class Notes:
     def reindex(self, *, clear: bool = False) -> Progress:
         """Compare every file with what is known; `clear` builds everything that is derived anew."""
         progress = self.index.reconcile(clear=clear)
-        if clear and progress.state == "current" and self._projector is not None:
-            self._projector.rebuild()
+        if clear and progress.state == "current" and self.index.projector is not None:
+            self.index.projector.rebuild()
         else:
             self.complete()
         self._is_current = True
@@ -121,44 +126,65 @@ class Notes:
             self._reindexing = threading.Thread(target=self.reindex, kwargs={"clear": clear}, name="reindex")
             self._reindexing.start()
 
-    def join_search(self, collection: Collection) -> None:
-        """From here on every change goes to search too; what it has missed it gets with the next scan."""
-        self._projector = Projector(collection, self.index, "notes")
-        self.index.project = self._projector.apply
-
     def complete(self) -> int:
-        return self._projector.resume() if self._projector is not None else 0
+        return self.index.projector.resume() if self.index.projector is not None else 0
 
     @property
     def unhurried(self) -> Vault:
         """The vault without a look at the files first, for whoever keeps it."""
         return self._vault
 
-    def live_by(self, is_promoted: IsPromoted, gates: Gates, likes: NearDuplicates) -> None:
-        """From here on writes pass these gates, and readers are told of notes that are alike."""
-        self.index.is_promoted = is_promoted
-        self._vault.gates = gates
-        self._reader.neighbours = likes.of_note
-        self._validator.clusters = likes.clusters
-
     def counts(self) -> dict[str, int]:
         return self.catalogue.read(queries.counts)
 
-    def is_working(self) -> bool:
-        return self.index.progress.state in ("starting", "scanning")
+    def start(self) -> None:
+        self.watcher.start()
+
+    def busy(self) -> bool:
+        indexing = self._collection is not None and self._collection.busy()
+        return indexing or self.index.progress.state in ("starting", "scanning")
+
+    def sizes(self) -> dict[str, int]:
+        sizes = {"catalogue": folder_size(self._folder)}
+        return sizes if self._collection is None else {**sizes, "search": self._collection.size()}
+
+    def problem(self) -> str | None:
+        if self.index.progress.state == "unreachable":
+            return "the folder of notes cannot be read"
+        if self.watcher.problem is not None:
+            return "the file watcher stopped: edits by people are found by the next scan only"
+        return self._collection.problem() if self._collection is not None else None
 
     def close(self) -> None:
         if self._reindexing is not None:
             self._reindexing.join()
         self.watcher.stop()
         self.catalogue.close()
+        if self._collection is not None:
+            self._collection.close()
 
 
-def open_notes(ground: Ground, *, rules: Rules | None = None, following: Following | None = None) -> Notes:
-    rules, following = rules or Rules(), following or Following()
+def open_notes(
+    ground: Ground,
+    *,
+    rules: Rules | None = None,
+    following: Following | None = None,
+    near_duplicates: bool = True,
+    refuse_secrets: bool = False,
+) -> Notes:
+    rules, following, collection = rules or Rules(), following or Following(), ground.collection
     catalogue = open_catalogue(ground.graph, ground.clock)
     identities = Identities(ground.database, ground.events.store, ground.clock)
-    index = Index(ground.root, catalogue, identities, clock=ground.clock, rules=rules)
+    index = Index(
+        ground.root,
+        catalogue,
+        identities,
+        clock=ground.clock,
+        rules=rules,
+        collection=collection,
+        is_promoted=ground.promotions.is_promoted if ground.promotions is not None else lambda event_id: False,
+    )
+    duplicates = NearDuplicates(collection, catalogue, index)
     vault = Vault(
         ground.root,
         catalogue,
@@ -168,20 +194,35 @@ def open_notes(ground: Ground, *, rules: Rules | None = None, following: Followi
         ids=ground.ids,
         largest=rules.largest,
         check_token=ground.check_token,
+        gates=_gates(ground.promotions, duplicates if near_duplicates else None, refuse_secrets),
     )
     notes = Notes(
         catalogue,
         index,
         _watcher(index, ground.root.path, following),
         vault,
-        Reader(vault),
+        Reader(vault, duplicates.of_note),
         Mover(vault),
         History(vault, ground.database, ground.events),
-        Validator(vault, identities),
+        Validator(vault, identities, duplicates.clusters),
         NoteChanges(catalogue, ground.database, ground.events),
+        duplicates,
+        ground.graph,
+        collection,
     )
     notes.watcher.scan = notes.reindex
+    if collection is not None:
+        collection.on_lost(notes.watcher.ask)
     return notes
+
+
+def _gates(promotions: Promotions | None, duplicates: NearDuplicates | None, refuse_secrets: bool) -> Gates:
+    nothing = Gates()
+    return Gates(
+        promotions.check if promotions is not None else nothing.firewall,
+        duplicates.of_text if duplicates is not None else nothing.similar,
+        refuse_secrets,
+    )
 
 
 def _watcher(index: Index, folder: Path, following: Following) -> Watcher:

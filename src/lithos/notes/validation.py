@@ -34,10 +34,12 @@ MOST_SHOWN = 1_000
 
 
 class Validator:
-    def __init__(self, vault: Vault, identities: Identities) -> None:
+    def __init__(
+        self, vault: Vault, identities: Identities, clusters: Callable[[], list[list[Similar]]] = list
+    ) -> None:
         self._vault = vault
         self._identities = identities
-        self.clusters: Callable[[], list[list[Similar]]] = list  # of near-duplicates; `app` hands it over
+        self._clusters = clusters  # of near-duplicates
 
     def validate(self, *, duplicates: bool = False) -> Validation:
         """`duplicates` compares the notes with each other as well, which takes seconds in a large vault."""
@@ -45,7 +47,7 @@ class Validator:
         for kind, problem in self._texts():
             found[kind].append(problem)
         if duplicates:
-            found["duplicates"] = [_cluster(each) for each in self.clusters()]
+            found["duplicates"] = [_cluster(each) for each in self._clusters()]
         counts = {kind: len(each) for kind, each in found.items() if each}
         answer: Validation = {
             "ok": not any(kind not in NOTICES for kind in counts),

@@ -15,10 +15,11 @@ from lithos.storage.effects.saga import Recovered
 from lithos.storage.effects.scrub import scrub
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
-from lithos.storage.files.folder_lock import hold_folder
+from lithos.storage.storage import STATE, Storage, StorageOptions, folder_size
 from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
+    "STATE",
     "Answer",
     "Asked",
     "Crash",
@@ -48,13 +49,15 @@ __all__ = [
     "Replaced",
     "Root",
     "Row",
+    "Storage",
+    "StorageOptions",
     "Transfer",
     "Tx",
     "Verdict",
     "coordination_migrations",
     "create_private",
     "dialect_at",
-    "hold_folder",
+    "folder_size",
     "is_conflict_copy",
     "open_database",
     "open_postgres",

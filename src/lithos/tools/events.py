@@ -58,8 +58,8 @@ def lithos_events_query(
         since=parse_time(since, "since") if since else None,
         until=parse_time(until, "until") if until else None,
     )
-    events = lithos.ground.events
-    page = lithos.ground.database.read(lambda tx: events.find(tx, wanted, limit=limit, cursor=cursor))
+    events = lithos.storage.events
+    page = lithos.storage.database.read(lambda tx: events.find(tx, wanted, limit=limit, cursor=cursor))
     return {"rows": page["events"], "next_cursor": page["next_cursor"]}
 
 
@@ -68,13 +68,13 @@ def lithos_events_verify(
     lithos: Lithos, call: Call, head: Annotated[str | None, Field(description="A head that you kept elsewhere")] = None
 ) -> Verdict:
     """Whether any row of the audit was altered, removed or inserted."""
-    return lithos.ground.database.read(lambda tx: lithos.ground.events.verify(tx, head))
+    return lithos.storage.database.read(lambda tx: lithos.storage.events.verify(tx, head))
 
 
 @tool(toolset="operator")
 def lithos_keys_rotate(lithos: Lithos, call: Call) -> Rotated:
     """Seal events with a new key from now on; older keys stay, to verify what they sealed."""
-    answer = lithos.ground.effects.commit(
-        call, lambda tx: Outcome({"salt_version": lithos.ground.events.rotate(tx, call)})
+    answer = lithos.storage.effects.commit(
+        call, lambda tx: Outcome({"salt_version": lithos.storage.events.rotate(tx, call)})
     )
     return {"salt_version": answer["salt_version"]}

@@ -58,7 +58,7 @@ def describe(host: Host) -> dict[str, Any]:
         "since": _time(host.since),
         "foreground": host.foreground,
         "memory_bytes": _resident_bytes(),
-        "working": host.lithos.working(),
+        "working": host.lithos.busy(),
         "running": host.fairness.turns.running,
         "waiting": host.fairness.turns.waiting,
         "guests": [

@@ -238,7 +238,7 @@ class Host:
                 self._leave_if_idle()
 
     def _leave_if_idle(self) -> None:
-        if self.foreground or self._serving or self.lithos.working():
+        if self.foreground or self._serving or self.lithos.busy():
             self._last_use = time.monotonic()
         elif time.monotonic() - self._last_use > self.config.server.idle_exit_minutes * 60:
             _log.info("nobody came for %s minutes; ending", self.config.server.idle_exit_minutes)

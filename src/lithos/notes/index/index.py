@@ -26,10 +26,9 @@ from lithos.notes.index.scan_diff import Ignored, ScanDiff, survey
 from lithos.notes.lifecycle.effective_status import IsPromoted, standing
 from lithos.notes.lifecycle.minhash import MinHashes, sketch_of
 from lithos.notes.lifecycle.near_duplicate_text import words_of
-from lithos.search import Document, DocumentChange, Remove
+from lithos.search import Collection, Document, DocumentChange, Projector, Remove
 from lithos.storage import Entry, FileChange, Root, is_conflict_copy
 
-Project = Callable[[Sequence[DocumentChange]], object]
 Look = Found | Seen | None  # a note or a reason why not; only its date where the bytes are known; None: gone
 
 _PORTION = 256  # files taken in at once: fewer cost twice the work of SQLite, more let a writer wait over 100 ms
@@ -76,7 +75,8 @@ class Index:
         *,
         clock: Clock,
         rules: Rules | None = None,
-        project: Project | None = None,
+        collection: Collection | None = None,
+        is_promoted: IsPromoted = lambda event_id: False,
     ) -> None:
         self._root = root
         self._catalogue = catalogue
@@ -84,8 +84,8 @@ class Index:
         self._clock = clock
         self.rules = rules or Rules()
         self._ignored = Ignored(self.rules.ignored)
-        self.project = project or _nowhere
-        self.is_promoted: IsPromoted = lambda event_id: False
+        self.projector = Projector(collection, self, "notes") if collection is not None else None
+        self.is_promoted = is_promoted
         self.sketches = MinHashes(lambda: catalogue.read(queries.sketches))
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
@@ -247,9 +247,9 @@ class Index:
         applied = self._catalogue.apply(found, gone, settle=settle)
         self._identities.remember(applied.moved)
         self.sketches.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
-        if self.project is not _nowhere:
+        if self.projector is not None:
             documents = [self._document(each) for each in found if each.note is not None]
-            self.project([*map(Remove, applied.gone), *documents])
+            self.projector.apply([*map(Remove, applied.gone), *documents])
         return applied
 
     def _standing(self, found: Found, note: Note) -> Found:
@@ -426,10 +426,6 @@ class _Asked:
     paths: tuple[str, ...]
     written: Sequence[FileChange]
     done: bool = False
-
-
-def _nowhere(changes: Sequence[DocumentChange]) -> None:
-    """Nobody searches: no document need be made."""
 
 
 def _unknown(path: str) -> Seen:

@@ -15,6 +15,7 @@ from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
+from lithos.core.part import Part
 from lithos.errors import InvalidInput, NotFound
 from lithos.search import query_terms
 from lithos.storage import Database, Effects, EventDraft, Events, Outcome, Row, Tx
@@ -78,7 +79,7 @@ def bounded(total: float) -> float:
     return round(LARGEST_BOOST * math.tanh(total * math.atanh(0.5) / _HALF), 6)
 
 
-class Feedback:
+class Feedback(Part):
     def __init__(
         self,
         database: Database,

@@ -27,7 +27,7 @@ _ROWS = (
 
 
 class NearDuplicates:
-    def __init__(self, collection: Collection, catalogue: Catalogue, index: Index) -> None:
+    def __init__(self, collection: Collection | None, catalogue: Catalogue, index: Index) -> None:
         self._collection = collection
         self._catalogue = catalogue
         self._index = index
@@ -51,7 +51,9 @@ class NearDuplicates:
         return Text(row["id"], row["title"], words_of(f"{row['title']}\n{documents[0].text}" if documents else ""))
 
     def of_note(self, note_id: str) -> list[Neighbouring]:
-        """By meaning, once the note is embedded."""
+        """By meaning, once the note is embedded; none without a collection."""
+        if self._collection is None:
+            return []
         return [
             {"id": each.id, "title": each.title, "path": each.path, "similarity": round(each.similarity, 3)}
             for each in self._collection.neighbours(note_id, SHOWN, NEIGHBOUR, _ACTIVE)
@@ -114,7 +116,7 @@ class NearDuplicates:
         }
 
     def _text(self, note_id: str, title: str) -> Text:
-        passages = self._collection.passages(note_id)
+        passages = self._collection.passages(note_id) if self._collection is not None else ()
         return Text(note_id, title, words_of("\n".join([title, *(each.text for each in passages)])))
 
 

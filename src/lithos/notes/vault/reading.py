@@ -42,10 +42,10 @@ DEEPEST = 3
 class Reader:
     """Reads through the catalogue, and the file itself where its text is asked for: that is never out of date."""
 
-    def __init__(self, vault: Vault) -> None:
+    def __init__(self, vault: Vault, neighbours: Callable[[str], list[Neighbouring]] = lambda note_id: []) -> None:
         self._vault = vault
         self._catalogue = vault.catalogue
-        self.neighbours: Callable[[str], list[Neighbouring]] = lambda note_id: []  # by meaning; `app` hands it over
+        self._neighbours = neighbours  # notes of nearly the same meaning
 
     def read(self, note_id: str | None = None, path: str | None = None, max_length: int | None = None) -> ReadNote:
         if (note_id is None) == (path is None):
@@ -126,7 +126,7 @@ class Reader:
             answer["successor"] = self._catalogue.read(lambda tx: _successor(tx, found))
         if note.fields.get("derived_from"):
             answer["lineage"], answer["trust"] = self._catalogue.read(lambda tx: _lineage(tx, found.row))
-        if neighbours := self.neighbours(found.id):
+        if neighbours := self._neighbours(found.id):
             answer["similar"] = neighbours
 
     def _links(self, found: Loaded) -> list[NoteLink]:

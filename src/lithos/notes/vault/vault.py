@@ -49,7 +49,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What a write must pass, and what is told of it; `app` hands it over."""
+    """Checks before a write, and the near-duplicate lookup for its answer."""
 
     firewall: Callable[[str, str | None], None] = lambda path, provenance: None  # raises for an unapproved procedure
     similar: Callable[[str, str, str | None], list[Similar]] = lambda title, content, own_id: []
@@ -86,6 +86,7 @@ class Vault:
         ids: Ids,
         largest: int,
         check_token: CheckToken | None = None,
+        gates: Gates | None = None,
     ) -> None:
         self.root = root
         self.catalogue = catalogue
@@ -96,7 +97,7 @@ class Vault:
         self._largest = largest
         self._check_token = check_token
         self._locks = KeyedLock()
-        self.gates = Gates()
+        self.gates = gates or Gates()
 
     # Writing
 

@@ -182,6 +182,10 @@ class Collection:
         """Whether something waits to be indexed or embedded."""
         return bool(self._indexer.unindexed()) or self._indexer.passages_missing() > 0
 
+    def problem(self) -> str | None:
+        """Why answers may be incomplete, without paths; `status` has the details."""
+        return f"the search index of {self._shape.name} is incomplete" if self._indexer.problems else None
+
     def close(self) -> None:
         self._indexer.close()
 

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lithos.core.part import Part
 from lithos.errors import LithosError
 from lithos.search.embedding.embedder import Embedder
 
@@ -41,7 +42,7 @@ class Job:
 Take = Callable[[], Job | None]
 
 
-class Embedding:
+class Embedding(Part):
     """One for all collections of a host: it holds the one copy of the model."""
 
     def __init__(self, embedder: Embedder, threads: int | None = None) -> None:
@@ -163,6 +164,9 @@ class Embedding:
         with self._changed:
             self.paused = False
             self._changed.notify_all()
+
+    def problem(self) -> str | None:
+        return "the embedding model fails: semantic search is incomplete" if self.failure else None
 
     def close(self) -> None:
         """Waits for the text in hand: a thread inside the model must not outlive the interpreter."""

@@ -164,6 +164,12 @@ class Database:
         """Bytes on disk."""
         return self.read(self.dialect.size)
 
+    def problem(self) -> str | None:
+        """Why writes would fail or be lost now; None: nothing known."""
+        if self._closed:
+            return "the database is closed" if self._released else "the database stopped after an unexpected error"
+        return self.dialect.problem()
+
     def close(self) -> None:
         """Finish what was accepted, then let go of the file."""
         with self._state:

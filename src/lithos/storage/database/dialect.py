@@ -100,6 +100,10 @@ class Dialect(Protocol):
         """Bytes that the store takes."""
         ...
 
+    def problem(self) -> str | None:
+        """Why the store is out of reach, or no longer the one that was opened; None: nothing known."""
+        ...
+
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         """Start to hear other hosts' notices; `wake_all` where some may have been missed."""
         ...

@@ -356,6 +356,11 @@ class PostgresDialect:
         row = tx.one("SELECT pg_database_size(current_database()) AS bytes")
         return int(row["bytes"]) if row else 0
 
+    def problem(self) -> str | None:
+        """The listener's connection is the only one that is always open: it notices a server that is gone."""
+        lost = self._hearing is not None and self._hearing.lost
+        return "the database server cannot be reached" if lost else None
+
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         self._hearing = _Hearing(self._connection, wake, wake_all)
 
@@ -391,6 +396,7 @@ class _Hearing:
         self._connect = connect
         self._wake = wake
         self._wake_all = wake_all
+        self.lost = False
         self._stopped = threading.Event()
         self._ended, self._end = socket.socketpair()
         self._thread = threading.Thread(target=self._run, name="listener of PostgreSQL", daemon=True)
@@ -407,12 +413,14 @@ class _Hearing:
             try:
                 self._hear()
             except (psycopg.Error, LithosError) as error:
+                self.lost = True
                 _log.warning("notices of other hosts are not heard for now: %s", type(error).__name__)
                 self._stopped.wait(LISTEN_PAUSE_S)
 
     def _hear(self) -> None:
         with self._connect() as connection:
             connection.execute(f"LISTEN {CHANNEL}")
+            self.lost = False
             self._wake_all()
             either = select.poll()  # select.select ends at descriptor 1024, which a busy host has
             either.register(connection.fileno(), select.POLLIN)

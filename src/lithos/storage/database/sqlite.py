@@ -155,6 +155,7 @@ class SqliteDialect:
         self.path = path
         self._clock = clock
         self._synchronous = SYNCHRONOUS[synchronous]
+        self._opened: tuple[int, int] | None = None  # device and inode of the file that the writer has open
         self._reserve = Reserve(path.with_name(f"{path.name}.reserve"), reserve_bytes)
 
     def connect(self, *, write: bool) -> SqliteSession:
@@ -168,6 +169,8 @@ class SqliteDialect:
         connection.set_busy_timeout(BUSY_MS)
         for pragma, wanted in self._pragmas(write):
             _set_pragma(connection, pragma, wanted)
+        if write:
+            self._opened = _identity(self.path)
         return SqliteSession(connection, self._clock)
 
     def _pragmas(self, write: bool) -> list[tuple[str, str | int]]:
@@ -215,6 +218,12 @@ class SqliteDialect:
     def size(self, tx: Tx) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
+
+    def problem(self) -> str | None:
+        """A file that was removed or replaced is still open here: what is committed to it is lost."""
+        if self._opened is None or _identity(self.path) == self._opened:
+            return None
+        return f"{self.path.name} was removed or replaced under the running host"
 
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         """Nothing: one process owns the file, and it wakes its own listeners."""
@@ -283,6 +292,14 @@ def _set_pragma(connection: apsw.Connection, pragma: str, wanted: str | int) -> 
             f"SQLite did not take {pragma}={wanted} (it says {taken})",
             hint="The data directory must be on a file system that supports locks and shared memory.",
         )
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _flush(path: Path) -> None:

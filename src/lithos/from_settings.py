@@ -1,0 +1,168 @@
+"""Each part built from its section of the settings; `app` puts them in order. Below here, parts know no settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lithos.board import Board, Terms, check_token
+from lithos.board import Notes as BoardNotes
+from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
+from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
+from lithos.notes import ROOT, Feedback, Following, Ground, Notes, NoteSearch, Promotions, Rules, open_notes
+from lithos.search import Collection, Embedding, PassageLimits, open_collection
+from lithos.storage import Limits, Storage, StorageOptions, scrub
+
+if TYPE_CHECKING:
+    from lithos.settings import LithosConfig
+
+
+def storage_options(config: LithosConfig) -> StorageOptions:
+    files = config.storage
+    data_dir = files.data_dir.expanduser().absolute()
+    vault = (files.knowledge_dir or data_dir / files.knowledge_subdir).expanduser()
+    url = files.database_url
+    return StorageOptions(
+        data_dir,
+        roots={ROOT: vault, GARDEN: data_dir / "garden"},
+        shared_roots=(vault,) if files.knowledge_dir is not None else (),
+        limits=Limits(
+            largest_file=int(files.largest_file_mb * 2**20),
+            history_versions=files.history_versions,
+            history_days=files.history_days,
+            history_bytes=int(files.history_mb * 2**20),
+            trash_days=files.trash_days,
+            trash_bytes=int(files.trash_mb * 2**20),
+        ),
+        database_url=url.get_secret_value() if url is not None else None,
+        synchronous=files.synchronous,
+        idempotency_hours=files.idempotency_hours,
+    )
+
+
+def ledger(config: LithosConfig, storage: Storage, embedding: Embedding) -> Ledger:
+    settings = config.ledger
+    environment = Environment(
+        storage.clock,
+        storage.ids,
+        host_key(storage.state / "keys"),
+        settings.checkpoint_dir or storage.state / "checkpoints",
+        storage.faults,
+        remember_hours=config.storage.idempotency_hours,
+    )
+    return Ledger(
+        storage.state / "ledger",
+        environment,
+        default_chain=settings.default_chain,
+        default_adapter=settings.default_adapter,
+        allow_secret=settings.allow_secret,
+        scrub=lambda thought_id: scrub(storage.database, thought_id),
+        search=_thought_search(config, storage, embedding),
+        storage_root=storage.data_dir,
+    )
+
+
+def _thought_search(config: LithosConfig, storage: Storage, embedding: Embedding) -> ThoughtSearch:
+    collection = open_collection(
+        storage.data_dir,
+        "thoughts",
+        embedding=embedding,
+        keywords=THOUGHT_KEYWORDS,
+        numbers=THOUGHT_NUMBERS,
+        wait=config.search.wait_seconds,
+        faults=storage.faults,
+    )
+    return ThoughtSearch(collection, config.search.semantic_threshold)
+
+
+def note_collection(config: LithosConfig, storage: Storage, embedding: Embedding) -> Collection:
+    return open_collection(
+        storage.data_dir,
+        "notes",
+        embedding=embedding,
+        keywords=("status", "claim_id"),
+        numbers=("created", "updated", "ends"),
+        limits=PassageLimits(config.search.chunk_size, config.search.chunk_max),
+        wait=config.search.wait_seconds,
+        faults=storage.faults,
+    )
+
+
+def notes(config: LithosConfig, storage: Storage, collection: Collection, promotions: Promotions) -> Notes:
+    ground = Ground(
+        storage.roots[ROOT],
+        storage.data_dir / ".graph",
+        storage.database,
+        storage.effects,
+        storage.events,
+        storage.clock,
+        storage.ids,
+        check_token,
+        collection,
+        promotions,
+    )
+    following = Following(
+        config.server.watch_files,
+        config.index.watch_debounce_ms,
+        config.index.scan_seconds,
+        config.index.rebuild_on_start,
+    )
+    return open_notes(
+        ground,
+        rules=Rules(config.notes.largest_kb * 1024, config.notes.ignore),
+        following=following,
+        near_duplicates=config.lifecycle.near_duplicates,
+        refuse_secrets=config.security.secrets == "refuse",
+    )
+
+
+def note_search(
+    config: LithosConfig, storage: Storage, collection: Collection, notes: Notes, feedback: Feedback
+) -> NoteSearch:
+    return NoteSearch(
+        collection,
+        notes.catalogue,
+        storage.clock,
+        boosts=feedback.boosts,
+        behind=lambda: notes.index.progress.behind,
+        most=config.search.max_results,
+        threshold=config.search.semantic_threshold,
+    )
+
+
+def board(config: LithosConfig, storage: Storage, notes: Notes) -> Board:
+    settings = config.coordination
+    return Board(
+        storage.database,
+        storage.effects,
+        storage.ids,
+        terms=Terms(settings.claim_default_ttl_minutes, settings.claim_max_ttl_minutes, settings.reboot_grace_seconds),
+        notes=BoardNotes(lambda note_id: notes.reader.exists(note_id), lambda task_id: notes.reader.of_task(task_id)),
+    )
+
+
+def feedback(config: LithosConfig, storage: Storage) -> Feedback:
+    settings = config.lifecycle
+    return Feedback(
+        storage.database,
+        storage.effects,
+        storage.events,
+        storage.clock,
+        matters=settings.feedback,
+        kept=settings.feedback_kept,
+        receipt_hours=settings.receipt_hours,
+    )
+
+
+def garden(storage: Storage, notes: Notes) -> Garden:
+    policy: Path = storage.data_dir / "garden.yaml"
+    return Garden(
+        storage.roots,
+        load_policy(policy if policy.exists() else None),
+        database=storage.database,
+        events=storage.events,
+        effects=storage.effects,
+        clock=storage.clock,
+        ids=storage.ids,
+        notes=NoteFiles(notes),
+    )

@@ -1,0 +1,129 @@
+"""Storage: the database, the roots, the audit and the effects of one data directory. Every other part uses it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lithos.core.clock import Clock, SystemClock
+from lithos.core.ids import Ids
+from lithos.core.part import Part
+from lithos.errors import ConfigInvalid
+from lithos.storage.audit.events import Events
+from lithos.storage.audit.keys import Keyring, store_id
+from lithos.storage.database.database import Database, open_database, open_postgres
+from lithos.storage.database.migrate import coordination_migrations
+from lithos.storage.effects.effects import Effects
+from lithos.storage.effects.idempotency import KEEP_HOURS, Idempotency
+from lithos.storage.faults import Faults
+from lithos.storage.files import Limits, Root
+from lithos.storage.files.folder_lock import hold_folder
+
+STATE = ".lithos"
+SERVER_PATIENCE_S = 10.0  # PostgreSQL may be starting together with us
+LEAST_FREE_BYTES = 4 * 1024 * 1024  # below this the reserve cannot be restored and the next write may fail
+
+
+@dataclass(frozen=True)
+class StorageOptions:
+    data_dir: Path
+    roots: Mapping[str, Path]  # name, as plans of changes use it → folder
+    shared_roots: Sequence[Path] = ()  # folders outside the data directory: another host could open them too
+    limits: Limits = field(default_factory=Limits)
+    database_url: str | None = None  # None: SQLite in the data directory
+    synchronous: str = "FULL"
+    idempotency_hours: float = KEEP_HOURS
+
+
+class Storage(Part):
+    def __init__(self, options: StorageOptions, *, clock: Clock, ids: Ids, faults: Faults) -> None:
+        self.data_dir = options.data_dir
+        self.state = options.data_dir / STATE
+        self.clock, self.ids, self.faults = clock, ids, faults
+        make_private_folder(self.state)
+        with ExitStack() as opened:
+            self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
+            for folder in options.shared_roots:
+                opened.enter_context(hold_folder(folder))
+            self.roots: Mapping[str, Root] = {
+                name: opened.enter_context(closing(self._open_root(name, folder, options.limits)))
+                for name, folder in options.roots.items()
+            }
+            self.events = Events(store_id(self.state), Keyring(self.state / "keys"), clock=clock, ids=ids)
+            self.idempotency = Idempotency(clock, options.idempotency_hours)
+            self.effects = Effects(self.database, self.events, self.idempotency, self.roots, clock=clock, faults=faults)
+            self._opened = opened.pop_all()
+
+    def _open_root(self, name: str, folder: Path, limits: Limits) -> Root:
+        return Root(folder, name=name, keep=self.state, clock=self.clock, faults=self.faults, limits=limits)
+
+    def open(self) -> None:
+        """Roll open intents forward or back. Other parts have registered what recovery does for their events."""
+        self.effects.recover()
+
+    def prune(self) -> None:
+        """Drop remembered answers, replaced versions and deleted files that are past their limits."""
+        self.database.write(self.idempotency.prune)
+        for root in self.roots.values():
+            root.prune()
+
+    def sweep(self) -> None:
+        """Settle the staged files that replacements left."""
+        for root in self.roots.values():
+            root.sweep()
+
+    def sizes(self) -> dict[str, int]:
+        return {
+            "coordination": self.database.size(),
+            "history": folder_size(self.state / "history"),
+            "trash": folder_size(self.state / "trash"),
+        }
+
+    def problem(self) -> str | None:
+        return self.database.problem() or _disk_problem(self.state)
+
+    def close(self) -> None:
+        self._opened.close()
+
+
+def _open_database(options: StorageOptions, state: Path, clock: Clock, faults: Faults) -> Database:
+    migrations = coordination_migrations()
+    if options.database_url is None:
+        path = state / "coordination.db"
+        return open_database(path, migrations, synchronous=options.synchronous, clock=clock, faults=faults)
+    lease_clock = None if isinstance(clock, SystemClock) else clock  # a test's clock measures leases there too
+    return open_postgres(
+        options.database_url, migrations, clock=lease_clock, faults=faults, patience_s=SERVER_PATIENCE_S
+    )
+
+
+def make_private_folder(folder: Path) -> None:
+    """With its parents. A folder that cannot be made or written refuses the start in one sentence."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe = folder / ".probe"
+        probe.touch(mode=0o600)
+        probe.unlink()
+    except OSError as error:
+        raise ConfigInvalid(
+            f"the data directory {folder.parent} cannot be written: {error.strerror or error}",
+            hint="Check --data-dir, the owner of the folder and the free space.",
+        ) from None
+
+
+def folder_size(folder: Path) -> int:
+    """Bytes of all files beneath it; 0 while there is no such folder."""
+    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+
+
+def _disk_problem(folder: Path) -> str | None:
+    try:
+        disk = os.statvfs(folder)
+    except OSError as error:
+        return f"the data directory cannot be read: {error.strerror or error}"
+    if disk.f_flag & os.ST_RDONLY:
+        return "the data directory is on a read-only disk"
+    return "the disk of the data directory is full" if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES else None

@@ -1,0 +1,93 @@
+"""The parts of a running Lithos: opened and closed in order, and honest about what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lithos.app import Lithos, open_lithos
+from lithos.core.part import Part
+from lithos.settings import LithosConfig
+from tests.conftest import CallTool
+
+
+def remove_the_database(lithos: Lithos) -> None:
+    (lithos.storage.state / "coordination.db").unlink()
+
+
+def replace_the_database(lithos: Lithos) -> None:
+    path = lithos.storage.state / "coordination.db"
+    path.rename(path.with_name("old.db"))
+    path.touch()
+
+
+def remove_the_vault(lithos: Lithos) -> None:
+    folder = lithos.storage.roots["vault"].path
+    folder.rename(folder.with_name("elsewhere"))
+    lithos.notes.index.reconcile()
+
+
+def flip_a_byte_of_a_chain(lithos: Lithos) -> None:
+    lithos.ledger.close_chain("lithos")
+    segment = max((lithos.storage.state / "ledger").rglob("0*.*"), key=lambda path: path.stat().st_size)
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    lithos.ledger.head(None)
+    lithos.ledger.verify_some(60.0)
+
+
+PROBLEMS: list[tuple[Callable[[Lithos], None], str]] = [
+    (remove_the_database, "coordination.db was removed or replaced"),
+    (replace_the_database, "coordination.db was removed or replaced"),
+    (remove_the_vault, "the folder of notes cannot be read"),
+    (flip_a_byte_of_a_chain, "a chain of the ledger is damaged"),
+]
+
+
+@pytest.mark.parametrize(("break_it", "problem"), PROBLEMS, ids=lambda each: getattr(each, "__name__", ""))
+def test_health_names_what_is_wrong_and_no_path(
+    lithos: Lithos, call: CallTool, data_dir: Path, break_it: Callable[[Lithos], None], problem: str
+) -> None:
+    call("lithos_write", title="A note", content="text", agent="ann")
+    for number in range(3):
+        call("mentisdb_append", thought_type="Insight", content=f"thought {number}", agent_id="ann")
+    assert lithos.health() is None
+    break_it(lithos)
+    assert problem in (lithos.health() or "")
+    assert str(data_dir) not in (lithos.health() or "")
+
+
+def test_what_fails_half_way_closes_what_was_built_before_it(
+    config: LithosConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed: list[str] = []
+
+    class Broken(Exception):
+        pass
+
+    def refuse(*arguments: object, **named: object) -> Part:
+        raise Broken
+
+    for part in ("Storage", "Agents", "Tokens"):
+        found = getattr(__import__("lithos.app", fromlist=[part]), part)
+        monkeypatch.setattr(
+            found, "close", lambda self, name=part, close=found.close: (closed.append(name), close(self))
+        )
+    monkeypatch.setattr("lithos.from_settings.ledger", refuse)
+    with pytest.raises(Broken):
+        open_lithos(config)
+    assert closed == ["Tokens", "Agents", "Storage"]
+    monkeypatch.undo()
+    open_lithos(config).close()
+
+
+def test_every_part_of_a_new_memory_is_well_idle_and_weighed(lithos: Lithos) -> None:
+    lithos.notes.be_current()
+    assert [part.problem() for part in lithos.parts] == [None] * len(lithos.parts)
+    assert not lithos.busy()
+    assert {"coordination", "history", "trash", "ledger", "thoughts", "catalogue", "search"} == set(lithos.sizes())
+    lithos.close()
+    lithos.close()
