@@ -128,7 +128,7 @@ def opened(folder: Path) -> Opened:
     clock = SystemClock()
     root = Root(folder / "knowledge", name="vault", keep=folder / ".lithos", clock=clock)
     database = open_database(folder / ".lithos/coordination.db", coordination_migrations(), clock=clock)
-    catalogue = open_catalogue(folder / ".graph", clock)
+    catalogue = open_catalogue(folder, clock)
     return Opened(root, database, catalogue, Index(root, catalogue, Identities(database, "s", clock), clock=clock))
 
 

@@ -53,7 +53,7 @@ def write_notes(vault: Path) -> None:
 
 def measure_first_index(vault: Path) -> None:
     """From files alone to the first answer by meaning that nothing is missing from."""
-    for derived in (".tantivy", ".vectors", ".graph", ".lithos"):
+    for derived in (".tantivy", ".vectors", ".catalogue", ".lithos"):
         shutil.rmtree(vault / derived, ignore_errors=True)
     started = time.perf_counter()
     client = Client(vault).begin()

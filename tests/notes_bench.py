@@ -11,10 +11,11 @@ from typing import Any
 from lithos.app import Lithos
 from lithos.core.ids import RandomIds
 from lithos.notes import Ground, ReadNote, open_notes
-from lithos.notes.index.catalogue import open_catalogue
+from lithos.notes.index import queries
+from lithos.notes.index.catalogue import Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
 from lithos.notes.index.index import Index
-from lithos.storage import Effects, Faults, Limits, Root
+from lithos.storage import Effects, Faults, Limits, Root, Tx
 from tests.storage_bench import StorageBench
 
 
@@ -29,14 +30,14 @@ def rebuilt(lithos: Lithos) -> dict[str, Any]:
                 ground.roots["vault"], catalogue, identities, clock=ground.clock, rules=lithos.notes.index.rules
             )
             assert index.reconcile().state == "current"
-            return catalogue.dump()
+            return dump(catalogue)
         finally:
             catalogue.close()
 
 
 def assert_index_is_true(lithos: Lithos) -> None:
     """The live index equals a rebuild, and search holds exactly the notes."""
-    live = lithos.notes.catalogue.dump()
+    live = dump(lithos.notes.catalogue)
     fresh = rebuilt(lithos)
     for part in fresh:
         assert live[part] == fresh[part], part
@@ -83,7 +84,7 @@ class NotesBench(StorageBench):
             self.database, self.events, self.once, {"vault": self.root}, clock=self.clock, faults=faults
         )
         self.effects.recover()
-        ground = Ground(self.root, folder / ".graph", self.database, self.effects, self.events, self.clock, RandomIds())
+        ground = Ground(self.root, folder, self.database, self.effects, self.events, self.clock, RandomIds())
         self.notes = open_notes(ground)
 
     def close(self) -> None:
@@ -99,9 +100,36 @@ class NotesBench(StorageBench):
             try:
                 identities = Identities(self.database, "store-1", self.clock)
                 Index(self.root, catalogue, identities, clock=self.clock).reconcile()
-                return catalogue.dump()
+                return dump(catalogue)
             finally:
                 catalogue.close()
+
+
+def dump(catalogue: Catalogue) -> dict[str, Any]:
+    """Everything that a rebuild must give again, in one comparable form; numbers and times of files apart."""
+    return catalogue.read(_dump)
+
+
+def _dump(tx: Tx) -> dict[str, Any]:
+    return {
+        "files": sorted([path, version, reason] for path, *_, version, reason in queries.files(tx)),
+        "notes": tx.all(f"SELECT {_COMPARED} FROM notes ORDER BY path"),
+        "tags": tx.all("SELECT id, tag FROM tags JOIN notes USING (number) ORDER BY id, tag"),
+        "names": tx.all("SELECT id, name FROM names JOIN notes USING (number) ORDER BY id, name"),
+        "links": tx.all(
+            "SELECT one.id, position, target, markdown, name, other.id AS leads_to, links.status FROM links"
+            " JOIN notes AS one ON one.number = links.source LEFT JOIN notes AS other ON other.number = note"
+            " ORDER BY one.id, position"
+        ),
+        "rows": [tx.one(f"SELECT count(*) AS n FROM {table}") for table in ("notes", "tags", "names", "links")],
+    }
+
+
+_COMPARED = (
+    "id, own_id, path, path_key, title, author, created, updated, version, problem, bare, tags, aliases,"
+    " status, ttl_policy, merge_key, claim_id, provenance, supersedes, superseded_by, source,"
+    " derived_from, expires, confidence, standing, ends, hex(sketch) AS sketch"
+)
 
 
 DEADLINE = 120.0  # longer than a scan takes to come round: an edit before the watch is set up waits for it

@@ -91,7 +91,7 @@ def note_collection(config: LithosConfig, storage: Storage, embedding: Embedding
 def notes(config: LithosConfig, storage: Storage, collection: Collection, promotions: Promotions) -> Notes:
     ground = Ground(
         storage.roots[ROOT],
-        storage.data_dir / ".graph",
+        storage.data_dir,
         storage.database,
         storage.effects,
         storage.events,

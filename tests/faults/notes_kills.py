@@ -16,7 +16,7 @@ from pathlib import Path
 from lithos.core.call import Call
 from lithos.errors import Conflict
 from lithos.notes import Move, Request, Write
-from tests.notes_bench import NotesBench
+from tests.notes_bench import NotesBench, dump
 
 KILLED = 137
 MOST_STEPS = 400
@@ -122,7 +122,7 @@ def look_afterwards(folder: Path, operation: str, before: dict[str, bytes]) -> N
     assert all(b"more\n\nmore" not in data for data in after.values())
     assert not [path for path in after if ".conflict-" in path], sorted(after)
     bench.notes.index.reconcile()
-    assert bench.notes.index.dump() == bench.rebuilt()
+    assert dump(bench.notes.catalogue) == bench.rebuilt()
     bench.close()
 
 

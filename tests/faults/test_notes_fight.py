@@ -15,7 +15,7 @@ from lithos.errors import Conflict
 from lithos.notes import Request, Write
 from lithos.storage import Limits
 from tests.faults.test_files_stress import PERSON
-from tests.notes_bench import NotesBench
+from tests.notes_bench import NotesBench, dump
 
 # Slower than in the fight over bare files: a write of the agent takes some milliseconds, and some must get through.
 SLOW_PERSON = PERSON.replace("dice.random() * 0.003", "dice.random() * 0.05")
@@ -94,7 +94,7 @@ def _lines(bench: NotesBench) -> set[str]:
 def test_no_save_of_a_person_or_an_agent_is_lost(tmp_path: Path, style: str) -> None:
     lost, bench = fight(tmp_path, 50, style, seed=1)
     assert lost == []
-    assert bench.notes.index.dump() == bench.rebuilt()
+    assert dump(bench.notes.catalogue) == bench.rebuilt()
     bench.close()
 
 
@@ -103,5 +103,5 @@ def test_no_save_of_a_person_or_an_agent_is_lost(tmp_path: Path, style: str) -> 
 def test_no_save_is_lost_in_1500_rounds(tmp_path: Path, style: str) -> None:
     lost, bench = fight(tmp_path, 1500, style, seed=2)
     assert lost == []
-    assert bench.notes.index.dump() == bench.rebuilt()
+    assert dump(bench.notes.catalogue) == bench.rebuilt()
     bench.close()

@@ -24,7 +24,7 @@ from lithos.notes.index.index import Index
 from lithos.settings import LithosConfig, NotesSettings, StorageSettings
 from lithos.storage import Root
 from lithos.storage.files import best_kernel
-from tests.notes_bench import DEADLINE, Person, assert_index_is_true, eventually, paths
+from tests.notes_bench import DEADLINE, Person, assert_index_is_true, dump, eventually, paths
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ def test_a_save_that_keeps_size_and_date_is_seen(lithos: Lithos, person: Person)
     file.write_text("two")
     os.utime(file, ns=(10**18, 10**18))
     person.rests()
-    assert lithos.notes.catalogue.dump()["files"][0][1] == lithos.notes.reader.read(path="a")["version"]
+    assert dump(lithos.notes.catalogue)["files"][0][1] == lithos.notes.reader.read(path="a")["version"]
 
 
 def test_a_file_saved_a_moment_ago_is_read_again_until_its_date_can_be_trusted(config: LithosConfig) -> None:
@@ -269,7 +269,7 @@ def test_ids_survive_the_loss_of_everything_that_is_derived(config: LithosConfig
     person.rests()
     before = paths(lithos)
     lithos.close()
-    for derived in (".graph", ".tantivy", ".vectors"):
+    for derived in (".catalogue", ".tantivy", ".vectors"):
         shutil.rmtree(data_dir / derived, ignore_errors=True)
     lithos = open_lithos(config)
     assert paths(lithos) == before
@@ -323,7 +323,7 @@ def behind_doors(lithos: Lithos, tmp_path: Path) -> Iterator[tuple[Index, Closed
     """An index of its own over the same database, on a folder whose doors can be closed."""
     ground, doors = lithos.storage, ClosedDoors()
     root = Root(tmp_path / "vault", name="doors", keep=tmp_path / "keep", clock=ground.clock, kernel=doors)
-    catalogue = open_catalogue(tmp_path / "graph", ground.clock)
+    catalogue = open_catalogue(tmp_path, ground.clock)
     yield (
         Index(root, catalogue, Identities(ground.database, "doors", ground.clock), clock=ground.clock),
         doors,
@@ -334,7 +334,7 @@ def behind_doors(lithos: Lithos, tmp_path: Path) -> Iterator[tuple[Index, Closed
 
 
 def known(index: Index) -> list[str]:
-    return [row["path"] for row in index.dump()["notes"]]
+    return [row["path"] for row in dump(index._catalogue)["notes"]]
 
 
 def test_a_folder_that_may_not_be_entered_empties_nothing(behind_doors: tuple[Index, ClosedDoors, Path]) -> None:
@@ -363,10 +363,10 @@ def test_a_file_that_may_not_be_read_stays_as_it_was_known(behind_doors: tuple[I
     doors.closed |= {"a.md"}
     index.reconcile()
     assert known(index) == ["a.md", "b.md"]
-    assert [reason for path, _, reason in index.dump()["files"] if path == "a.md"] != [None]
+    assert [reason for path, _, reason in dump(index._catalogue)["files"] if path == "a.md"] != [None]
     doors.closed.clear()
     index.reconcile()
-    assert [reason for path, _, reason in index.dump()["files"] if path == "a.md"] == [None]
+    assert [reason for path, _, reason in dump(index._catalogue)["files"] if path == "a.md"] == [None]
 
 
 def test_a_vault_that_cannot_be_opened_empties_nothing(lithos: Lithos, person: Person, tmp_path: Path) -> None:
@@ -422,12 +422,40 @@ def test_a_damaged_catalogue_is_moved_aside_and_built_anew(config: LithosConfig,
     Person(lithos).save("a.md", "text")
     before = paths(lithos)
     lithos.close()
-    (file,) = (data_dir / ".graph").glob("catalogue-*.db")
+    (file,) = (data_dir / ".catalogue").glob("catalogue-*.db")
     file.write_bytes(b"not a database" * 1000)
     lithos = open_lithos(config)
     assert paths(lithos) == before
-    assert (data_dir / ".graph" / "damaged.db").exists()
+    assert (data_dir / ".catalogue" / "damaged.db").exists()
     lithos.close()
+
+
+def test_the_catalogue_of_an_older_version_moves_to_its_own_folder(config: LithosConfig, data_dir: Path) -> None:
+    lithos = open_lithos(config)
+    Person(lithos).save("a.md", "text")
+    lithos.notes.reindex()
+    lithos.close()
+    folder, former = data_dir / ".catalogue", data_dir / ".graph"
+    (file,) = folder.glob("catalogue-*.db")
+    inode = file.stat().st_ino
+    (folder / "damaged.db").write_bytes(b"kept for a person")
+    folder.rename(former)
+    lithos = open_lithos(config)
+    assert [each["path"] for each in lithos.notes.reader.list()["items"]] == ["a.md"]
+    lithos.close()
+    assert not former.exists()
+    assert file.stat().st_ino == inode
+    assert (folder / "damaged.db").read_bytes() == b"kept for a person"
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+
+def test_files_of_the_graph_stay_where_they_are(config: LithosConfig, data_dir: Path) -> None:
+    former = data_dir / ".graph"
+    former.mkdir(parents=True)
+    (former / "code.db").write_bytes(b"the graph's own")
+    (former / "catalogue-00000000.db").write_bytes(b"old")
+    open_lithos(config).close()
+    assert [path.name for path in former.iterdir()] == ["code.db"]
 
 
 # Several at once

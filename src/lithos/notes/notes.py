@@ -11,7 +11,7 @@ from lithos.core.ids import Ids
 from lithos.core.part import Part
 from lithos.notes.changes import NoteChanges
 from lithos.notes.index import queries
-from lithos.notes.index.catalogue import Catalogue, open_catalogue
+from lithos.notes.index.catalogue import FOLDER, Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
 from lithos.notes.index.index import Index, Progress, Rules
 from lithos.notes.index.watcher import Watcher
@@ -41,7 +41,7 @@ class Ground:
     """What the notes stand on, as `app` hands it over."""
 
     root: Root
-    graph: Path  # the folder of what is derived
+    data_dir: Path  # the catalogue is derived and lives in its folder `.catalogue`
     database: Database
     effects: Effects
     events: Events
@@ -64,7 +64,7 @@ class Notes(Part):
     _validator: Validator
     changes: NoteChanges
     near_duplicates: NearDuplicates
-    _folder: Path  # of what is derived
+    _folder: Path  # of the catalogue
     _collection: Collection | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
     _is_current: bool = False
@@ -173,7 +173,7 @@ def open_notes(
     refuse_secrets: bool = False,
 ) -> Notes:
     rules, following, collection = rules or Rules(), following or Following(), ground.collection
-    catalogue = open_catalogue(ground.graph, ground.clock)
+    catalogue = open_catalogue(ground.data_dir, ground.clock)
     identities = Identities(ground.database, ground.events.store, ground.clock)
     index = Index(
         ground.root,
@@ -207,7 +207,7 @@ def open_notes(
         Validator(vault, identities, duplicates.clusters),
         NoteChanges(catalogue, ground.database, ground.events),
         duplicates,
-        ground.graph,
+        ground.data_dir / FOLDER,
         collection,
     )
     notes.watcher.scan = notes.reindex

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +24,8 @@ from lithos.storage import Database, Row, Tx, open_database
 T = TypeVar("T")
 _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index of 100,000 notes needs little memory
 _UNSETTLED = "unsettled"
+FOLDER = ".catalogue"
+FORMER_FOLDER = ".graph"
 
 _FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -65,8 +68,11 @@ class Applied:
     moved: dict[str, str] = field(default_factory=dict)  # former path → id
 
 
-def open_catalogue(folder: Path, clock: Clock) -> Catalogue:
+def open_catalogue(data_dir: Path, clock: Clock) -> Catalogue:
     """The catalogue, or an empty one where the file is damaged: it is moved aside."""
+    folder = data_dir / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _move_former(data_dir / FORMER_FOLDER, folder)
     path = folder / f"catalogue-{FINGERPRINT}.db"
     for other in folder.glob("catalogue-*"):
         if not other.name.startswith(path.name):
@@ -76,6 +82,16 @@ def open_catalogue(folder: Path, clock: Clock) -> Catalogue:
     except (Damaged, Unsupported):
         move_aside(path)
         return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
+
+
+def _move_former(former: Path, folder: Path) -> None:
+    """Until 0.1 the catalogue was in `.graph`, which now belongs to the graph: only our own files leave it."""
+    for pattern in ("catalogue-*", "damaged.db*"):
+        for path in sorted(former.glob(pattern)):
+            if not (folder / path.name).exists():
+                path.replace(folder / path.name)
+    with suppress(OSError):  # not there, or not empty: then it is the graph's
+        former.rmdir()
 
 
 def move_aside(path: Path) -> None:
@@ -129,13 +145,6 @@ class Catalogue:
     def forget(self) -> None:
         """Have the next scan read every file again; what is known is served until then."""
         self._database.write(lambda tx: tx.run(_FORGET))
-
-    def set_mark(self, name: str, value: str) -> None:
-        self._database.write(lambda tx: tx.run("INSERT OR REPLACE INTO marks VALUES (?, ?)", name, value))
-
-    def dump(self) -> dict[str, Any]:
-        """Everything that a rebuild must give again, in one comparable form; numbers and dates of files apart."""
-        return self.read(queries.dump)
 
 
 class _Change:

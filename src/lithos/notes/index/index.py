@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 from lithos.core.canonical import version_of
 from lithos.core.clock import Clock, micros, rfc3339
@@ -153,10 +152,6 @@ class Index:
                 self.progress = replace(self.progress, state="unreachable", problem=error.message, scans=scans)
                 _log.warning("the vault was not scanned: %s", error.message)
         return self.progress
-
-    def dump(self) -> dict[str, Any]:
-        """Everything that a rebuild must give again."""
-        return self._catalogue.dump()
 
     def announce(self) -> None:
         """A scan is about to begin: whoever waits for it must not take the last one for it."""

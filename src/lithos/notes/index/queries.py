@@ -268,27 +268,5 @@ def unresolved(tx: Tx) -> list[Row]:
     )
 
 
-def dump(tx: Tx) -> dict[str, Any]:
-    return {
-        "files": sorted([path, version, reason] for path, *_, version, reason in files(tx)),
-        "notes": tx.all(f"SELECT {_COMPARED} FROM notes ORDER BY path"),
-        "tags": tx.all("SELECT id, tag FROM tags JOIN notes USING (number) ORDER BY id, tag"),
-        "names": tx.all("SELECT id, name FROM names JOIN notes USING (number) ORDER BY id, name"),
-        "links": tx.all(
-            "SELECT one.id, position, target, markdown, name, other.id AS leads_to, links.status FROM links"
-            " JOIN notes AS one ON one.number = links.source LEFT JOIN notes AS other ON other.number = note"
-            " ORDER BY one.id, position"
-        ),
-        "rows": [tx.one(f"SELECT count(*) AS n FROM {table}") for table in ("notes", "tags", "names", "links")],
-    }
-
-
-_COMPARED = (
-    "id, own_id, path, path_key, title, author, created, updated, version, problem, bare, tags, aliases,"
-    " status, ttl_policy, merge_key, claim_id, provenance, supersedes, superseded_by, source,"
-    " derived_from, expires, confidence, standing, ends, hex(sketch) AS sketch"
-)
-
-
 def _listed(values: Sequence[Any]) -> str:
     return orjson.dumps(list(values)).decode()
