@@ -263,7 +263,13 @@ class Index:
         assert found.note is not None
         return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.standing)
 
+    def allows_note(self, path: str) -> bool:
+        """Whether a file at this path is served; hidden and ignored files and conflict copies never are."""
+        return self._ignored.allows_note(path)
+
     def _look(self, path: str, known: Seen | None) -> Look:
+        if not self.allows_note(path):
+            return None
         try:
             file = self._root.read(path)
         except NotFound:
@@ -400,6 +406,8 @@ class Index:
 
     def _is_gone(self, path: str) -> bool:
         """Only what is surely not there is gone; a folder that may not be entered hides, it does not delete."""
+        if not self.allows_note(path):
+            return True
         try:
             return not stat.S_ISREG(self._root.stat(path).st_mode)
         except NotFound:

@@ -7,26 +7,34 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from lithos.notes.format.naming import folder_of, is_note_path
+from lithos.notes.format.naming import folder_of, is_note_path, name_key
 from lithos.notes.index.catalogue import Seen
-from lithos.storage import Entry
+from lithos.storage import Entry, is_conflict_copy
 
 _LISTED_KINDS = ("conflict", "link", "special", "name")
 
 
 class Ignored:
-    """Paths that are left alone: a pattern matches a file, or a folder with all that lies in it."""
+    """Paths that are left alone: a pattern matches a file, or a folder with all that lies in it.
+
+    Case and Unicode form do not count: a file system that folds them would open a second way in.
+    """
 
     def __init__(self, patterns: Sequence[str] = ()) -> None:
-        parts = [fnmatch.translate(each.strip("/")).removesuffix(r"\Z").removesuffix(r"\z") for each in patterns]
-        joined = "|".join(parts)
+        keys = [name_key(each.strip("/")) for each in patterns]
+        joined = "|".join(fnmatch.translate(each).removesuffix(r"\Z").removesuffix(r"\z") for each in keys)
         self._pattern = re.compile(rf"(?:.*/)?(?:{joined})(?:/.*)?\Z") if patterns else None
 
     def __bool__(self) -> bool:
         return self._pattern is not None
 
     def __contains__(self, path: str) -> bool:
-        return self._pattern is not None and self._pattern.match(path) is not None
+        return self._pattern is not None and self._pattern.match(name_key(path)) is not None
+
+    def allows_note(self, path: str) -> bool:
+        """Whether a file at this path is a note: the one rule, asked by scans, reads and writes alike."""
+        hidden = path.startswith(".") or "/." in path
+        return is_note_path(path) and not hidden and not is_conflict_copy(path) and path not in self
 
 
 @dataclass(slots=True)

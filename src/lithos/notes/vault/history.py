@@ -47,6 +47,8 @@ class History:
         return row["path"] if row else None
 
     def _kept(self, path: str) -> list[Kept]:
+        if not self._vault.index.allows_note(path):
+            return []
         return [*self._vault.root.history(path), *self._vault.root.trashed(path)]
 
     def _past(self, note_id: str, limit: int) -> list[Event]:
@@ -118,7 +120,7 @@ class History:
     def restore(self, call: Call, note: str) -> Restored:
         """Bring a deleted note back to where it was; `note` is its id or its path."""
         deletion = self._deletion(note)
-        path = str(deletion["path"])
+        path = self._vault.checked_place(str(deletion["path"]))
         kept = [each for each in self._vault.root.trashed(path) if each.version == deletion["before_hash"]]
         if not kept:
             raise NotFound(f"{path!r} is not in the trash any more", hint="Settings bound how long it is kept.")

@@ -142,7 +142,7 @@ class Mover:
         return self._vault.find(wanted.id), sources
 
     def _relocation(self, found: Loaded, to: str) -> Relocation:
-        new = self._new_path(found.path, to)
+        new = self._vault.checked_place(self._new_path(found.path, to))
         taken = self._catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(new)))
         others = [row for row in taken if row["id"] != found.id]
         if others or (new != found.path and self._vault.root.exists(new)):

@@ -90,6 +90,8 @@ class Reader:
         return self._vault.find((exact or rows)[0]["id"])
 
     def _is_new(self, path: str) -> bool:
+        if not self._vault.index.allows_note(path):
+            return False
         if self._catalogue.read(lambda tx: queries.note_by_path(tx, path)) is not None:
             return False
         try:

@@ -403,6 +403,8 @@ class Vault:
         raise NotFound(f"there is no note {note_id[:80]!r}", hint="lithos_search or lithos_list finds notes.")
 
     def _loaded(self, row: Row) -> Loaded:
+        if not self.index.allows_note(row["path"]):  # the settings changed since the index saw it
+            raise NotFound(f"{row['path']!r} is not served")
         note = read_note(row["path"], self.root.read(row["path"]).data)
         if isinstance(note, Unreadable):
             raise Unsupported(
@@ -450,7 +452,7 @@ class Vault:
         """The first name that nobody has, taken under its turn; and who has the name that the title asks for."""
         existing: Existing | None = None
         for name in file_names(title, note_id):
-            path = joined(folder, name)
+            path = self.checked_place(joined(folder, name))
             with ExitStack() as turn:
                 self.hold_path(path, turn)
                 taken = self._namesakes(path)
@@ -460,6 +462,15 @@ class Vault:
             if taken and existing is None:
                 existing = {"id": taken[0]["id"], "path": taken[0]["path"], "title": taken[0]["title"]}
         raise AssertionError("file_names ends by itself")
+
+    def checked_place(self, path: str) -> str:
+        """The path, if a note there would be served: no write may hide what it writes."""
+        if self.index.allows_note(path):
+            return path
+        raise InvalidInput(
+            f"{path[:200]!r} would not be served as a note",
+            hint="notes.ignore, names that begin with a dot and conflict copies are left alone: choose another place.",
+        )
 
     def _namesakes(self, path: str) -> list[Row]:
         return self.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
