@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
 SWEEP_SECONDS = 2.0  # between two looks at the files that replacements left
 PRUNE_SECONDS = 3600.0
+COMPARE_SECONDS = 60.0
 P = TypeVar("P", bound=Part)
 
 
@@ -87,6 +88,7 @@ class Lithos:
         yield Job("record receipts", FLUSH_SECONDS, feedback.flush)
         yield Job("drop old receipts and feedback", PRUNE_SECONDS, feedback.prune)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
+        yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)
         yield Job("sign checkpoints", config.ledger.checkpoint_seconds, self.ledger.checkpoint_all)
         yield Job("verify some of each chain", 1.0, self.ledger.verify_some)
         if hours := config.lifecycle.decay_hours:
@@ -101,6 +103,10 @@ class Lithos:
     def health(self) -> str | None:
         """The first part's problem, without paths or stored text; None: all parts work."""
         return next((problem for part in self.parts if (problem := part.problem()) is not None), None)
+
+    def compare_indexes(self) -> int:
+        """Compare what search holds with its owners and apply what it lacks; the number of changes."""
+        return self.notes.complete() + self.ledger.complete_search()
 
     def busy(self) -> bool:
         """Whether an idle host should stay for background work."""

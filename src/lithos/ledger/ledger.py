@@ -419,6 +419,10 @@ class Ledger(Part):
     def sizes(self) -> dict[str, int]:
         return {"ledger": folder_size(self.folder), "thoughts": self._search.size()}
 
+    def complete_search(self) -> int:
+        """Compare search with the open chains and apply what it lacks; the number of changes."""
+        return self._search.complete()
+
     def problem(self) -> str | None:
         if any(chain.problem is not None for chain in self.open_chains()):
             return "a chain of the ledger is damaged: `lithos ledger verify` says which"

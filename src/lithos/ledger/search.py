@@ -7,6 +7,7 @@ thought acknowledged before it began.
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -32,18 +33,24 @@ class ThoughtFeed:
         self.lock = threading.Lock()
         self._chains: dict[str, Chain] = {}  # by folder
         self._positions: dict[str, int] = {}
+        self._gaps: dict[str, list[int]] = {}  # before the position, and not in the collection
 
     def add(self, chain: Chain) -> None:
         self._chains[chain.folder.name] = chain
 
     def restart(self, known: Mapping[str, str]) -> None:
-        self._positions = {}
+        held: dict[str, set[int]] = defaultdict(set)
         for name in known:
             folder, _, index = name.rpartition(":")
-            self._positions[folder] = max(self._positions.get(folder, 0), int(index) + 1)
+            held[folder].add(int(index))
+        self._positions = {folder: max(indexes) + 1 for folder, indexes in held.items()}
+        self._gaps = {folder: sorted({*range(max(indexes))} - indexes) for folder, indexes in held.items()}
 
     def next_batch(self) -> Sequence[DocumentChange]:
         for folder, chain in list(self._chains.items()):
+            if gaps := self._gaps.pop(folder, None):  # lost, or forgotten: then the change is its removal
+                self._gaps[folder] = gaps[BATCH:]
+                return [_change(chain, entry) for entry in chain.entries(gaps[:BATCH])]
             start = self._positions.get(folder, 0)
             end = min(chain.size, start + BATCH)
             if start < end:
@@ -79,6 +86,10 @@ class ThoughtSearch:
         """Something was appended."""
         if self._projector is not None:
             self._projector.wake()
+
+    def complete(self) -> int:
+        """Compare the collection with the chains and apply what it lacks; the number of changes."""
+        return 0 if self._projector is None else self._projector.resume()
 
     def busy(self) -> bool:
         return self._projector is not None and (self._projector.busy() or self._projector.collection.busy())

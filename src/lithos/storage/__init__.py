@@ -15,6 +15,7 @@ from lithos.storage.effects.saga import Recovered
 from lithos.storage.effects.scrub import scrub
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
+from lithos.storage.quarantine import discard, quarantine
 from lithos.storage.storage import STATE, Storage, StorageOptions, folder_size
 from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
@@ -57,10 +58,12 @@ __all__ = [
     "coordination_migrations",
     "create_private",
     "dialect_at",
+    "discard",
     "folder_size",
     "is_conflict_copy",
     "open_database",
     "open_postgres",
+    "quarantine",
     "read_migrations",
     "scrub",
     "status",

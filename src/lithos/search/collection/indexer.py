@@ -20,10 +20,10 @@ from lithos.search.collection.columns import Columns
 from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
-from lithos.search.text.fulltext import FullText, move_aside
+from lithos.search.text.fulltext import FullText
 from lithos.search.values import Document, DocumentChange, Passage, Remove
 from lithos.search.vectors.semantic import SemanticIndex
-from lithos.storage import Faults, NoFaults
+from lithos.storage import Faults, NoFaults, discard, quarantine
 
 _log = logging.getLogger(__name__)
 BATCH = 1000  # changes in one commit, about a second of work
@@ -31,7 +31,8 @@ MOST_UNINDEXED = 4096  # `put` blocks above it: unindexed changes are held in me
 GROUPING = 0.1  # seconds without a change until those that came are indexed, unless a question waits for them
 LONGEST_GROUPING = 0.5  # while changes keep coming: a commit takes some 40 ms of CPU, for one as for a hundred
 RETRY = (1.0, 30.0)
-VERIFY_EVERY = 600.0
+VERIFY_EVERY = 600.0  # every file: reads them all
+COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
 LAST_SECONDS = 5.0
 
 
@@ -77,6 +78,8 @@ class Indexer:
         self._lost: list[Callable[[], None]] = []
         self.problems: dict[str, str] = {}  # engine: why its answers are incomplete
         self._verify_at = time.monotonic() + VERIFY_EVERY
+        self._compare_at = time.monotonic() + COMPARE_EVERY
+        self._failures = 0  # commits in a row
 
     # -- what the owner does ------------------------------------------------------------------------------------
 
@@ -216,9 +219,7 @@ class Indexer:
         catalogue = self.catalogue()
         with self._opening:
             if self._semantic is None:
-                with self._changed:
-                    passages = {known.ordinal: known.passages for known in self._known.values()}
-                self._semantic = SemanticIndex(self._vectors_path, catalogue, self._embedding, passages)
+                self._semantic = SemanticIndex(self._vectors_path, catalogue, self._embedding, self._passages())
             return self._semantic
 
     def semantic_if_usable(self) -> SemanticIndex | None:
@@ -259,10 +260,9 @@ class Indexer:
         """Move the damaged files aside and start empty: all of it is derived, and the owner applies it again."""
         _log.warning("the index of %s is damaged and starts empty: %s", self._shape.name, damage)
         self.problems["documents"] = "the index was damaged and is being rebuilt"
-        aside = self._folder.with_name(f"{self._folder.name}.damaged")
-        shutil.rmtree(aside, ignore_errors=True)
-        if self._folder.exists():
-            self._folder.rename(aside)
+        if self._folder.parent.exists() and not self._folder.parent.is_dir():
+            quarantine(self._folder.parent, self._folder.parent.with_name(f"{self._folder.parent.name}.damaged"))
+        quarantine(self._folder, self._folder.with_name(f"{self._folder.name}.damaged"))
         return self._opened()
 
     def _recovered(self, catalogue: Catalogue) -> FullText:
@@ -274,11 +274,10 @@ class Indexer:
             if moving:
                 fulltext.write(moving, ())
                 catalogue.sweep()
-            if fulltext.counts() == (len(self._known), sum(known.passages for known in self._known.values())):
-                if fulltext.worn():
-                    self._run_soon(self.rebuild_text)
-                return fulltext
-            raise Damaged("the full-text index and the catalogue differ")
+            fulltext.compare(self._passages())
+            if fulltext.worn():
+                self._run_soon(self.rebuild_text)
+            return fulltext
         except Damaged as damage:
             return self._rebuild_text_later(damage)
 
@@ -296,8 +295,8 @@ class Indexer:
         _log.warning("the full-text index of %s is rebuilt: %s", self._shape.name, damage)
         self.problems["words"] = "the full-text index was damaged and is being rebuilt"
         catalogue = self.catalogue()
-        catalogue.sweep()
-        move_aside(self._folder / f"text{catalogue.generation()}")
+        self._forget_moving()
+        quarantine(self._folder / f"text{catalogue.generation()}", self._folder / "damaged")
         self._run_soon(self.rebuild_text)
         return self._new_generation(catalogue.generation() + 1)
 
@@ -318,8 +317,8 @@ class Indexer:
         with self._opening:
             catalogue.use_generation(generation)
             self._fulltext = made
+            self.problems.pop("words", None)
         self._discard_others(generation)
-        self.problems.pop("words", None)
 
     def _run_soon(self, work: Callable[[], None]) -> None:
         with self._changed:
@@ -348,6 +347,7 @@ class Indexer:
                 step()
                 self.problems.pop("index", None)
                 pause = RETRY[0]
+                self._failures = 0
             except Exception as error:  # noqa: BLE001 the thread must live; the changes still wait
                 self._step_failed(error, pause)
                 pause = min(2 * pause, RETRY[1])
@@ -362,7 +362,9 @@ class Indexer:
                     return partial(self._index, batch)
                 if time.monotonic() >= self._verify_at:
                     return self.verify
-                self._changed.wait(max(0.0, self._verify_at - time.monotonic()))
+                if time.monotonic() >= self._compare_at:
+                    return self.compare
+                self._changed.wait(max(0.0, min(self._verify_at, self._compare_at) - time.monotonic()))
         return None
 
     def _over(self) -> bool:
@@ -381,23 +383,39 @@ class Indexer:
     def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))
         self.problems["index"] = f"changes wait to be indexed: {str(error)[:200]}"
+        self._failures += 1
         try:
-            if isinstance(error, Damaged) or pause == RETRY[0]:  # the first failure of a row: files may be gone
+            if isinstance(error, Damaged) or self._failures == 1:  # files may be gone
                 self.verify()
             self._undo_half_batch()
-        except Exception:  # noqa: BLE001 the thread must live; the next try repairs first
-            _log.exception("the index of %s could not be repaired", self._shape.name)
+            if self._failures == 2:  # once until it succeeds again: if it still fails then, the index is not the cause
+                self._rebuild_if_damaged(error)
+        except Exception as second:  # noqa: BLE001 the thread must live; the next try repairs first
+            _log.warning("the index of %s could not be repaired: %s", self._shape.name, second)
+            self._rebuild_if_damaged(second)
         with self._changed:
             if not self._closed:
                 self._changed.wait(pause)
 
+    def _rebuild_if_damaged(self, error: Exception) -> None:
+        """A commit that fails twice is damage, whatever the engine calls it; a full disk is not."""
+        if isinstance(error, Unavailable):
+            return
+        try:
+            self._heal_words(Damaged(f"it cannot be written: {str(error)[:200]}"))
+        except Exception:  # noqa: BLE001 the thread must live; tried again after the pause
+            _log.exception("the index of %s could not be rebuilt", self._shape.name)
+
     def _undo_half_batch(self) -> None:
         """A batch failed half way: forget both versions of its documents; the changes still wait and come again."""
+        moving = self.catalogue().unfinished()
+        if moving:
+            self.fulltext().write(sorted(moving), ())
+            self._forget_moving()
+
+    def _forget_moving(self) -> None:
         catalogue = self.catalogue()
         moving = set(catalogue.unfinished())
-        if not moving:
-            return
-        self.fulltext().write(sorted(moving), ())
         catalogue.sweep()
         with self._changed:
             self._known = {id: known for id, known in self._known.items() if known.ordinal not in moving}
@@ -471,6 +489,20 @@ class Indexer:
         if self._semantic is not None:
             self._semantic.verify()
 
+    def compare(self) -> None:
+        """Heal a text index that does not hold exactly what the catalogue does. In the indexer's thread."""
+        self._compare_at = time.monotonic() + COMPARE_EVERY
+        if self._fulltext is None:
+            return
+        try:
+            self._fulltext.compare(self._passages())
+        except Damaged as damage:
+            self._heal_words(damage)
+
+    def _passages(self) -> dict[int, int]:
+        with self._changed:
+            return {known.ordinal: known.passages for known in self._known.values()}
+
     def _heal_words(self, damage: Damaged) -> None:
         with self._opening:
             self._fulltext = self._rebuild_text_later(damage)
@@ -511,8 +543,8 @@ class Indexer:
             if meaning:
                 meaning.compact()
                 meaning.use(self._catalogue)
-        shutil.rmtree(self._folder / "damaged", ignore_errors=True)
-        shutil.rmtree(self._folder.with_name(f"{self._folder.name}.damaged"), ignore_errors=True)
+        discard(self._folder / "damaged")
+        discard(self._folder.with_name(f"{self._folder.name}.damaged"))
 
 
 class _Task:

@@ -5,9 +5,8 @@ Two tantivy indexes, because BM25 measures lengths against the average of an ind
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,6 +115,15 @@ class FullText:
         """Documents and passages."""
         return int(self.documents.searcher.num_docs), int(self.passages.searcher.num_docs)
 
+    def compare(self, passages: Mapping[int, int]) -> None:
+        """Raise `Damaged` unless it holds exactly these versions, each with so many passages."""
+        documents, parts = self.documents.contents(), self.passages.contents()
+        if documents != dict.fromkeys(passages, 1) or parts != {each: n for each, n in passages.items() if n}:
+            raise Damaged(
+                f"the full-text index holds {len(documents)} documents and {parts.total()} passages, "
+                f"the catalogue {len(passages)} and {sum(passages.values())}, or others"
+            )
+
     def verify(self) -> None:
         self.documents.verify()
         self.passages.verify()
@@ -125,14 +133,6 @@ class FullText:
 
     def size(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
-
-
-def move_aside(folder: Path) -> None:
-    """Keep the newest damaged index for inspection; the next one starts empty."""
-    aside = folder.with_name("damaged")
-    shutil.rmtree(aside, ignore_errors=True)
-    if folder.exists():
-        folder.rename(aside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import json
 import math
+import re
 import struct
 import zlib
 from collections import Counter
@@ -33,6 +35,10 @@ HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of
 MANIFEST = "manifest.json"
 MANAGED = ".managed.json"  # tantivy's list of the files that it may delete
 _REGEX_META = frozenset("\\.+*?()|[]{}^$#&-~")
+_SYSTEM_ERROR = re.compile(r"(?:os error |code: )(\d+)")
+_OF_THE_MACHINE = frozenset(
+    (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+)
 _FOOTER = struct.Struct("<II")  # length of tantivy's JSON footer, magic number
 
 
@@ -61,14 +67,18 @@ class TextIndex:
         import tantivy
 
         with engine("writing the full-text index"):
-            writer = self._index.writer(HEAP, 1)
-            for ordinal in removed:
-                # By query: deleting by the term itself silently deletes nothing for numbers in tantivy 0.27.
-                writer.delete_documents_by_query(tantivy.Query.term_query(self.schema, "ordinal", ordinal))
-            for document in added:
-                writer.add_document(document)
-            writer.commit()
-            writer.wait_merging_threads()
+            writer: tantivy.IndexWriter | None = None
+            try:
+                writer = self._index.writer(HEAP, 1)
+                for ordinal in removed:
+                    # By query: deleting by the term itself silently deletes nothing for numbers in tantivy 0.27.
+                    writer.delete_documents_by_query(tantivy.Query.term_query(self.schema, "ordinal", ordinal))
+                for document in added:
+                    writer.add_document(document)
+                writer.commit()
+                writer.wait_merging_threads()
+            finally:
+                writer = None  # the traceback of a failed commit would keep it, and with it the index's lock
             self._index.reload()
             self.searcher = self._index.searcher()
         self._write_manifest()
@@ -77,6 +87,18 @@ class TextIndex:
         """Documents that are gone, and still in the way: BM25 counts them until the index is rebuilt."""
         segments = json.loads((self._folder / "meta.json").read_bytes())["segments"]
         return int(sum(segment["max_doc"] for segment in segments) - self.searcher.num_docs)
+
+    def contents(self) -> Counter[int]:
+        """How many documents each ordinal has, as the engine itself would find them."""
+        import tantivy
+
+        with engine("reading the full-text index"):
+            searcher = self.searcher
+            if not searcher.num_docs:
+                return Counter()
+            hits = searcher.search(tantivy.Query.all_query(), searcher.num_docs, count=False).hits
+            ordinals = searcher.fast_field_values("ordinal", [address for _, address in hits])
+            return Counter(int(each) if each is not None else -1 for each in ordinals)
 
     def verify(self) -> None:
         """Raise `Damaged` unless every file is the one that was written."""
@@ -292,7 +314,8 @@ def _schema(numbers: Sequence[str]) -> tantivy.Schema:
 
 @contextlib.contextmanager
 def engine(doing: str) -> Iterator[None]:
-    """tantivy's failures as ours: worth another try, and a reason to verify, but never by themselves to wipe anything.
+    """tantivy's failures as ours. The machine's own (disk full, no permission) are worth another try and wipe nothing;
+    any other is one that we did not expect: damage.
 
     Its panics are BaseExceptions, which `except Exception` lets through.
     """
@@ -300,9 +323,20 @@ def engine(doing: str) -> Iterator[None]:
         yield
     except BaseException as failure:
         panicked = type(failure).__name__ == "PanicException"
-        if panicked or isinstance(failure, (OSError, RuntimeError, ValueError, SystemError)):
-            raise Unavailable(f"{doing} failed: {str(failure)[:200]}", hint="Call again.") from failure
-        raise
+        if not panicked and not isinstance(failure, (OSError, RuntimeError, ValueError, SystemError)):
+            raise
+        message = f"{doing} failed: {str(failure)[:200]}"
+        if _errno(failure) in _OF_THE_MACHINE:
+            raise Unavailable(message, hint="Call again.") from failure
+        raise Damaged(message, hint="Call again: the index is rebuilt.") from failure
+
+
+def _errno(failure: BaseException) -> int | None:
+    """tantivy gives the number of a system error in the text alone."""
+    if isinstance(failure, OSError) and failure.errno is not None:
+        return failure.errno
+    found = _SYSTEM_ERROR.search(str(failure))
+    return int(found[1]) if found else None
 
 
 def guarded(work: Callable[[], T]) -> T | None:
@@ -310,7 +344,7 @@ def guarded(work: Callable[[], T]) -> T | None:
     try:
         with engine("reading the query"):
             return work()
-    except Unavailable:
+    except (Damaged, Unavailable):
         return None
 
 
