@@ -86,6 +86,7 @@ class NotesBench(StorageBench):
         self.effects.recover()
         ground = Ground(self.root, folder, self.database, self.effects, self.events, self.clock, RandomIds())
         self.notes = open_notes(ground)
+        self.notes.ensure_scanned()
 
     def close(self) -> None:
         self.notes.close()
@@ -137,6 +138,7 @@ DEADLINE = 120.0  # longer than a scan takes to come round: an edit before the w
 
 def paths(lithos: Lithos) -> dict[str, str]:
     """path → id of every note that is served."""
+    lithos.notes.ensure_scanned()
     return {item["path"]: item["id"] for item in lithos.notes.reader.list(limit=1000)["items"]}
 
 

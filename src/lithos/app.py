@@ -70,7 +70,7 @@ class Lithos:
         collection = from_settings.note_collection(config, storage, embedding)
         notes = self.notes = self._add(from_settings.notes(config, storage, collection, promotions))
         feedback = self._add(from_settings.feedback(config, storage))
-        decay = Decay(notes.unhurried, effects, storage.events, clock)
+        decay = Decay(notes.vault, effects, storage.events, clock)
         self.knowledge = Knowledge(feedback, promotions, decay, notes.near_duplicates)
         self.note_search = from_settings.note_search(config, storage, collection, notes, feedback)
 

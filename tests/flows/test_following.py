@@ -485,7 +485,7 @@ def refreshed_while_held(lithos: Lithos, names: list[str]) -> list[OSError]:
 
 
 def test_callers_that_wait_for_the_index_are_served_together(lithos: Lithos) -> None:
-    lithos.notes.be_current()
+    lithos.notes.ensure_scanned()
     index, seen = lithos.notes.index, list[int]()
     assert index.projector is not None
     project = index.projector.apply
@@ -496,7 +496,7 @@ def test_callers_that_wait_for_the_index_are_served_together(lithos: Lithos) -> 
 
 
 def test_a_look_that_fails_is_the_failure_of_one_caller_alone(lithos: Lithos) -> None:
-    lithos.notes.be_current()
+    lithos.notes.ensure_scanned()
     index, failures = lithos.notes.index, [OSError(errno.EIO, "I/O error")]
     take = index._take
 

@@ -85,7 +85,7 @@ def test_what_fails_half_way_closes_what_was_built_before_it(
 
 
 def test_every_part_of_a_new_memory_is_well_idle_and_weighed(lithos: Lithos) -> None:
-    lithos.notes.be_current()
+    lithos.notes.ensure_scanned()
     assert [part.problem() for part in lithos.parts] == [None] * len(lithos.parts)
     assert not lithos.busy()
     assert {"coordination", "history", "trash", "ledger", "thoughts", "catalogue", "search"} == set(lithos.sizes())

@@ -57,11 +57,11 @@ class Notes(Part):
     catalogue: Catalogue
     index: Index
     watcher: Watcher
-    _vault: Vault
-    _reader: Reader
-    _mover: Mover
-    _history: History
-    _validator: Validator
+    vault: Vault
+    reader: Reader
+    mover: Mover
+    history: History
+    validator: Validator
     changes: NoteChanges
     near_duplicates: NearDuplicates
     _folder: Path  # of the catalogue
@@ -70,33 +70,9 @@ class Notes(Part):
     _is_current: bool = False
     _reindexing: threading.Thread | None = None
 
-    @property
-    def vault(self) -> Vault:
-        self.be_current()
-        return self._vault
-
-    @property
-    def reader(self) -> Reader:
-        self.be_current()
-        return self._reader
-
-    @property
-    def mover(self) -> Mover:
-        self.be_current()
-        return self._mover
-
-    @property
-    def history(self) -> History:
-        self.be_current()
-        return self._history
-
-    @property
-    def validator(self) -> Validator:
-        self.be_current()
-        return self._validator
-
-    def be_current(self) -> None:
-        """A process that follows the files waits a moment for its first look; any other looks itself, once."""
+    def ensure_scanned(self) -> None:
+        """Before a call that sees notes. A process that watches the files waits a moment for its first scan; any other
+        scans them itself, once."""
         if self.watcher.is_running:
             self.watcher.wait_for_first_look()
             return
@@ -128,11 +104,6 @@ class Notes(Part):
 
     def complete(self) -> int:
         return self.index.projector.resume() if self.index.projector is not None else 0
-
-    @property
-    def unhurried(self) -> Vault:
-        """The vault without a look at the files first, for whoever keeps it."""
-        return self._vault
 
     def counts(self) -> dict[str, int]:
         return self.catalogue.read(queries.counts)

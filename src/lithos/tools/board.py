@@ -95,7 +95,7 @@ def lithos_task_complete(
     return lithos.board.complete(call, task_id, agent, claim_token)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_task_status(
     lithos: Lithos,
     call: Call,
@@ -108,7 +108,7 @@ def lithos_task_status(
     return lithos.board.status(task_id, Page(limit, cursor))
 
 
-@tool(toolset="core")
+@tool(toolset="core", notes=True)
 def lithos_finding_post(
     lithos: Lithos,
     call: Call,

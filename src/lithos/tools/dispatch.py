@@ -41,6 +41,8 @@ class Ready:
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
+        if self.tool.notes:
+            lithos.notes.ensure_scanned()
         with nullcontext() if self.tool.reads else lithos.embedding.resting():
             answer = self.tool.function(lithos, self.call, **self.values)
         if self.call.agent is not None:

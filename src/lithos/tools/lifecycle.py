@@ -38,7 +38,7 @@ def lithos_feedback(
     )
 
 
-@tool(toolset="lifecycle", destructive=True)
+@tool(toolset="lifecycle", notes=True, destructive=True)
 def lithos_decay(
     lithos: Lithos,
     call: Call,
@@ -48,7 +48,6 @@ def lithos_decay(
 ) -> Decayed:
     """Mark as stale the active notes whose expires_at has passed and whose ttl_policy is decay or ephemeral. They stay
     on disk and are found with status stale. Returns stale_ids and event_id."""
-    lithos.notes.be_current()
     return lithos.knowledge.decay.run(call, policy, as_of, dry_run)
 
 
@@ -74,7 +73,7 @@ def lithos_promote(
     )
 
 
-@tool(toolset="lifecycle", reads=True)
+@tool(toolset="lifecycle", notes=True, reads=True)
 def lithos_conflicts(
     lithos: Lithos,
     call: Call,
@@ -83,5 +82,4 @@ def lithos_conflicts(
 ) -> ConflictList:
     """Notes that may contradict each other: several with one claim_id, or nearly the same text; most trusted first,
     then newest. Candidates only: read them, then merge, supersede or leave them."""
-    lithos.notes.be_current()
     return lithos.knowledge.likes.conflicts(claim_id, limit)

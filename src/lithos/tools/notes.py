@@ -47,7 +47,7 @@ class NoteInContext(ReadNote):
     findings: NotRequired[list[FindingShown]]  # those that were posted with this note
 
 
-@tool(toolset="core")
+@tool(toolset="core", notes=True)
 def lithos_write(
     lithos: Lithos,
     call: Call,
@@ -84,7 +84,7 @@ def lithos_write(
     return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token, life))
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_read(
     lithos: Lithos,
     call: Call,
@@ -102,7 +102,7 @@ def lithos_read(
     return note
 
 
-@tool(toolset="core", destructive=True)
+@tool(toolset="core", notes=True, destructive=True)
 def lithos_delete(
     lithos: Lithos,
     call: Call,
@@ -114,7 +114,7 @@ def lithos_delete(
     return lithos.notes.vault.delete(call, id, if_match)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_list(
     lithos: Lithos,
     call: Call,
@@ -130,7 +130,7 @@ def lithos_list(
     return lithos.notes.reader.list(path_prefix, tags, author, since, limit, offset, status)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_links(
     lithos: Lithos,
     call: Call,
@@ -142,7 +142,7 @@ def lithos_links(
     return lithos.notes.reader.links(id, direction, depth)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_tags(
     lithos: Lithos, call: Call, prefix: Annotated[str, Field(description="Only tags that begin so")] = ""
 ) -> Tags:
@@ -150,7 +150,7 @@ def lithos_tags(
     return lithos.notes.reader.tags(prefix)
 
 
-@tool(toolset="notes")
+@tool(toolset="notes", notes=True)
 def lithos_move(
     lithos: Lithos,
     call: Call,
@@ -165,7 +165,7 @@ def lithos_move(
     return lithos.notes.mover.move(call, Move(id, to, rewrite_links, if_match))
 
 
-@tool(toolset="notes", reads=True)
+@tool(toolset="notes", notes=True, reads=True)
 def lithos_note_history(
     lithos: Lithos, call: Call, id: NoteId, limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50
 ) -> NoteHistory:
@@ -174,7 +174,7 @@ def lithos_note_history(
     return lithos.notes.history.of(id, limit)
 
 
-@tool(toolset="notes", reads=True)
+@tool(toolset="notes", notes=True, reads=True)
 def lithos_note_diff(
     lithos: Lithos,
     call: Call,
@@ -186,7 +186,7 @@ def lithos_note_diff(
     return lithos.notes.history.diff(id, old, new)
 
 
-@tool(toolset="notes")
+@tool(toolset="notes", notes=True)
 def lithos_note_revert(
     lithos: Lithos,
     call: Call,
@@ -199,7 +199,7 @@ def lithos_note_revert(
     return lithos.notes.history.revert(call, id, version, if_match)
 
 
-@tool(toolset="notes")
+@tool(toolset="notes", notes=True)
 def lithos_note_restore(
     lithos: Lithos, call: Call, note: Annotated[str, Field(description="Id or path of a deleted note")], agent: Agent
 ) -> Restored:
@@ -207,7 +207,7 @@ def lithos_note_restore(
     return lithos.notes.history.restore(call, note)
 
 
-@tool(toolset="notes", reads=True)
+@tool(toolset="notes", notes=True, reads=True)
 def lithos_validate(
     lithos: Lithos,
     call: Call,

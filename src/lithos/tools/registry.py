@@ -59,6 +59,7 @@ class Tool:
     destructive: bool
     agent_argument: str
     bare: bool = False  # no argument for free
+    notes: bool = False  # it sees notes: their folder is scanned before the first such call
 
     @property
     def description(self) -> str:
@@ -132,13 +133,14 @@ def tool(
     destructive: bool = False,
     agent_argument: str = "agent",
     bare: bool = False,
+    notes: bool = False,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a typed function a tool; its name is the function's, its docstring what the model reads."""
 
     def register(function: Callable[..., Any]) -> Tool:
         if not NAME.match(function.__name__):
             raise ValueError(f"{function.__name__} is no name for a tool: {NAME.pattern}")
-        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument, bare)
+        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument, bare, notes)
 
     return register
 

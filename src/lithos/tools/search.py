@@ -31,7 +31,7 @@ class Recalled(RecallAnswer):
     receipt: str
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_recall(
     lithos: Lithos,
     call: Call,
@@ -50,7 +50,6 @@ def lithos_recall(
     """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
     with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
     `degraded: true`: part was not searched yet; ask again soon. `receipt` goes into lithos_feedback."""
-    lithos.notes.be_current()
     asked = Query(query, limit=limit, where=_where(tags, author, path_prefix), explain=explain)
     scope = ScopeRequest(status, as_of, window_days, rank)
     found = lithos.recall.recall(Question(call, asked, scope), token_budget)
@@ -58,7 +57,7 @@ def lithos_recall(
     return {**found, "receipt": receipt}
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_search(
     lithos: Lithos,
     call: Call,
@@ -77,12 +76,11 @@ def lithos_search(
 ) -> WordsAnswer:
     """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
     no valid syntax and was taken as plain words."""
-    lithos.notes.be_current()
     scope = ScopeRequest(status, as_of, window_days, rank)
     return lithos.note_search.words(query, limit, _where(tags, author, path_prefix), scope, explain=explain)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_semantic(
     lithos: Lithos,
     call: Call,
@@ -99,7 +97,6 @@ def lithos_semantic(
     explain: Explain = False,
 ) -> MeaningAnswer:
     """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
-    lithos.notes.be_current()
     where, scope = _where(tags, author, path_prefix), ScopeRequest(status, as_of, window_days, rank)
     return lithos.note_search.meaning(query, limit, threshold, where, scope, explain=explain)
 
@@ -119,7 +116,7 @@ class NotePassages(TypedDict):
     passages: list[ShownPassage]
 
 
-@tool(toolset="notes", reads=True)
+@tool(toolset="notes", notes=True, reads=True)
 def lithos_note_passages(lithos: Lithos, call: Call, id: Annotated[str, Field(description="Note id")]) -> NotePassages:
     """How a note is cut for search: each passage with its headings, characters and tokens of the model. To see why a
     note is found or not."""

@@ -34,11 +34,10 @@ class Stats(TypedDict):
     index: NotRequired[IndexState]
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="core", notes=True, reads=True)
 def lithos_stats(lithos: Lithos, call: Call) -> Stats:
     """How big this memory is: counts of documents, chunks, agents, active tasks, open claims and tags, and bytes on
     disk. Look here before a broad query. `index` tells how far people's edits have been followed."""
-    lithos.notes.be_current()
     return stats(lithos)
 
 

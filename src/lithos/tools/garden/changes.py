@@ -16,7 +16,7 @@ from lithos.tools.registry import tool
 Hash = Annotated[str | None, Field(max_length=200, description="As the change returned it")]
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_propose_change(
     lithos: Lithos,
     call: Call,
@@ -37,7 +37,7 @@ def lithos_propose_change(
     return lithos.garden.proposals.propose(call, [_wish(lithos, call, each) for each in wanted])
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_apply_change(
     lithos: Lithos, call: Call, proposal_id: str, rationale: Rationale, user_id: User = None
 ) -> Applied:
@@ -45,7 +45,7 @@ def lithos_apply_change(
     return lithos.garden.proposals.apply(call, proposal_id, user_id)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_events_log(
     lithos: Lithos,
     call: Call,
@@ -65,7 +65,7 @@ def lithos_events_log(
     return lithos.garden.statements.log(for_user(call, user_id), said)
 
 
-@tool(toolset="operator", reads=True)
+@tool(toolset="operator", notes=True, reads=True)
 def lithos_file_history(
     lithos: Lithos,
     call: Call,
@@ -77,13 +77,13 @@ def lithos_file_history(
     return lithos.garden.tell(path, root, limit)
 
 
-@tool(toolset="operator")
+@tool(toolset="operator", notes=True)
 def lithos_garden_undo(lithos: Lithos, call: Call, event_id: str, rationale: Rationale = "undone") -> Undone:
     """Take one change back, all of its files or none."""
     return lithos.garden.stories.undo(call, event_id)
 
 
-@tool(toolset="operator", reads=True)
+@tool(toolset="operator", notes=True, reads=True)
 def lithos_garden_check(
     lithos: Lithos,
     call: Call,

@@ -15,7 +15,7 @@ from lithos.tools.registry import tool
 Folder = Annotated[str | None, Field(max_length=1000, description="A folder of the user; left out: all of theirs")]
 
 
-@tool(toolset="garden", reads=True)
+@tool(toolset="garden", notes=True, reads=True)
 def lithos_fs_list(
     lithos: Lithos,
     call: Call,
@@ -27,7 +27,7 @@ def lithos_fs_list(
     return lithos.garden.files(for_user(call, user_id), path, glob)
 
 
-@tool(toolset="garden", reads=True)
+@tool(toolset="garden", notes=True, reads=True)
 def lithos_fs_read(
     lithos: Lithos,
     call: Call,
@@ -41,7 +41,7 @@ def lithos_fs_read(
     return lithos.garden.read(lithos.garden.target(for_user(call, user_id), path), ranges)
 
 
-@tool(toolset="garden", reads=True)
+@tool(toolset="garden", notes=True, reads=True)
 def lithos_fs_search(
     lithos: Lithos,
     call: Call,
@@ -56,7 +56,7 @@ def lithos_fs_search(
     return lithos.garden.search(for_user(call, user_id), root, Search(pattern, ignore_case, context, limit))
 
 
-@tool(toolset="garden", reads=True)
+@tool(toolset="garden", notes=True, reads=True)
 def lithos_fs_hash(
     lithos: Lithos,
     call: Call,
@@ -68,13 +68,13 @@ def lithos_fs_hash(
     return lithos.garden.hash(lithos.garden.target(for_user(call, user_id), path), section_anchor)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_fs_ensure_dir(lithos: Lithos, call: Call, path: Path, user_id: User = None) -> Made:
     """Make a folder of the user, with those above it; there already is fine."""
     return lithos.garden.ensure_folder(for_user(call, user_id), path)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_fs_write(
     lithos: Lithos,
     call: Call,
@@ -90,7 +90,7 @@ def lithos_fs_write(
     return lithos.garden.write(call, lithos.garden.target(call, path), content, if_match)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_fs_append(
     lithos: Lithos,
     call: Call,
@@ -105,7 +105,7 @@ def lithos_fs_append(
     return lithos.garden.append(call, lithos.garden.target(call, path), text, if_match)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_fs_patch(
     lithos: Lithos,
     call: Call,
@@ -120,7 +120,7 @@ def lithos_fs_patch(
     return lithos.garden.patch(call, lithos.garden.target(call, path), diff_text, if_match)
 
 
-@tool(toolset="operator")
+@tool(toolset="operator", notes=True)
 def lithos_fs_move(lithos: Lithos, call: Call, path: Path, new_path: Path, rationale: Rationale) -> Moved:
     """Give a file of the garden another path; never replaces one."""
     return lithos.garden.move(call, path, new_path)

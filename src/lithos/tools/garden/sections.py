@@ -13,7 +13,7 @@ from lithos.tools.garden.arguments import Anchor, Change, FilePath, IfMatch, Not
 from lithos.tools.registry import tool
 
 
-@tool(toolset="garden", reads=True)
+@tool(toolset="garden", notes=True, reads=True)
 def lithos_md_list_sections(
     lithos: Lithos, call: Call, path: FilePath = None, id: NoteId = None, user_id: User = None
 ) -> Sections:
@@ -21,7 +21,7 @@ def lithos_md_list_sections(
     return lithos.garden.sections(lithos.garden.target(for_user(call, user_id), path, id))
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_md_patch_section(
     lithos: Lithos,
     call: Call,
@@ -40,7 +40,7 @@ def lithos_md_patch_section(
     return lithos.garden.patch_section(call, target, section_anchor, change.as_given(), if_match)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_md_curate_list(
     lithos: Lithos,
     call: Call,
@@ -62,7 +62,7 @@ def lithos_md_curate_list(
     return lithos.garden.curate(lithos.garden.because(call, reason), target, section_anchor, ops, items, if_match)
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_md_snapshot_history(
     lithos: Lithos, call: Call, path: FilePath = None, id: NoteId = None, user_id: User = None
 ) -> Snapshot:
@@ -71,7 +71,7 @@ def lithos_md_snapshot_history(
     return lithos.garden.snapshot(call, lithos.garden.target(call, path, id))
 
 
-@tool(toolset="garden")
+@tool(toolset="garden", notes=True)
 def lithos_md_lint(
     lithos: Lithos,
     call: Call,
@@ -89,7 +89,7 @@ def lithos_md_lint(
     return lithos.garden.fix(lithos.garden.because(call, "lint: headings and white space"), target, if_match)
 
 
-@tool(toolset="garden", reads=True)
+@tool(toolset="garden", notes=True, reads=True)
 def lithos_lint_check(
     lithos: Lithos, call: Call, path: FilePath = None, id: NoteId = None, user_id: User = None
 ) -> Lint:
