@@ -56,7 +56,7 @@ def test_an_unknown_task_is_a_refusal_and_no_tool_error(call: CallTool, what: st
 
 
 WRONG: dict[str, tuple[str, dict[str, Any], type[LithosError]]] = {
-    "minutes as text": ("lithos_task_claim", {"ttl_minutes": "60"}, InvalidInput),
+    "minutes as words": ("lithos_task_claim", {"ttl_minutes": "an hour"}, InvalidInput),
     "minutes as a truth value": ("lithos_task_claim", {"ttl_minutes": True}, InvalidInput),
     "no minutes": ("lithos_task_claim", {"ttl_minutes": 0}, InvalidInput),
     "minutes below none": ("lithos_task_claim", {"ttl_minutes": -5}, InvalidInput),

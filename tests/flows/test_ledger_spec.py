@@ -352,13 +352,13 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "chain_key": " "}),
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "agent_id": "a\x00"}),
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "tags": ["a" * 201]}),
-    ("mentisdb_append", {"thought_type": "Idea", "content": "x", "tags": "no list"}),
+    ("mentisdb_append", {"thought_type": "Idea", "content": "x", "tags": "no, list"}),
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "importance": "high"}),
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "signing_key_id": "k"}),
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "thought_signature": [300] * 64}),
     ("mentisdb_append", {"thought_type": "Idea", "content": "x", "last_checkpoint": {"size": 1}}),
     ("mentisdb_append", {"content": "x"}),
-    ("mentisdb_append_retrospective", {"content": "x", "thought_type": "idea"}),
+    ("mentisdb_append_retrospective", {"content": "x", "thought_type": "ideas"}),
     ("mentisdb_bootstrap", {"content": "x", "storage_adapter": "xml"}),
     ("mentisdb_bootstrap", {"content": ""}),
     ("mentisdb_search", {"thought_types": ["Nope"]}),
@@ -419,9 +419,11 @@ def test_every_ledger_tool_appears_among_the_bad_inputs() -> None:
     assert mine == named
 
 
-def test_a_wrong_enum_is_answered_with_the_right_ones(call: CallTool) -> None:
-    with pytest.raises(InvalidInput, match="LessonLearned"):
-        append(call, "x", "Nonsense")
+def test_a_wrong_enum_is_answered_with_the_nearest_and_where_all_are(call: CallTool) -> None:
+    with pytest.raises(InvalidInput, match="did you mean 'LessonLearned'") as refused:
+        append(call, "x", "LessonLernt")
+    assert "lithos_tool_find" in refused.value.hint
+    assert len(refused.value.message) < 250
 
 
 def test_things_that_are_not_there_are_not_found(call: CallTool) -> None:

@@ -78,7 +78,7 @@ def test_an_unknown_argument_is_refused_by_name_with_the_nearest_right_one() -> 
         ({**GOOD, "limit": 11}, "limit: "),
         ({**GOOD, "limit": "many"}, "limit: "),
         ({**GOOD, "limit": 2**63}, "a number is too large"),
-        ({**GOOD, "mode": "medium"}, "'soft' or 'hard'"),
+        ({**GOOD, "mode": "medium"}, "'medium' is none of soft, hard"),
         ({**GOOD, "agent": ["a"]}, "agent: "),
         ({**GOOD, "agent": "  "}, "agent is empty"),
         ({**GOOD, "title": "a\0b"}, "NUL"),
@@ -98,10 +98,16 @@ def test_a_question_may_have_what_no_text_may_have() -> None:
     assert ready("sample_read", {"query": "a\0b\ud800"}).values["query"] == "a b?"
 
 
-def test_a_refusal_tells_what_the_tool_needs_and_takes() -> None:
+def test_a_refusal_names_what_is_missing_and_what_may_stay() -> None:
     with pytest.raises(InvalidInput) as refused:
-        ready("sample_write", {})
-    assert refused.value.hint.startswith("sample_write needs title, agent; takes tags, limit, mode")
+        ready("sample_write", {"limit": 3})
+    assert refused.value.hint == "Call sample_write again with title (needed), agent (needed) besides limit."
+
+
+def test_an_unknown_argument_is_answered_with_those_that_there_are() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        ready("sample_write", {**GOOD, "zzz": 1})
+    assert refused.value.hint.startswith("sample_write takes title, agent, tags, limit, mode")
 
 
 def test_an_argument_of_ten_megabytes_is_too_large() -> None:

@@ -53,7 +53,7 @@ def call(
     """Call a tool; its answer is printed as JSON. A refusal has an exit code of its own."""
     terminal = Terminal(data_dir, config, as_json=True)
     try:
-        show(terminal.ask(tool, {**_object(json_text), **dict(map(_pair, pairs or []))}))
+        show(terminal.send(tool, {**_object(json_text), **dict(map(_pair, pairs or []))}))
     except LithosError as error:
         raise terminal.refuse(error) from None
 

@@ -61,6 +61,10 @@ class Terminal:
         return self.settings.storage.data_dir.expanduser().absolute()
 
     def ask(self, tool: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The tool's answer; an option that was not given (None) is left out."""
+        return self.send(tool, {name: value for name, value in (arguments or {}).items() if value is not None})
+
+    def send(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The tool's answer, from the host when there is one; refusals are raised. Here every tool may be called."""
         from lithos.host.client import memory
 

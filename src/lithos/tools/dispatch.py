@@ -11,9 +11,10 @@ from pydantic import BaseModel, ValidationError
 
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
-from lithos.core.text import nearest
 from lithos.errors import Forbidden, InvalidInput, TooLarge
 from lithos.tools.caller import Caller
+from lithos.tools.lenient import understand
+from lithos.tools.refusals import refusal
 
 if TYPE_CHECKING:
     from lithos.tools.registry import Tool
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 LARGEST_ARGUMENTS = 8 * 1024 * 1024
 DEEPEST_ARGUMENTS = 64  # far above any tool's schema, far below Python's recursion limit
 LEAST_INTEGER = -(2**63) + 1  # no table holds more
-MOST_PROBLEMS = 5  # a model mends one call at a time; the sixth problem only costs tokens
 
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
 USER = "user_id"
@@ -38,6 +38,7 @@ class Ready:
     tool: Tool
     call: Call
     values: dict[str, Any]
+    notes: tuple[str, ...] = ()  # what was understood in a way that the caller should see
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
@@ -47,19 +48,19 @@ class Ready:
             answer = self.tool.function(lithos, self.call, **self.values)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
-        return answer
+        return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
 
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
-    given = _with_readable_question(tool, _as_object(arguments))
+    notes: list[str] = []
+    given = understand(tool.argument_schema, _with_readable_question(tool, _as_object(arguments)), notes)
     check_size(given, largest)
     _check_scope(tool, caller)
-    given = {name: value for name, value in given.items() if value is not None}
     agent = _agent(tool, given, caller)
     _fill_in_user(tool, given, caller)
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
-    return Ready(tool, _call(tool, checked, agent, caller), values)
+    return Ready(tool, _call(tool, checked, agent, caller), values, tuple(notes))
 
 
 def correlation_in(meta: Mapping[str, Any]) -> Correlation:
@@ -155,33 +156,7 @@ def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
     try:
         return tool.arguments.model_validate(given)
     except ValidationError as error:
-        raise _refusal(tool, error) from None
-
-
-def _refusal(tool: Tool, error: ValidationError) -> InvalidInput:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    problems = [_problem(tool, each["type"], each["loc"], each["msg"]) for each in found[:MOST_PROBLEMS]]
-    more = f"; and {len(found) - MOST_PROBLEMS} more" if len(found) > MOST_PROBLEMS else ""
-    return InvalidInput(f"{tool.name}: {'; '.join(problems)}{more}", hint=_usage(tool))
-
-
-def _problem(tool: Tool, kind: str, place: tuple[int | str, ...], message: str) -> str:
-    name = ".".join(str(part) for part in place)[:120] or "arguments"
-    if kind == "extra_forbidden":
-        meant = nearest(name, tool.arguments.model_fields)
-        return f"unknown argument {name!r}" + (f", did you mean {meant!r}?" if meant else "")
-    if kind == "missing":
-        return f"{name!r} is missing"
-    return f"{name}: {message.removeprefix('Value error, ')}"
-
-
-def _usage(tool: Tool) -> str:
-    fields = tool.arguments.model_fields
-    needed = [name for name, field in fields.items() if field.is_required()]
-    optional = [name for name in fields if name not in needed]
-    parts = [f"needs {', '.join(needed)}" if needed else "needs no argument"]
-    parts += [f"takes {', '.join(optional)}"] if optional else []
-    return f"{tool.name} {'; '.join(parts)}."
+        raise refusal(tool, error, given) from None
 
 
 def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:

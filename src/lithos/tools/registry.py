@@ -88,12 +88,17 @@ class Tool:
         if not self.reads and not self.bare:
             fields["idempotency_key"] = (IdempotencyKey, None)
             fields.update(dict.fromkeys(CORRELATION, (CorrelationId, None)))
-        config = ConfigDict(extra="forbid", allow_inf_nan=False, arbitrary_types_allowed=False)
+        config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, arbitrary_types_allowed=False)
         return create_model(self.name, __config__=config, **fields)
 
     @cached_property
+    def argument_schema(self) -> dict[str, Any]:
+        """Everything that is accepted, as JSON Schema; `input_schema` is what is listed of it."""
+        return self.arguments.model_json_schema()
+
+    @cached_property
     def input_schema(self) -> dict[str, Any]:
-        schema: dict[str, Any] = _compact(_untitled(self.arguments.model_json_schema()))
+        schema: dict[str, Any] = _compact(_untitled(self.argument_schema))
         for name in set(UNLISTED) - set(self.parameters):
             schema.get("properties", {}).pop(name, None)
         return schema

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from lithos.app import Lithos
@@ -45,11 +45,15 @@ MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="Bound of the t
 
 
 class RelationIn(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
     kind: RelationKind
     target: Annotated[int, Field(ge=0, description="Index of an earlier thought")]
 
 
 class TimeWindow(TypedDict):
+    __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
+
     start: int
     delta: int
     unit: Literal["seconds", "milliseconds"]
