@@ -126,7 +126,6 @@ LOOKALIKES = [
 ]
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F9")
 def test_every_title_tag_and_author_is_a_text_to_every_reader_of_yaml(data_dir: Path, call: CallTool) -> None:
     wrong: list[tuple[str, Any]] = []
     for text in LOOKALIKES:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lithos.app import Lithos
     from lithos.settings import LithosConfig
 
-ASK_SECONDS = 10.0
+ASK_SECONDS = 4.0  # of a host that was ready once; with the start of the command it stays below five
 START_SECONDS = 60.0  # a host that is only starting answers within it
 CALL_SECONDS = 600.0  # rebuilding an index of a large vault is a call too
 STOP_SECONDS = 60.0
@@ -50,9 +50,11 @@ class Link:
         self._place = place
         self._buffer = bytearray()
 
-    def ask(self, op: str, seconds: float = ASK_SECONDS, **details: Any) -> Answer:
+    def ask(self, op: str, seconds: float | None = None, **details: Any) -> Answer:
+        """Without `seconds`: a host that is only starting gets longer than one that was ready."""
+        patience = seconds or (ASK_SECONDS if self._place.read_note().get("ready") else START_SECONDS)
         try:
-            self._connection.settimeout(seconds)
+            self._connection.settimeout(patience)
             self._connection.sendall(wire.line({"lithos": "control", "op": op, **details}))
             answer = wire.parse(self._line())
         except TimeoutError:
@@ -105,12 +107,17 @@ def linked(place: HostLock) -> Iterator[Link | None]:
     try:
         if peer_uid(connection) != os.getuid():
             raise belongs_to_another(place.data_dir)
+        if place.holder_is_stopped():
+            raise Unavailable(
+                f"the host of {place.data_dir} ({place.describe_holder()}) is stopped by a signal",
+                hint="Continue it with `kill -CONT` and its pid, or end it with `kill -KILL`.",
+            )
         yield link
     finally:
         link.close()
 
 
-def describe_host(place: HostLock, seconds: float = ASK_SECONDS) -> Answer | None:
+def describe_host(place: HostLock, seconds: float | None = None) -> Answer | None:
     """What `lithos ps` shows of it; None: there is no host."""
     with linked(place) as link:
         try:
@@ -199,7 +206,7 @@ def _reached(config: LithosConfig) -> Iterator[_Reached]:
 def _answers(link: Link) -> bool:
     """Asked before a call, which may take minutes: of a host that is frozen one is told sooner."""
     try:
-        link.ask("ps", START_SECONDS)
+        link.ask("ps")
     except HostLost:
         return False
     return True

@@ -154,6 +154,15 @@ class HostLock:
             return {}
         return note if isinstance(note, dict) else {}
 
+    def holder_is_stopped(self) -> bool:
+        """Whether SIGSTOP or a debugger holds the process that has the lock: it answers nothing until it goes on."""
+        try:
+            with open(f"/proc/{int(self.read_note()['pid'])}/stat", "rb") as file:
+                state = file.read(4096).rpartition(b")")[2].split()[0]
+        except (OSError, KeyError, ValueError, TypeError, IndexError):  # no /proc, no note, no such process
+            return False
+        return state in (b"T", b"t")
+
     def describe_holder(self) -> str:
         """`pid 123 since 2026-…Z`, for refusals."""
         note = self.read_note()

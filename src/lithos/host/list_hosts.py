@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from lithos.errors import LithosError
-from lithos.host.client import ASK_SECONDS, Answer, describe_host
+from lithos.host.client import Answer, describe_host
 from lithos.host.guest.options import DATA_DIR
 from lithos.host.host_lock import SOCKET_NAME, HostLock
 
@@ -14,7 +14,7 @@ _SOCKETS = Path("/proc/net/unix")
 _ENDING = f"/.lithos/{SOCKET_NAME}"
 
 
-def look_at(place: HostLock, seconds: float = ASK_SECONDS) -> Answer | None:
+def look_at(place: HostLock, seconds: float | None = None) -> Answer | None:
     """What `lithos ps` shows of a host; of one that does not answer, or is just going, that much."""
     try:
         return describe_host(place, seconds)

@@ -25,6 +25,7 @@ LEAST_INTEGER = -(2**63) + 1  # no table holds more
 
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
 USER = "user_id"
+SUBJECT = "agent_id"  # whose record a call changes; where it is also the actor, the same rule holds
 QUESTION = "query"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
 IN_META = "lithos/"  # stands before them in a request's `_meta`
@@ -57,6 +58,7 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     check_size(given, largest)
     _check_scope(tool, caller)
     agent = _agent(tool, given, caller)
+    _check_subject(tool, given, caller)
     _fill_in_user(tool, given, caller)
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
@@ -142,6 +144,13 @@ def _agent(tool: Tool, given: dict[str, Any], caller: Caller) -> str | None:
     if agent is not None and field in tool.arguments.model_fields:
         given[field] = agent
     return agent
+
+
+def _check_subject(tool: Tool, given: Mapping[str, Any], caller: Caller) -> None:
+    """A caller bound to one agent changes the record of no other, whichever argument names it."""
+    named = given.get(SUBJECT)
+    if caller.bound and not tool.reads and isinstance(named, str):
+        caller.acting_as(named, SUBJECT)
 
 
 def _fill_in_user(tool: Tool, given: dict[str, Any], caller: Caller) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from ryaml import InvalidYamlError, loads  # type: ignore[attr-defined]
 
 from lithos.errors import Unsupported
-from lithos.notes.format.yaml_text import Entry, block_entry, flow_value, locate, scalar
+from lithos.notes.format.yaml_text import Entry, block_entry, flow_value, is_time, locate, scalar
 
 LONGEST = 65_536
 DEEPEST = 100  # libyaml takes quadratic time in the depth of brackets: 18 s for 100,000 of them
@@ -85,7 +85,7 @@ def _edited(front: str, changes: Mapping[str, Any], fields: Fields) -> str:
     for name, value in changes.items():
         entry = located.entries.get(name)
         if entry is not None:
-            edits.append(_replacement(front, entry, value, fields.get(name)))
+            edits.append(_replacement(front, entry, name, value, fields.get(name)))
         elif value is not None:
             added.append(block_entry(name, value))
     text = front
@@ -106,7 +106,7 @@ def _edited_flow(front: str, changes: Mapping[str, Any], entries: Mapping[str, E
     return text
 
 
-def _replacement(front: str, entry: Entry, value: Any, old: Any) -> tuple[int, int, str]:
+def _replacement(front: str, entry: Entry, name: str, value: Any, old: Any) -> tuple[int, int, str]:
     if value is None:
         return entry.start, entry.end, ""
     if isinstance(value, list) and value and isinstance(old, list) and len(old) == len(entry.items) > 0:
@@ -114,7 +114,7 @@ def _replacement(front: str, entry: Entry, value: Any, old: Any) -> tuple[int, i
     if entry.block:
         return entry.colon, entry.value_end, f" {flow_value(value)}"
     gap = "" if front[entry.value_start - 1 : entry.value_start] == " " else " "
-    new = scalar(value, style=entry.style) if isinstance(value, str) else flow_value(value)
+    new = scalar(value, style=entry.style, date=is_time(name)) if isinstance(value, str) else flow_value(value)
     return entry.value_start, entry.value_end, gap + new
 
 

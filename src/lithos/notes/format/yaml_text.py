@@ -11,7 +11,8 @@ from typing import Any
 import yaml
 
 _PLAIN = re.compile(r"[^\W\d_](?:[\w ./()',+-]*[\w)])?")
-_STAMP = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z)?")  # a date to YAML: plain in fields of time alone
 _FLOW_MARK = re.compile(r"[,\[\]{}]")
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 # What some reader of YAML 1.1 or 1.2 takes for a boolean, a null or a number.
@@ -135,7 +136,12 @@ def block_entry(name: str, value: Any) -> str:
     key = scalar(name)
     if isinstance(value, list) and value and not any(isinstance(item, (list, dict)) for item in value):
         return f"{key}:\n" + "".join(f"  - {flow_value(item)}\n" for item in value)
-    return f"{key}: {flow_value(value) if isinstance(value, (list, dict)) else scalar(value)}\n"
+    return f"{key}: {flow_value(value) if isinstance(value, (list, dict)) else scalar(value, date=is_time(name))}\n"
+
+
+def is_time(name: str) -> bool:
+    """Whether a field holds a time: there YAML may read a date, anywhere else it must read the text."""
+    return name.endswith("_at")
 
 
 def flow_value(value: Any) -> str:
@@ -148,20 +154,20 @@ def flow_value(value: Any) -> str:
     return scalar(value, flow=True)
 
 
-def scalar(value: Any, *, style: str | None = None, flow: bool = False) -> str:
+def scalar(value: Any, *, style: str | None = None, flow: bool = False, date: bool = False) -> str:
     """Plain where every reader of YAML sees the same text, else quoted; `style` keeps a person's quotes."""
     if not isinstance(value, str):
         return json.dumps(value)
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
-    if style != '"' and _plain(value, flow):
+    if style != '"' and ((date and _DATE.fullmatch(value)) or _plain(value, flow)):
         return value
     quoted = json.dumps(value, ensure_ascii=False)
     return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match.group()):04x}", quoted)
 
 
 def _plain(value: str, flow: bool) -> bool:
-    if _STAMP.fullmatch(value):
+    if _UUID.fullmatch(value):
         return True
     if not _PLAIN.fullmatch(value) or value.lower() in _RESERVED:
         return False

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lithos.agents import Token
-from lithos.errors import Forbidden, LithosError
+from lithos.errors import Forbidden, InvalidInput, LithosError
 from lithos.serving.mcp.callers import SCOPE_KEY
 from lithos.serving.mcp.inflight import InFlight
 from lithos.tools.answers import failure, http_status
@@ -26,6 +26,10 @@ OPEN_PATHS = frozenset({"/health"})  # a container's probe has no token; the pag
 TOOLSETS_HEADER = "x-lithos-toolsets"
 AGENT_HEADER = "x-lithos-agent"
 READ_ONLY_HEADER = "x-lithos-read-only"
+# Headers that decide who calls and what the call may do. Two of one name could be read differently behind us.
+ONCE = frozenset(("host", "origin", "authorization", TOOLSETS_HEADER, AGENT_HEADER, READ_ONLY_HEADER, "mcp-session-id"))
+ON = frozenset(("1", "true", "yes", "on", "y", "t", ""))  # `?read_only` alone switches it on
+OFF = frozenset(("0", "false", "no", "off", "n", "f"))
 
 
 def is_loopback(bind: str) -> bool:
@@ -102,6 +106,8 @@ class Guard:
     async def _admit(self, scope: Scope) -> JSONResponse | None:
         # Backwards, so that of two with one name the first counts, as for everybody who reads them after us.
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
+        if twice := _sent_twice(scope):
+            return _refuse(400, InvalidInput(f"the header {twice} was sent more than once", hint="Send it once."))
         if not self._rules.accepts_host(headers.get("host")):
             return _refuse(421, Forbidden("this Host header is not ours", hint="Add it to server.allowed_hosts."))
         if not self._rules.accepts_origin(headers.get("origin")):
@@ -133,15 +139,15 @@ class Guard:
     def _wishes(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
         """Toolsets, agent and read-only of one request: in the URL or in headers; both only ever narrow."""
         caller = self._default
-        query = parse_qs(scope["query_string"].decode("latin-1")) if scope["query_string"] else {}
+        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         toolsets = (query.get("toolsets") or [headers.get(TOOLSETS_HEADER)])[0]
         if toolsets is not None:
             caller = replace(caller, toolsets=self._check_toolsets(parse_toolsets(toolsets)))
         agent = (query.get("agent") or [headers.get(AGENT_HEADER)])[0]
         if agent:
             caller = replace(caller, agent=caller.acting_as(agent))
-        read_only = (query.get("read_only") or [headers.get(READ_ONLY_HEADER)])[0]
-        return replace(caller, read_only=True) if read_only in ("1", "true") else caller
+        switches = [*query.get("read_only", []), *([headers[READ_ONLY_HEADER]] if READ_ONLY_HEADER in headers else [])]
+        return replace(caller, read_only=True) if max(map(_is_on, switches), default=False) else caller
 
 
 class Unauthorized(Forbidden):
@@ -162,6 +168,23 @@ def _restricted(caller: Caller, token: Token) -> Caller:
 def _bearer(headers: Mapping[str, str]) -> str | None:
     scheme, _, secret = headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
+
+
+def _sent_twice(scope: Scope) -> str | None:
+    seen: set[bytes] = set()
+    for name, _ in scope["headers"]:
+        if name in seen and (text := name.decode("latin-1")) in ONCE:
+            return text
+        seen.add(name)
+    return None
+
+
+def _is_on(text: str) -> bool:
+    """A safety switch that we do not understand is refused: ignored, it would let through what it should stop."""
+    word = text.strip().lower()
+    if word in ON or word in OFF:
+        return word in ON
+    raise InvalidInput(f"read_only is {text[:20]!r}, which is neither on nor off", hint="Send true or false.")
 
 
 def _without_port(host: str) -> str:
