@@ -119,7 +119,9 @@ class LifecycleSettings(Section):
     receipt_hours: float = Field(48.0, gt=0, description="How long the receipt of a recall can be named.")
     near_duplicates: bool = Field(True, description="Tell a writer of notes that say nearly the same.")
     decay_hours: float = Field(0.0, ge=0, description="How often what has expired is marked stale; 0: only on request.")
-    approvers: Names = Field((), description="Who may approve promotions; empty: anybody but the actor.")
+    approvers: Names = Field(
+        (), description="Who may approve promotions, with a token bound to the name; empty: anybody but the actor."
+    )
 
 
 class SecuritySettings(Section):

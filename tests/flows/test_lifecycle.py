@@ -400,7 +400,11 @@ def test_decay_as_of_a_later_day(call: CallTool, write: CallTool) -> None:
 
 
 def promote(call: CallTool, **more: Any) -> dict[str, Any]:
-    wish = {"source_entry_id": "n1", "evidence_refs": [" b ", "a", "b"], "approved_by": "eve", "actor": "ann"}
+    """Approves the text that `write` gives its notes, unless a source is named."""
+    if "source_entry_id" not in more:
+        draft = {"title": "Draft", "content": "Retry three times.", "agent": "ann"}
+        more["source_entry_id"] = call("lithos_write", **draft)["id"]
+    wish = {"evidence_refs": [" b ", "a", "b", " "], "approved_by": "eve", "actor": "ann"}
     return call("lithos_promote", **{**wish, "reason": "It holds.", **more})
 
 
@@ -458,11 +462,14 @@ def test_with_approvers_their_name_must_not_merely_be_typed(data_dir: Path, cloc
     lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir), lifecycle=settings), clock=clock)
     try:
         call = caller(lithos)
+        draft = call("lithos_write", title="T", content="x", agent="ann")["id"]
         with pytest.raises(Forbidden):
             promote(call, agent="ann")
         with pytest.raises(InvalidInput):
             promote(call, agent="bob", approved_by="bob")
-        assert promote(call, agent="eve")["event_id"]
+        with pytest.raises(Forbidden):
+            promote(call, agent="eve")
+        assert promote(call, _caller=Caller(agent="eve", bound=True), source_entry_id=draft)["event_id"]
         assert promote(call, _caller=OPERATOR)["event_id"]
     finally:
         lithos.close()

@@ -43,7 +43,7 @@ def note(path: str = "a.md", **fields: Any) -> Note:
     ],
 )
 def test_a_note_stands_by_its_status_and_its_promotion(made: Note, expected: str) -> None:
-    assert standing(made, lambda event_id: event_id == "GOOD") == expected
+    assert standing(made, lambda made: made.text("provenance") == "event:GOOD") == expected
 
 
 @pytest.mark.parametrize(

@@ -35,3 +35,4 @@ class Call:
     correlation: Correlation = field(default_factory=Correlation)
     owner: bool = True  # of the whole memory; a token of one user, or for reading alone, is not
     operator: bool = False  # the person at the machine, through the command line
+    bound: bool = False  # `agent` comes from a token, not from what the caller says

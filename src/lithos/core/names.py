@@ -14,6 +14,11 @@ def agent_name(text: str, field: str = "agent") -> str:
     return one_line(text, field, LONGEST_AGENT, hint='Name yourself, for example "claude-code".')
 
 
+def folded(name: str) -> str:
+    """The key under which spellings of one name are equal: case, width and blanks do not count."""
+    return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
+
+
 def one_line(text: str, field: str, longest: int, hint: str = "") -> str:
     """A name, title or label: trimmed, not blank, printable, at most `longest` characters."""
     name = text.strip()

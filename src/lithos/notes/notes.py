@@ -153,7 +153,7 @@ def open_notes(
         clock=ground.clock,
         rules=rules,
         collection=collection,
-        is_promoted=ground.promotions.is_promoted if ground.promotions is not None else lambda event_id: False,
+        is_promoted=ground.promotions.is_promoted if ground.promotions is not None else lambda note: False,
     )
     duplicates = NearDuplicates(collection, catalogue, index)
     vault = Vault(

@@ -184,6 +184,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         correlation=_correlation(checked, caller.correlation),
         owner=caller.owner,
         operator=caller.operator,
+        bound=caller.bound,
     )
 
 

@@ -61,11 +61,12 @@ def lithos_promote(
     actor: Annotated[str, Field(description="Who proposes it")],
     reason: str,
 ) -> Promoted:
-    """Record that knowledge may become a rule. Then write the note with path "procedural" and provenance
-    event:<event_id>. forbidden: the approver must call this itself."""
+    """Approve a note's present text as a rule. Then write one note with that text, path "procedural" and provenance
+    event:<event_id>; other text needs a new promotion. forbidden: the approver must call this with its own token."""
     return lithos.knowledge.promotions.promote(
         call,
         source_entry_id=source_entry_id,
+        content_of=lambda note_id: lithos.notes.vault.find(note_id).note.content,
         evidence_refs=evidence_refs,
         approved_by=approved_by,
         actor=actor,

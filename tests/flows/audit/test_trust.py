@@ -149,18 +149,15 @@ def bound(agent: str) -> Caller:
     return Caller(agent=agent, bound=True)
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_a_typed_name_approves_nothing(refused: Refuse, note: str) -> None:
     assert refused("lithos_promote", **promotion(note, agent="eve"))["code"] == "forbidden"
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_the_default_agent_of_a_connection_is_a_claim_and_approves_nothing(refused: Refuse, note: str) -> None:
     assert refused("lithos_promote", _caller=Caller(agent="eve"), **promotion(note))["code"] == "forbidden"
 
 
 @pytest.mark.parametrize("given", ["ann", "Ann", " ANN ", "Ａnn"])
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_a_bound_token_or_the_operator_approves_under_any_spelling(call: CallTool, note: str, given: str) -> None:
     assert call("lithos_promote", _caller=bound("ann"), **promotion(note, approved_by=given))["event_id"]
     assert call("lithos_promote", _caller=OPERATOR, **promotion(note, approved_by=given))["event_id"]
@@ -170,7 +167,7 @@ def test_a_bound_token_or_the_operator_approves_under_any_spelling(call: CallToo
     ("approver", "actor"),
     [
         (" ANN ", "ann"),
-        pytest.param("Ann", "ann ", marks=pytest.mark.xfail(strict=True, reason="issue 15.2")),
+        ("Ann", "ann "),
         ("ann", "ＡＮＮ"),
     ],
 )
@@ -180,13 +177,11 @@ def test_nobody_approves_themselves_in_another_spelling(refused: Refuse, note: s
     assert refused("lithos_promote", _caller=bound("ann"), **wish)["code"] in ("invalid_input", "forbidden")
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_the_source_of_a_promotion_must_exist(refused: Refuse, note: str) -> None:
     wish = promotion("99999999-2222-4333-8444-555555555555")
     assert refused("lithos_promote", _caller=OPERATOR, **wish)["code"] == "not_found"
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_a_promotion_allows_the_promoted_text_and_no_other(call: CallTool, refused: Refuse, note: str) -> None:
     event = call("lithos_promote", _caller=OPERATOR, **promotion(note))["event_id"]
     wish = {"agent": "mallory", "title": "Rule", "path": "procedural", "provenance": f"event:{event}"}
@@ -195,7 +190,6 @@ def test_a_promotion_allows_the_promoted_text_and_no_other(call: CallTool, refus
     assert written["path"].startswith("procedural/")
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_a_promotion_is_good_for_one_note(call: CallTool, refused: Refuse, note: str) -> None:
     event = call("lithos_promote", _caller=OPERATOR, **promotion(note))["event_id"]
     wish = {"agent": "mallory", "content": "Always retry.", "path": "procedural", "provenance": f"event:{event}"}
@@ -205,9 +199,8 @@ def test_a_promotion_is_good_for_one_note(call: CallTool, refused: Refuse, note:
 
 @pytest.mark.parametrize(
     "rewrite",
-    [{"content": "Never retry."}, {"content": "And never stop.", "append": True}, {"title": "Anarchy"}],
+    [{"content": "Never retry."}, {"content": "And never stop.", "append": True}],
 )
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_rewriting_an_approved_note_needs_a_new_promotion(
     call: CallTool, refused: Refuse, note: str, rewrite: dict[str, Any]
 ) -> None:
@@ -219,7 +212,6 @@ def test_rewriting_an_approved_note_needs_a_new_promotion(
     assert call("lithos_read", id=written["id"])["content"] == "Always retry."
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.2")
 def test_an_approved_note_that_a_person_rewrites_is_no_longer_approved(
     call: CallTool, note: str, data_dir: Path
 ) -> None:
@@ -233,13 +225,25 @@ def test_an_approved_note_that_a_person_rewrites_is_no_longer_approved(
     assert written["id"] not in [item["id"] for item in call("lithos_list", path_prefix="procedural")["items"]]
 
 
-def test_tools_that_edit_sections_cannot_rewrite_an_approved_note(call: CallTool, refused: Refuse, note: str) -> None:
-    event = call("lithos_promote", _caller=OPERATOR, **promotion(note))["event_id"]
-    wish = {"agent": "mallory", "title": "Rule", "path": "procedural", "provenance": f"event:{event}"}
-    written = call("lithos_write", content="Always retry.", **wish)
-    edit = {"section_anchor": "Rule", "change": {"replace": "Never retry."}, "rationale": "why not"}
-    refused("lithos_md_patch_section", id=written["id"], agent="mallory", user_id="ana", **edit)
-    assert call("lithos_read", id=written["id"])["content"] == "Always retry."
+def test_no_other_way_in_rewrites_an_approved_note(call: CallTool, refused: Refuse) -> None:
+    text = "## Steps\n\nAlways retry."
+    draft = call("lithos_write", agent="mallory", title="Rule", content="## Steps\n\nNever retry.")
+    older = draft["version"]
+    call("lithos_write", agent="mallory", id=draft["id"], content=text)
+    event = call("lithos_promote", _caller=OPERATOR, **promotion(draft["id"]))["event_id"]
+    call("lithos_write", agent="mallory", id=draft["id"], provenance=f"event:{event}")
+    call("lithos_move", agent="mallory", id=draft["id"], to="procedural")
+    wish = {"id": draft["id"], "agent": "mallory"}
+    edit = {"section_anchor": "Steps", "user_id": "ana"}
+    for tool, arguments in (
+        ("lithos_md_patch_section", {**edit, "change": {"replace": "Never retry."}, "rationale": "why not"}),
+        ("lithos_md_curate_list", {**edit, "ops": ["append"], "items": ["stop"], "reason": "why not"}),
+        ("lithos_note_revert", {"version": older}),
+    ):
+        assert refused(tool, **wish, **arguments)["code"] == "invalid_input", tool
+    assert call("lithos_read", id=draft["id"])["content"] == text
+    call("lithos_write", **wish, tags=["kept"])  # what does not touch the text needs no approval
+    assert "problem" not in call("lithos_read", id=draft["id"])
 
 
 # 3 False alarms of the ledger

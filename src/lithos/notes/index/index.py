@@ -75,7 +75,7 @@ class Index:
         clock: Clock,
         rules: Rules | None = None,
         collection: Collection | None = None,
-        is_promoted: IsPromoted = lambda event_id: False,
+        is_promoted: IsPromoted = lambda note: False,
     ) -> None:
         self._root = root
         self._catalogue = catalogue

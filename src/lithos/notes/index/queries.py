@@ -92,6 +92,13 @@ def some_have_ended(tx: Tx, at: int) -> bool:
     return tx.one(sql, at) is not None
 
 
+def procedures_from(tx: Tx, provenance: str) -> list[Row]:
+    """The notes among the procedures that name this provenance."""
+    bounds = ("procedural/", "procedural0")  # "0" comes after "/"
+    sql = "SELECT id, path FROM notes WHERE path_key >= ? AND path_key < ? AND provenance = ? ORDER BY path"
+    return tx.all(sql, *bounds, provenance)
+
+
 def active_holders(tx: Tx, merge_key: str) -> list[Row]:
     """The active notes with this key, the oldest first: one, unless somebody made a second by hand."""
     return tx.all(

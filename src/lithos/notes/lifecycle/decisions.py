@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal, get_args
 
+from lithos.core.call import Call
+from lithos.core.names import folded
 from lithos.errors import Conflict, Forbidden, InvalidInput
 
 Status = Literal["active", "superseded", "deprecated", "stale"]
@@ -122,20 +124,23 @@ def check_promotion(actor: str, approved_by: str, reason: str, approvers: Iterab
             raise InvalidInput(
                 f"{name} is empty", hint="A promotion needs an actor, another who approves, and a reason."
             )
-    if approved_by.strip() == actor.strip():
+    if folded(approved_by) == folded(actor):
         raise InvalidInput("approved_by must be somebody else than actor", hint="Ask a person or another agent.")
     known = list(approvers)
-    if known and approved_by.strip() not in known:
+    if known and folded(approved_by) not in map(folded, known):
         raise InvalidInput(f"{approved_by!r} may not approve", hint="Approvers: " + ", ".join(known))
 
 
-def check_approver(approved_by: str, caller: str | None, approvers: Iterable[str], *, operator: bool) -> None:
-    """With a list of approvers their name must not merely be typed: the approver itself calls, or the person at the
-    machine does."""
-    if any(approvers) and not operator and caller != approved_by.strip():
+def check_approver(approved_by: str, call: Call, approvers: Iterable[str]) -> None:
+    """With a list of approvers a name that the caller chose approves nothing: a token bound to the approver does, or
+    the operator's command line."""
+    proved = call.operator or (call.bound and folded(call.agent or "") == folded(approved_by))
+    if any(approvers) and not proved:
+        name = approved_by.strip()
         raise Forbidden(
-            f"{approved_by.strip()!r} approves by calling this itself",
-            hint=f"Have {approved_by.strip()!r} call lithos_promote, or use `lithos promote` on the machine.",
+            f"{name!r} approves with a token that is bound to this name",
+            hint=f"A name in the arguments proves nothing. Have {name!r} call lithos_promote with its token "
+            "(`lithos token new --agent`), or use `lithos promote` on the server's machine.",
         )
 
 

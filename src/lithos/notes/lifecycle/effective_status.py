@@ -14,7 +14,7 @@ NEVER = 2**53 - 1  # microseconds, the year 2255: exact in a float, and beyond w
 GONE = 0
 ENDED = ("superseded", "deprecated", "stale")  # every other status, a made-up one too, counts as active
 
-IsPromoted = Callable[[str], bool]  # whether an event of this id promoted something, and is sealed as ours
+IsPromoted = Callable[[Note], bool]  # whether the promotion that it names approved its text, and is sealed as ours
 
 
 def is_procedural(path: str) -> bool:
@@ -23,15 +23,10 @@ def is_procedural(path: str) -> bool:
 
 def standing(note: Note, is_promoted: IsPromoted) -> str:
     """Its status, as filters see it. A status that nobody knows counts as active: `validate` tells."""
-    if is_procedural(note.path) and not has_promotion(note.text("provenance"), is_promoted):
+    if is_procedural(note.path) and not is_promoted(note):
         return UNAPPROVED
     said = status_of(note)
     return said if said in STATUSES else "active"
-
-
-def has_promotion(provenance: str | None, is_promoted: IsPromoted) -> bool:
-    scheme, _, event_id = (provenance or "").partition(":")
-    return scheme == "event" and is_promoted(event_id)
 
 
 def status_of(note: Note) -> str:

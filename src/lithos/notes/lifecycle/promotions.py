@@ -10,13 +10,13 @@ import orjson
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
-from lithos.core.canonical import canonical_json
+from lithos.core.canonical import canonical_json, version_of
 from lithos.core.clock import Clock, rfc3339
 from lithos.core.names import one_line
 from lithos.errors import InvalidInput, NotFound
 from lithos.ledger import Ledger
+from lithos.notes.format.note import Note
 from lithos.notes.lifecycle.decisions import check_approver, check_promotion, clean_references
-from lithos.notes.lifecycle.effective_status import has_promotion, is_procedural
 
 CHAIN = "promotions"
 TARGET = "procedural"
@@ -26,6 +26,7 @@ LONGEST = 2_000
 class Promoted(TypedDict):
     event_id: str
     source_entry_id: str
+    content_hash: str
     target_class: str
     evidence_refs: list[str]
     approved_by: str
@@ -51,7 +52,7 @@ class Promotions:
         self._new_id = new_id
         self._seal = seal
         self._approvers = tuple(approvers)
-        self._known: set[str] = set()
+        self._approved: dict[str, str] = {}  # event id → hash of the text that it approved
         self._read_to = 0
         self._lock = threading.Lock()
 
@@ -60,19 +61,23 @@ class Promotions:
         call: Call,
         *,
         source_entry_id: str,
+        content_of: Callable[[str], str],
         evidence_refs: Sequence[str],
         approved_by: str,
         actor: str,
         reason: str,
     ) -> Promoted:
+        """Approve the text that the source has now; `content_of` gives it, or raises NotFound."""
         check_promotion(actor, approved_by, reason, self._approvers)
-        check_approver(approved_by, call.agent, self._approvers, operator=call.operator)
+        check_approver(approved_by, call, self._approvers)
+        source = one_line(source_entry_id, "source_entry_id", 500)
         told = {
             "event_id": self._new_id(),
             "ts": rfc3339(self._clock.now()),
-            "source_entry_id": one_line(source_entry_id, "source_entry_id", 500),
+            "source_entry_id": source,
+            "content_hash": content_hash(content_of(source)),
             "target_class": TARGET,
-            "evidence_refs": clean_references(one_line(each, "evidence_refs", LONGEST) for each in evidence_refs),
+            "evidence_refs": [one_line(each, "evidence_refs", LONGEST) for each in clean_references(evidence_refs)],
             "approved_by": approved_by.strip(),
             "actor": actor.strip(),
             "reason": reason.strip()[:LONGEST],
@@ -95,12 +100,17 @@ class Promotions:
         kept.pop("seal", None)
         return {**kept, "thought_id": thought["id"]}  # type: ignore[typeddict-item]  # the fields of `told`
 
-    def is_promoted(self, event_id: str) -> bool:
-        """Whether a promotion of this id is in the ledger, with at least one piece of evidence and under our seal."""
+    def is_promoted(self, note: Note) -> bool:
+        """Whether the promotion that this note names approved its text."""
+        event_id = promotion_of(note)
+        return event_id is not None and self._approved_hash(event_id) == content_hash(note.content)
+
+    def _approved_hash(self, event_id: str) -> str | None:
+        """Of the promotion with this id in the ledger, with at least one piece of evidence and under our seal."""
         with self._lock:
-            if event_id not in self._known:
+            if event_id not in self._approved:
                 self._follow()
-            return event_id in self._known
+            return self._approved.get(event_id)
 
     def _follow(self) -> None:
         """Read what the chain has gained; a few promotions a week are the rule."""
@@ -110,24 +120,47 @@ class Promotions:
             return
         size = chain.size
         for entry in chain.entries(range(self._read_to, size)):
-            found = self._sealed((entry.body or {}).get("content"))
-            if found:
-                self._known.add(found)
+            if found := self._sealed((entry.body or {}).get("content")):
+                self._approved[found["event_id"]] = found["content_hash"]
         self._read_to = size
 
-    def _sealed(self, content: str | None) -> str | None:
+    def _sealed(self, content: str | None) -> dict[str, str] | None:
         try:
             told = orjson.loads(content or "")
             seal = told.pop("seal")
             whole = told["target_class"] == TARGET and told["evidence_refs"] and told["approved_by"]
-            return str(told["event_id"]) if whole and seal == self._seal(canonical_json(told)) else None
+            names = {"event_id": str(told["event_id"]), "content_hash": str(told["content_hash"])}
+            return names if whole and seal == self._seal(canonical_json(told)) else None
         except (ValueError, KeyError, AttributeError, TypeError, InvalidInput):
             return None  # somebody else's thought
 
-    def check(self, path: str, provenance: str | None) -> None:
-        """The firewall: a note among the procedures needs a promotion."""
-        if is_procedural(path) and not has_promotion(provenance, self.is_promoted):
+    def check(self, note: Note) -> None:
+        """The firewall: a note among the procedures needs a promotion of the very text that it has."""
+        event_id = promotion_of(note)
+        if event_id is None:
             raise InvalidInput(
                 "a note under procedural/ needs provenance event:<id> of a promotion",
                 hint="lithos_promote records one, with evidence and an approver, and returns its event_id.",
             )
+        approved = self._approved_hash(event_id)
+        if approved is None:
+            raise InvalidInput(
+                f"there is no promotion {event_id[:80]!r}", hint="Send the event_id that lithos_promote returned."
+            )
+        if approved != content_hash(note.content):
+            raise InvalidInput(
+                f"the promotion {event_id} approved another text than this one; nothing was written",
+                hint="Write the new text as a note elsewhere and have it approved with lithos_promote; then send "
+                "the text with that event:<id> as provenance.",
+            )
+
+
+def promotion_of(note: Note) -> str | None:
+    """The id of the promotion that a note names as its provenance."""
+    scheme, _, event_id = (note.text("provenance") or "").partition(":")
+    return event_id if scheme == "event" and event_id else None
+
+
+def content_hash(content: str) -> str:
+    """Of a text as a promotion approves it: line ends and blanks at the edges do not count."""
+    return version_of("\n".join(content.strip().splitlines()).encode())

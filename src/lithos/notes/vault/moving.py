@@ -19,6 +19,7 @@ from lithos.notes.format.links import WikiLink
 from lithos.notes.format.naming import SUFFIX, checked_folder, folder_of, joined, last_name, path_key, without_suffix
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
+from lithos.notes.lifecycle.effective_status import is_procedural
 from lithos.notes.vault.vault import ROOT, Loaded, Vault
 from lithos.notes.vault.writing import with_fields
 from lithos.storage import EventDraft, FileChange, Outcome, Plan
@@ -107,7 +108,6 @@ class Mover:
         found, sources = self._load(wanted, held)
         self._vault.check_version(found, wanted.if_match, replaces=False)
         place = self._relocation(found, wanted.to)
-        self._vault.gates.firewall(place.new, found.note.text("provenance"))
         changed = {each.id: self._mended(each, place) for each in (found, *sources)} if wanted.rewrite_links else {}
         answer: Moved = {
             "id": found.id,
@@ -136,7 +136,9 @@ class Mover:
         if wanted.rewrite_links:
             ids |= {row["id"] for row in self._catalogue.read(lambda tx: queries.sources_of(tx, number))}
         self._vault.hold(ids, held)
-        sources = [self._vault.find(each) for each in sorted(ids - {wanted.id})]
+        # An approved text changes by a new promotion alone, so that links in procedures stay as they are.
+        found = [self._vault.find(each) for each in sorted(ids - {wanted.id})]
+        sources = [source for source in found if not is_procedural(source.path)]
         for source in sources:
             self._vault.check_version(source, None, replaces=True)
         return self._vault.find(wanted.id), sources

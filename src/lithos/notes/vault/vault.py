@@ -22,7 +22,7 @@ from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
 from lithos.notes.index.index import Index
 from lithos.notes.lifecycle.decisions import Step, decide
-from lithos.notes.lifecycle.effective_status import ENDED, status_of
+from lithos.notes.lifecycle.effective_status import ENDED, is_procedural, status_of
 from lithos.notes.lifecycle.lifecycle_fields import NO_LIFE, Life, check_secrets, limited_trust, merging
 from lithos.notes.lifecycle.lineage import source_ids, trust_of
 from lithos.notes.vault.writing import Request, changed_note, checked_request, marked_note, new_note
@@ -51,7 +51,7 @@ class Write:
 class Gates:
     """Checks before a write, and the near-duplicate lookup for its answer."""
 
-    firewall: Callable[[str, str | None], None] = lambda path, provenance: None  # raises for an unapproved procedure
+    firewall: Callable[[Note], None] = lambda note: None  # raises for a procedure whose text was not approved
     similar: Callable[[str, str, str | None], list[Similar]] = lambda title, content, own_id: []
     refuse_secrets: bool = False
 
@@ -123,6 +123,7 @@ class Vault:
 
             def decided() -> Plan | Outcome:
                 planned.append(decide(held))
+                self._check_procedures(planned[0], held)
                 return planned[0]
 
             try:
@@ -134,6 +135,33 @@ class Vault:
                 raise
             changes = self._follow(planned, written=True)
             return {**answer, **self._copies([change.path for change in changes if change.before is not None])}
+
+    def _check_procedures(self, planned: Plan | Outcome, held: ExitStack) -> None:
+        """No way in changes or makes a procedure whose text was not approved; whoever planned it."""
+        for change in planned.changes if isinstance(planned, Plan) else ():
+            path = change.move_to or change.path
+            if change.root != ROOT or not is_procedural(path) or (change.after is None and change.move_to is None):
+                continue
+            old = read_note(change.path, self.root.read(change.path).data) if change.before is not None else None
+            new = read_note(path, change.after) if change.after is not None else old
+            if isinstance(new, Note) and not (change.path == path and isinstance(old, Note) and _same_rule(old, new)):
+                new = replace(new, path=path)
+                self.gates.firewall(new)
+                self._check_one_use(new, change.path, held)
+
+    def _check_one_use(self, note: Note, old_path: str, held: ExitStack) -> None:
+        """One promotion, one procedure."""
+        provenance = note.text("provenance") or ""
+        held.enter_context(self._locks.hold(f"promotion {provenance}"))
+        rows = self.catalogue.read(lambda tx: queries.procedures_from(tx, provenance))
+        others = [row for row in rows if row["path"] not in (note.path, old_path)]
+        if others:
+            raise Conflict(
+                f"{others[0]['path']!r} was written under this promotion already",
+                hint="One promotion is good for one note: lithos_promote records another.",
+                id=others[0]["id"],
+                path=others[0]["path"],
+            )
 
     def _follow(self, planned: list[Plan | Outcome], *, written: bool) -> list[FileChange]:
         changes = [change for each in planned if isinstance(each, Plan) for change in each.changes]
@@ -215,7 +243,6 @@ class Vault:
         data = new_note(request, note_id, self._clock.now()).encode()
         folder = self.folder(wanted.folder) if wanted.folder is not None or old is None else folder_of(old.path)
         path, existing = self._free_path(folder, request.title or "", note_id, held)
-        self.gates.firewall(path, request.fields.get("provenance"))
         answer: Written = {
             "id": note_id,
             "path": path,
@@ -325,7 +352,6 @@ class Vault:
             return Outcome(dict(answer))
         if len(data) > self._largest:
             raise InvalidInput(f"the note would have {len(data)} bytes; {self._largest} is the most", hint="Split it.")
-        self.gates.firewall(found.path, request.fields.get("provenance", found.note.text("provenance")))
         verb = "append" if request.append else "merge" if step.action == "merged" else "update"
         versions = (found.note.version, answer["version"])
         event = EventDraft("note", verb, found.id, found.path, None, *versions)
@@ -474,6 +500,10 @@ class Vault:
 
     def _namesakes(self, path: str) -> list[Row]:
         return self.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
+
+
+def _same_rule(old: Note, new: Note) -> bool:
+    return old.content == new.content and old.text("provenance") == new.text("provenance")
 
 
 def _is_at(path: str, place: str) -> bool:
