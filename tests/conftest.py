@@ -9,18 +9,25 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from pydantic import SecretStr
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
+from tests import states
 from tests.guests import Household, household
+from tests.postgres_server import Server, make_server, remove
+from tests.states import PostgresStates
 
 ERAS = ("legacy", "auto")  # mcp.Client's names: `initialize` first, or the stateless 2026-07-28
 
 # `make test` gives every property the same examples each time; `make torture`, and pytest by hand, seek new ones.
 settings.register_profile("repeatable", derandomize=True)
+
+# A module or test marked `both_databases` runs on SQLite and on PostgreSQL; one marked `sqlite_only` says why not.
+BACK_ENDS = ("sqlite", pytest.param("postgres", marks=pytest.mark.postgres))
 
 CallTool = Callable[..., dict[str, Any]]
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
@@ -32,6 +39,39 @@ def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for name in [name for name in os.environ if name.startswith("LITHOS_")]:
         monkeypatch.delenv(name)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.definition.get_closest_marker("both_databases") is None:
+        return
+    one = metafunc.definition.get_closest_marker("sqlite_only") is not None
+    metafunc.fixturenames.insert(0, "back_end")
+    metafunc.parametrize("back_end", BACK_ENDS[:1] if one else BACK_ENDS, indirect=True)
+
+
+@pytest.fixture
+def back_end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where `open_state` and `config` put the shared state of this test."""
+    if request.param == "postgres":
+        schemas: PostgresStates = request.getfixturevalue("schemas")
+        monkeypatch.setattr(states, "current", schemas)
+        yield "postgres"
+        schemas.empty()
+    else:
+        yield "sqlite"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """One PostgreSQL for the whole run, started when a test first needs it."""
+    made = make_server(durable=False)
+    yield made
+    remove(made)
+
+
+@pytest.fixture(scope="session")
+def schemas(server: Server) -> PostgresStates:
+    return PostgresStates(server.url)
 
 
 @pytest.fixture
@@ -55,8 +95,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
 
 
 @pytest.fixture
-def config(data_dir: Path) -> LithosConfig:
-    return LithosConfig(storage=StorageSettings(data_dir=data_dir))
+def config(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> LithosConfig:
+    if not isinstance(states.current, PostgresStates):
+        return LithosConfig(storage=StorageSettings(data_dir=data_dir))
+    url = SecretStr(states.current.url(data_dir))
+    monkeypatch.setenv("LITHOS_DATABASE_URL", url.get_secret_value())  # for verbs, which read settings themselves
+    return LithosConfig(storage=StorageSettings(data_dir=data_dir, database_url=url))
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ class PostgresStates:
         self._used.clear()
 
 
-# With the one row that a migration itself puts in.
+# The heads of journals stay: migrations insert them.
 _EMPTY = """
 DO $$
 DECLARE each record;
@@ -93,11 +93,12 @@ BEGIN
     LOOP
         IF each.relkind = 'S' THEN
             EXECUTE format('ALTER SEQUENCE %I RESTART', each.relname);
+        ELSIF each.relname = 'journal_heads' THEN
+            UPDATE journal_heads SET seq = 0, era = '', steady = 0;
         ELSE
             EXECUTE format('DELETE FROM %I', each.relname);
         END IF;
     END LOOP;
-    INSERT INTO board_state (id, counter, era, steady) VALUES (1, 0, '', 0);
 END $$
 """
 

@@ -7,7 +7,8 @@ LithosError
 │   └── SecretRefused   secret_refused    take the credential out
 ├── NotFound            not_found         name something that exists
 ├── Conflict            conflict          read again, then decide
-│   ├── ClaimLost       claim_lost        stop: somebody else holds the work now
+│   ├── ClaimLost       claim_lost        stop: another agent may hold the work now
+│   ├── CursorExpired   cursor_expired    read the lists again, then go on from `cursor`
 │   ├── KeyReused       key_reused        use a new idempotency_key for other arguments
 │   └── LedgerFork      ledger_fork       stop: the chain is not the one you knew
 ├── Forbidden           forbidden         ask whoever set the bounds
@@ -73,6 +74,10 @@ class Conflict(LithosError):
 
 class ClaimLost(Conflict):
     code = "claim_lost"
+
+
+class CursorExpired(Conflict):
+    code = "cursor_expired"
 
 
 class KeyReused(Conflict):

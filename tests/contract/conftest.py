@@ -3,27 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from pydantic import SecretStr
 
-from lithos.settings import LithosConfig, StorageSettings
 from tests import states
-from tests.postgres_server import Server, make_server, remove
 from tests.states import PostgresStates
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    made = make_server(durable=False)
-    yield made
-    remove(made)
-
-
-@pytest.fixture(scope="session")
-def schemas(server: Server) -> PostgresStates:
-    return PostgresStates(server.url)
 
 
 @pytest.fixture
@@ -36,10 +20,3 @@ def postgres(schemas: PostgresStates) -> Iterator[PostgresStates]:
 @pytest.fixture(autouse=True)
 def on_postgres(postgres: PostgresStates, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(states, "current", postgres)
-
-
-@pytest.fixture
-def config(data_dir: Path, postgres: PostgresStates, monkeypatch: pytest.MonkeyPatch) -> LithosConfig:
-    url = SecretStr(postgres.url(data_dir))
-    monkeypatch.setenv("LITHOS_DATABASE_URL", url.get_secret_value())  # for verbs, which read settings themselves
-    return LithosConfig(storage=StorageSettings(data_dir=data_dir, database_url=url))

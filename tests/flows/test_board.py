@@ -445,7 +445,7 @@ BAD_INPUT: dict[str, Any] = {
 def test_bad_input_is_an_error_and_reaches_no_table(desk: Desk, what: str) -> None:
     with pytest.raises((InvalidInput, TooLarge)):
         BAD_INPUT[what](desk.board)
-    row = desk.database.read(lambda tx: tx.one("SELECT counter FROM board_state"))
+    row = desk.database.read(lambda tx: tx.one("SELECT seq AS counter FROM journal_heads WHERE topic = 'board'"))
     assert row == {"counter": 0}
 
 
@@ -518,7 +518,7 @@ def test_changes_are_numbered_and_told_from_a_cursor_on(desk: Desk) -> None:
 
 def test_a_cursor_older_than_the_journal_says_that_something_was_missed(desk: Desk) -> None:
     desk.task()
-    desk.database.write(lambda tx: tx.run("UPDATE board_state SET counter = 20479"))
+    desk.database.write(lambda tx: tx.run("UPDATE journal_heads SET seq = 20479"))
     desk.task()  # number 20480 sweeps
     seen = desk.board.changes(1)
     assert seen["missed"] and seen["cursor"] == 20480

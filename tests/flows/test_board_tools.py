@@ -133,7 +133,7 @@ async def test_a_client_waits_while_another_call_changes_the_board(lithos: Litho
     async with connect() as client:
         waiting = asyncio.create_task(client.call_tool("lithos_board_wait", {"timeout": SOON}))
         async with asyncio.timeout(SOON):
-            while not len(lithos.board.waiting):  # noqa: ASYNC110 the hub keeps no event for tests alone
+            while not len(lithos.board.followers):  # noqa: ASYNC110 followers keep no event for tests alone
                 await asyncio.sleep(0.001)
         made = await client.call_tool("lithos_task_create", {"title": "x", "agent": "ann"})
         seen = (await waiting).structured_content

@@ -25,7 +25,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 async def settled(desk: Desk, waiters: int) -> None:
     """All of them wait now."""
     async with asyncio.timeout(SOON):
-        while len(desk.board.waiting) < waiters:  # noqa: ASYNC110 the hub keeps no event for tests alone
+        while len(desk.board.followers) < waiters:  # noqa: ASYNC110 followers keep no event for tests alone
             await asyncio.sleep(0.001)
 
 
@@ -35,32 +35,32 @@ def kinds(seen: Changes) -> list[str]:
 
 def test_what_happened_since_the_cursor_is_told_at_once(desk: Desk) -> None:
     desk.task()
-    seen = asyncio.run(desk.board.waiting.wait(0, SOON))
+    seen = asyncio.run(desk.board.wait(0, SOON))
     assert kinds(seen) == ["created"] and seen["cursor"] == 1
 
 
 def test_a_waiter_is_woken_by_a_commit_of_another_thread(desk: Desk) -> None:
     async def run() -> Changes:
-        waiting = asyncio.create_task(desk.board.waiting.wait(None, SOON))
+        waiting = asyncio.create_task(desk.board.wait(None, SOON))
         await settled(desk, 1)
         await asyncio.to_thread(desk.task)
         return await waiting
 
     assert kinds(asyncio.run(run())) == ["created"]
-    assert len(desk.board.waiting) == 0
+    assert len(desk.board.followers) == 0
 
 
 def test_a_wait_that_nothing_ends_comes_back_empty_with_its_cursor(desk: Desk) -> None:
     desk.task()
-    assert asyncio.run(desk.board.waiting.wait(1, 0.01)) == {"changes": [], "cursor": 1}
-    assert asyncio.run(desk.board.waiting.wait(None, 0)) == {"changes": [], "cursor": 1}
+    assert asyncio.run(desk.board.wait(1, 0.01)) == {"changes": [], "cursor": 1}
+    assert asyncio.run(desk.board.wait(None, 0)) == {"changes": [], "cursor": 1}
 
 
 def test_a_waiter_for_one_task_sleeps_through_the_others(desk: Desk) -> None:
     mine, other = desk.task("mine"), desk.task("other")
 
     async def run() -> Changes:
-        waiting = asyncio.create_task(desk.board.waiting.wait(None, SOON, mine))
+        waiting = asyncio.create_task(desk.board.wait(None, SOON, mine))
         await settled(desk, 1)
         await asyncio.to_thread(desk.claim, other)
         await asyncio.to_thread(desk.claim, mine)
@@ -72,7 +72,7 @@ def test_a_waiter_for_one_task_sleeps_through_the_others(desk: Desk) -> None:
 
 def test_a_refusal_wakes_nobody(desk: Desk) -> None:
     async def run() -> Changes:
-        waiting = asyncio.create_task(desk.board.waiting.wait(None, SOON))
+        waiting = asyncio.create_task(desk.board.wait(None, SOON))
         await settled(desk, 1)
         assert (await asyncio.to_thread(desk.claim, "nowhere"))["reason"] == "unknown_task"
         await asyncio.to_thread(desk.task)
@@ -83,7 +83,7 @@ def test_a_refusal_wakes_nobody(desk: Desk) -> None:
 
 def test_two_hundred_waiters_hold_no_thread_and_all_are_told(desk: Desk) -> None:
     async def run() -> tuple[int, list[Changes]]:
-        waiting = [asyncio.create_task(desk.board.waiting.wait(None, SOON)) for _ in range(200)]
+        waiting = [asyncio.create_task(desk.board.wait(None, SOON)) for _ in range(200)]
         await settled(desk, 200)
         threads = threading.active_count()
         await asyncio.to_thread(desk.task)
@@ -96,14 +96,14 @@ def test_two_hundred_waiters_hold_no_thread_and_all_are_told(desk: Desk) -> None
 
 def test_a_cancelled_wait_leaves_nothing_behind(desk: Desk) -> None:
     async def run() -> None:
-        waiting = asyncio.create_task(desk.board.waiting.wait(None, SOON))
+        waiting = asyncio.create_task(desk.board.wait(None, SOON))
         await settled(desk, 1)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
     asyncio.run(run())
-    assert len(desk.board.waiting) == 0
+    assert len(desk.board.followers) == 0
     desk.task()  # a commit with nobody left to tell
 
 
@@ -117,7 +117,7 @@ def test_followers_see_every_change_once_and_in_order_while_others_write(desk: D
     async def follow() -> list[int]:
         cursor, numbers = 0, []
         while len(numbers) < writes:
-            seen = await desk.board.waiting.wait(cursor, SOON)
+            seen = await desk.board.wait(cursor, SOON)
             assert seen["changes"] and "missed" not in seen
             numbers += [each["seq"] for each in seen["changes"]]
             cursor = seen["cursor"]

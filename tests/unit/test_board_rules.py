@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from lithos.board.leases import Lease, lease_from
 from lithos.board.rules import Refusal, clamp, decide_claim, decide_hold, decide_status, need_open
-from lithos.board.values import Claim, Status, Task
+from lithos.board.values import Claim, Task, TaskStatus
 from lithos.core.clock import parse_time
 from lithos.storage import Moment
+from lithos.storage.leases import Lease, lease_from
 
 NOW = Moment(parse_time("2026-01-01T12:00:00Z"), 1000.0, "boot-1")
 TASK = Task("t", "Title", "open", "ann", "2026-01-01", "2026-01-01", 1)
@@ -94,7 +94,7 @@ def test_holding_needs_a_live_lease_the_right_agent_and_the_current_token(
         ("cancelled", "completed", "task_cancelled"),
     ],
 )
-def test_statuses_follow_the_table(status: Status, wanted: Status, expected: str) -> None:
+def test_statuses_follow_the_table(status: TaskStatus, wanted: TaskStatus, expected: str) -> None:
     assert reason(decide_status(replace(TASK, status=status), wanted)) == expected
 
 

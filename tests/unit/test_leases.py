@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from lithos.board.leases import Lease, carried_over, lease_from
 from lithos.core.clock import parse_time
 from lithos.storage import Moment
+from lithos.storage.leases import Lease, carried_over, lease_from
 
 NOW = Moment(parse_time("2026-01-01T12:00:00Z"), 1000.0, "boot-1")
 

@@ -23,18 +23,16 @@ from lithos.board.answers import (
     TaskShown,
 )
 from lithos.board.inputs import NewTask, TaskEdit, aspect_of, minutes_of, summary_of
-from lithos.board.leases import lease_from
 from lithos.board.lists import Page, TaskFilter, list_findings, list_ready, list_tasks
 from lithos.board.rules import Duration, Refusal, clamp, decide_claim, decide_status, need_open
-from lithos.board.values import Claim, Status
-from lithos.board.waiting import Hub
+from lithos.board.values import Claim, TaskStatus
 from lithos.core.call import Call
 from lithos.core.clock import micros
 from lithos.core.ids import Ids
 from lithos.core.names import agent_name
 from lithos.core.part import Part
-from lithos.errors import NotFound
-from lithos.storage import Database, Effects, Outcome, Tx
+from lithos.errors import CursorExpired, NotFound
+from lithos.storage import Database, Effects, Followers, Outcome, Tx, lease_from
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 
@@ -65,22 +63,14 @@ class Board(Part):
         self._ids = ids
         self._terms = terms or Terms()
         self._notes = notes or Notes()
-        self.waiting = Hub(self.changes)
-        self._stop_listening: Callable[[], None] | None = None
+        self.followers = Followers(database, changes.JOURNAL)
 
     def open(self) -> None:
         """Give the leases of an earlier boot their grace."""
-        self._database.write(self._carry_over)
-        self._stop_listening = self._database.listen(changes.CHANNEL, self.waiting.wake)
-
-    def _carry_over(self, tx: Tx) -> None:
-        tx.lock(changes.CHANNEL)
-        claims.carry_over_claims(tx, tx.now(), self._terms.reboot_grace_s)
+        self._database.write(lambda tx: claims.carry_over_claims(tx, self._terms.reboot_grace_s))
 
     def close(self) -> None:
-        if self._stop_listening:
-            self._stop_listening()
-            self._stop_listening = None
+        self.followers.close()
 
     # Tasks
 
@@ -88,11 +78,11 @@ class Board(Part):
         wanted = new.checked()
 
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx)
+            board = steps.lock(tx)
             steps.need_known(tx, wanted.depends_on)
             task_id = self._ids.sortable()
-            seq = changes.record(tx, sight, "created", task_id, wanted.agent)
-            tasks.insert(tx, steps.new_task(task_id, seq, wanted, sight.now), sight.now)
+            seq = changes.record(tx, board.head, "created", task_id, wanted.agent)
+            tasks.insert(tx, steps.new_task(task_id, seq, wanted, board.now), board.now)
             tasks.set_dependencies(tx, task_id, wanted.depends_on)
             return Outcome({"task_id": task_id}, (steps.event("create", task_id),))
 
@@ -102,12 +92,12 @@ class Board(Part):
         wanted, agent = edit.checked(), agent_name(agent)
 
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx, task_id)
-            task = decide_status(sight.task, wanted.status)
+            board = steps.lock(tx, task_id)
+            task = decide_status(board.task, wanted.status)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            steps.edit(tx, task, wanted, sight.now)
-            return steps.turn(tx, sight, task, agent)
+            steps.edit(tx, task, wanted, board.now)
+            return steps.turn(tx, board, task, agent)
 
         return cast(Refusable, self._effects.commit(call, work))
 
@@ -118,15 +108,15 @@ class Board(Part):
     def cancel(self, call: Call, task_id: str, agent: str) -> Refusable:
         return self._end(call, task_id, agent_name(agent), "cancelled", None)
 
-    def _end(self, call: Call, task_id: str, agent: str, status: Status, token: int | None) -> Refusable:
+    def _end(self, call: Call, task_id: str, agent: str, status: TaskStatus, token: int | None) -> Refusable:
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx, task_id)
-            task = need_open(sight.task)
+            board = steps.lock(tx, task_id)
+            task = need_open(board.task)
             if not isinstance(task, Refusal) and token is not None:
-                task = steps.holding(tx, task, token, agent, sight.now)
+                task = steps.holding(tx, task, token, agent, board.now)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            return steps.turn(tx, sight, replace(task, status=status), agent)
+            return steps.turn(tx, board, replace(task, status=status), agent)
 
         return cast(Refusable, self._effects.commit(call, work))
 
@@ -137,14 +127,14 @@ class Board(Part):
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx, task_id, aspect)
-            task = need_open(sight.task)
+            board = steps.lock(tx, task_id, aspect)
+            task = need_open(board.task)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            lease = decide_claim(sight.held, agent, duration.seconds, sight.now)
+            lease = decide_claim(board.held, agent, duration.seconds, board.now)
             if isinstance(lease, Refusal):
                 return steps.refused(lease)
-            claim, renewed = steps.take(tx, sight, Claim(0, task_id, aspect, agent, lease))
+            claim, renewed = steps.take(tx, board, Claim(0, task_id, aspect, agent, lease))
             answer = steps.granted("expires_at", claim, duration) | {"renewed": renewed}
             if task.blocked:
                 answer["blocked_by"] = tasks.ids(tasks.needed_by(tx, task_id), "open")
@@ -165,12 +155,12 @@ class Board(Part):
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx, task_id, aspect)
-            held = steps.holder(sight, agent, token)
+            board = steps.lock(tx, task_id, aspect)
+            held = steps.holder(board, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
-            renewed = replace(held, lease=lease_from(sight.now, duration.seconds))
-            claims.prolong(tx, renewed.token, renewed.lease)
+            renewed = replace(held, lease=lease_from(board.now, duration.seconds))
+            claims.renew(tx, renewed.token, renewed.lease)
             return Outcome(steps.granted("new_expires_at", renewed, duration), (steps.claim_event("renew", renewed),))
 
         return cast(Renewed, self._effects.commit(call, work))
@@ -179,12 +169,12 @@ class Board(Part):
         aspect, agent = aspect_of(aspect), agent_name(agent)
 
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx, task_id, aspect)
-            held = steps.holder(sight, agent, token)
+            board = steps.lock(tx, task_id, aspect)
+            held = steps.holder(board, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
             claims.drop(tx, task_id, aspect)
-            changes.record(tx, sight, "released", task_id, agent, aspect=aspect)
+            changes.record(tx, board.head, "released", task_id, agent, aspect=aspect)
             return Outcome({"success": True}, (steps.claim_event("release", held),))
 
         return cast(Refusable, self._effects.commit(call, work))
@@ -206,14 +196,14 @@ class Board(Part):
             raise NotFound(f"there is no note {knowledge_id[:80]!r}", hint="lithos_write answers with the note's id.")
 
         def work(tx: Tx) -> Outcome:
-            sight = steps.look(tx, task_id)
-            steps.need_finding_allowed(tx, sight, agent, token)
+            board = steps.lock(tx, task_id)
+            steps.need_finding_allowed(tx, board, agent, token)
             finding_id = self._ids.sortable()
-            seq = changes.record(tx, sight, "finding", task_id, agent)
+            seq = changes.record(tx, board.head, "finding", task_id, agent)
             tx.put(
                 "INSERT INTO findings (id, seq, task_id, agent, summary, knowledge_id, created_at)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                *(finding_id, seq, task_id, agent, summary, knowledge_id, micros(sight.now.wall)),
+                *(finding_id, seq, task_id, agent, summary, knowledge_id, micros(board.now.wall)),
             )
             return Outcome({"finding_id": finding_id}, (steps.event("finding", task_id, finding=finding_id),))
 
@@ -255,10 +245,29 @@ class Board(Part):
 
     def changes(self, since: int | None = None, task_id: str | None = None) -> Changes:
         """What changed after `since`, and the cursor to go on from; without `since` only the cursor of now."""
-        return self._database.read(lambda tx: changes.look(tx, since, task_id))
+        try:
+            return changes.shown(self.followers.read(since, _subjects(task_id)))
+        except CursorExpired as expired:
+            return _missed(expired)
+
+    async def wait(self, since: int | None, seconds: float, task_id: str | None = None) -> Changes:
+        """`changes`, as soon as there are some; empty after `seconds`."""
+        try:
+            return changes.shown(await self.followers.wait(since, seconds, _subjects(task_id)))
+        except CursorExpired as expired:
+            return _missed(expired)
 
     def counts(self) -> BoardCounts:
         return self._database.read(steps.counts)
 
     def _duration(self, minutes: float | None) -> Duration:
         return clamp(minutes_of(minutes, self._terms.default_minutes), self._terms.max_minutes)
+
+
+def _subjects(task_id: str | None) -> tuple[str, ...] | None:
+    return None if task_id is None else (task_id,)
+
+
+def _missed(expired: CursorExpired) -> Changes:
+    """The board answers instead of raising: its clients know `missed` from the first version."""
+    return {"changes": [], "cursor": expired.details["cursor"], "missed": True}

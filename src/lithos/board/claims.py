@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from lithos.board.leases import ALIVE_SQL, Lease, carried_over
+from lithos.board.changes import JOURNAL
 from lithos.board.values import Claim
-from lithos.core.clock import from_micros, micros
-from lithos.storage import Asked, Moment, Row, Tx
+from lithos.core.clock import micros
+from lithos.storage import ALIVE_SQL, LEASE_COLUMNS, Asked, Lease, Moment, Row, Tx, carry_over, lease_of, prolong
+
+TABLE = "claims"
 
 
 def ask(tx: Tx, task_id: str, aspect: str) -> Asked:
-    """Whatever row the aspect has; its lease may have ended."""
+    """The row of the aspect; its lease may have ended."""
     return tx.ask("SELECT * FROM claims WHERE task_id = ? AND aspect = ?", task_id, aspect)
 
 
@@ -28,28 +30,25 @@ def claim_of_token(tx: Tx, token: int) -> Claim | None:
 
     The journal knows the aspect of a token that was overtaken; of one older than the journal nothing is left to name.
     """
-    own = tx.ask("SELECT * FROM claims WHERE id = ?", token)
-    given = tx.one("SELECT task_id, aspect FROM board_changes WHERE seq = ? AND kind = 'claimed'", token)
-    found = told(own) or (told(ask(tx, given["task_id"], given["aspect"])) if given else [])
+    own, given = tx.ask("SELECT * FROM claims WHERE id = ?", token), JOURNAL.entry(tx, token)
+    found = told(own)
+    if not found and given is not None and given.kind == "claimed":
+        found = told(ask(tx, given.subject, given.details["aspect"]))
     return found[0] if found else None
 
 
 def take(tx: Tx, claim: Claim, now: Moment) -> None:
-    """The aspect is this claim's from now on; an ended one gives way."""
+    """Give the aspect to this claim, in place of one that has ended."""
     drop(tx, claim.task_id, claim.aspect)
-    lease = (micros(claim.lease.expires_at), claim.lease.era, claim.lease.until)
     tx.put(
-        "INSERT INTO claims (id, task_id, agent, aspect, claimed_at, expires_at, era, until, grace)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0)",
-        *(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall), *lease),
+        f"INSERT INTO claims (id, task_id, agent, aspect, claimed_at, {', '.join(LEASE_COLUMNS)})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall), *claim.lease.values()),
     )
 
 
-def prolong(tx: Tx, token: int, lease: Lease) -> None:
-    tx.put(
-        "UPDATE claims SET expires_at = ?, era = ?, until = ?, grace = ? WHERE id = ?",
-        *(micros(lease.expires_at), lease.era, lease.until, int(lease.grace), token),
-    )
+def renew(tx: Tx, token: int, lease: Lease) -> None:
+    prolong(tx, TABLE, token, lease)
 
 
 def drop(tx: Tx, task_id: str, aspect: str) -> None:
@@ -80,21 +79,12 @@ def count_live(tx: Tx, now: Moment) -> int:
     return int(row["n"]) if row else 0
 
 
-def carry_over_claims(tx: Tx, now: Moment, grace: float) -> int:
-    """Give the leases of an earlier boot their grace; how many live on. Nothing to do within one boot."""
-    state = tx.one("SELECT era, steady FROM board_state")
-    if state is None or state["era"] == now.era:
-        return 0
-    lived = 0
-    for row in tx.all("SELECT * FROM claims WHERE era = ?", state["era"]):
-        lease = carried_over(_claim(row).lease, state["steady"], now, grace)
-        if lease:
-            prolong(tx, row["id"], lease)
-            lived += 1
-    tx.put("UPDATE board_state SET era = ?, steady = ?", now.era, now.steady)
-    return lived
+def carry_over_claims(tx: Tx, grace: float) -> None:
+    """After a reboot: give the leases of the earlier boot their grace."""
+    head = JOURNAL.lock(tx)()
+    carry_over(tx, TABLE, head.last_era, head.last_steady, head.now, grace)
+    JOURNAL.record_clock(tx, head)
 
 
 def _claim(row: Row) -> Claim:
-    lease = Lease(row["era"], row["until"], from_micros(row["expires_at"]), bool(row["grace"]))
-    return Claim(row["id"], row["task_id"], row["aspect"], row["agent"], lease)
+    return Claim(row["id"], row["task_id"], row["aspect"], row["agent"], lease_of(row))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from lithos.board.values import SOMEDAY, URGENT, USUAL, Status
+from lithos.board.values import SOMEDAY, URGENT, USUAL, TaskStatus
 from lithos.core.names import agent_name, one_line, plain_text
 from lithos.errors import InvalidInput, TooLarge
 
@@ -47,7 +47,7 @@ class TaskEdit:
     title: str | None = None
     description: str | None = None
     tags: Sequence[str] | None = None
-    status: Status | None = None
+    status: TaskStatus | None = None
     priority: int | None = None
     depends_on: Sequence[str] | None = None
 
@@ -89,8 +89,8 @@ def priority_of(number: int) -> int:
     return number
 
 
-def status_of(word: str) -> Status:
-    for known in get_args(Status):
+def status_of(word: str) -> TaskStatus:
+    for known in get_args(TaskStatus):
         if word == known:
             return word  # type: ignore[return-value]  # equality with a member is not narrowed
     raise InvalidInput(f"status {word[:40]!r} is unknown", hint="open, completed or cancelled.")

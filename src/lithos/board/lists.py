@@ -8,12 +8,11 @@ from typing import Any, Literal
 
 from lithos.board.answers import ClaimShown, FindingPage, FindingShown, TaskPage, TaskShown
 from lithos.board.claims import live_claims
-from lithos.board.leases import ALIVE_SQL
 from lithos.board.tasks import task_of
 from lithos.board.values import Claim, Task
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.errors import InvalidInput
-from lithos.storage import Asked, Moment, Row, Tx
+from lithos.storage import ALIVE_SQL, Asked, Moment, Row, Tx
 
 USUAL_PAGE = 100
 LARGEST_PAGE = 500  # a page of tasks with claims is then ~150 kB, and its ids fit one statement's parameters

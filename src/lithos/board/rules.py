@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from lithos.board.leases import Lease, lease_from
-from lithos.board.values import Claim, Status, Task
+from lithos.board.values import Claim, Task, TaskStatus
 from lithos.core.clock import rfc3339
-from lithos.storage import Moment
+from lithos.storage import Lease, Moment, lease_from
 
 Reason = Literal["unknown_task", "task_completed", "task_cancelled", "claim_held", "claim_lost", "wrong_agent"]
 
 # A closed task can be taken up again, but never turn from one end into the other without being open between.
-TRANSITIONS: dict[Status, frozenset[Status]] = {
+TRANSITIONS: dict[TaskStatus, frozenset[TaskStatus]] = {
     "open": frozenset({"open", "completed", "cancelled"}),
     "completed": frozenset({"completed", "open"}),
     "cancelled": frozenset({"cancelled", "open"}),
@@ -87,7 +86,7 @@ def decide_hold(held: Claim | None, agent: str | None, token: int | None, now: M
     return held if agent in (None, held.agent) else _naming("wrong_agent", held, now)
 
 
-def decide_status(task: Task | None, wanted: Status | None) -> Task | Refusal:
+def decide_status(task: Task | None, wanted: TaskStatus | None) -> Task | Refusal:
     """The task in its new status (None: the one it has), or why it cannot get there."""
     if task is None:
         return Refusal("unknown_task")

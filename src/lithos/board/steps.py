@@ -10,23 +10,26 @@ from lithos.board.answers import BoardCounts, TaskShown
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import show_task
 from lithos.board.rules import Duration, Refusal, decide_hold, need_open
-from lithos.board.values import Claim, Sight, Status, Task
+from lithos.board.values import Claim, LockedBoard, Task, TaskStatus
 from lithos.core.clock import rfc3339
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound
 from lithos.storage import Answer, EventDraft, Moment, Outcome, Tx
 
-_TURNS: dict[Status, changes.Kind] = {"completed": "completed", "cancelled": "cancelled", "open": "reopened"}
+_ENTRY_OF_STATUS: dict[TaskStatus, changes.ChangeKind] = {
+    "completed": "completed",
+    "cancelled": "cancelled",
+    "open": "reopened",
+}
 _ERRORS: dict[str, type[LithosError]] = {"unknown_task": NotFound, "claim_lost": ClaimLost, "wrong_agent": Forbidden}
 
 
-def look(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> Sight:
+def lock(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> LockedBoard:
     """Every change of the board begins with this: one after the other, from the lock until the commit."""
-    tx.lock(changes.CHANNEL)
-    now, counter = tx.ask_now(), changes.ask_counter(tx)
+    head = changes.JOURNAL.lock(tx)
     task = tasks.ask(tx, task_id) if task_id is not None else None
     held = claims.ask(tx, task_id, aspect) if task_id is not None and aspect is not None else None
     found = claims.told(held) if held else []
-    return Sight(now(), changes.told(counter), tasks.told(task) if task else None, found[0] if found else None)
+    return LockedBoard(head(), tasks.told(task) if task else None, found[0] if found else None)
 
 
 def new_task(task_id: str, seq: int, wanted: NewTask, now: Moment) -> Task:
@@ -60,32 +63,32 @@ def edit(tx: Tx, task: Task, wanted: TaskEdit, now: Moment) -> None:
         tasks.set_dependencies(tx, task.id, wanted.depends_on)
 
 
-def turn(tx: Tx, sight: Sight, task: Task, agent: str) -> Outcome:
+def turn(tx: Tx, board: LockedBoard, task: Task, agent: str) -> Outcome:
     """Into the status that `task` has; one that ends takes its claims with it, so that their tokens count no more."""
-    turned = sight.task is not None and sight.task.status != task.status
+    turned = board.task is not None and board.task.status != task.status
     if turned:
-        tasks.set_status(tx, task.id, task.status, sight.now)
+        tasks.set_status(tx, task.id, task.status, board.now)
     if turned and task.status != "open":
         claims.drop_all(tx, task.id)
-    kind = _TURNS[task.status] if turned else "updated"
-    changes.record(tx, sight, kind, task.id, agent)
+    kind = _ENTRY_OF_STATUS[task.status] if turned else "updated"
+    changes.record(tx, board.head, kind, task.id, agent)
     return Outcome({"success": True}, (event(kind, task.id),))
 
 
-def take(tx: Tx, sight: Sight, wanted: Claim) -> tuple[Claim, bool]:
+def take(tx: Tx, board: LockedBoard, wanted: Claim) -> tuple[Claim, bool]:
     """The claim as it is now, and whether it was only renewed: a live one keeps its token."""
-    if sight.held and sight.held.alive(sight.now):
-        claims.prolong(tx, sight.held.token, wanted.lease)
-        return replace(sight.held, lease=wanted.lease), True
-    token = changes.record(tx, sight, "claimed", wanted.task_id, wanted.agent, aspect=wanted.aspect)
+    if board.held and board.held.alive(board.now):
+        claims.renew(tx, board.held.token, wanted.lease)
+        return replace(board.held, lease=wanted.lease), True
+    token = changes.record(tx, board.head, "claimed", wanted.task_id, wanted.agent, aspect=wanted.aspect)
     claim = replace(wanted, token=token)
-    claims.take(tx, claim, sight.now)
+    claims.take(tx, claim, board.now)
     return claim, False
 
 
-def holder(sight: Sight, agent: str, token: int | None) -> Claim | Refusal:
-    task = need_open(sight.task)
-    return task if isinstance(task, Refusal) else decide_hold(sight.held, agent, token, sight.now)
+def holder(board: LockedBoard, agent: str, token: int | None) -> Claim | Refusal:
+    task = need_open(board.task)
+    return task if isinstance(task, Refusal) else decide_hold(board.held, agent, token, board.now)
 
 
 def holding(tx: Tx, task: Task, token: int, agent: str, now: Moment) -> Task | Refusal:
@@ -103,17 +106,17 @@ def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: s
 
 def check_token(tx: Tx, token: int, agent: str | None = None) -> None:
     """Raise `ClaimLost` unless the claim is alive. For other work under a claim, in the transaction that commits it."""
-    tx.lock(changes.CHANNEL)
+    tx.lock(changes.JOURNAL.channel)
     refusal = token_refusal(tx, token, agent, tx.now())
     if refusal:
         raise as_error(refusal)
 
 
-def need_finding_allowed(tx: Tx, sight: Sight, agent: str, token: int | None) -> None:
-    task = sight.task
+def need_finding_allowed(tx: Tx, board: LockedBoard, agent: str, token: int | None) -> None:
+    task = board.task
     decided = task if task and task.status == "completed" else need_open(task)
     if not isinstance(decided, Refusal) and token is not None:
-        decided = holding(tx, decided, token, agent, sight.now)
+        decided = holding(tx, decided, token, agent, board.now)
     if isinstance(decided, Refusal):
         raise as_error(decided)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from lithos.board.values import Status, Task
+from lithos.board.values import Task, TaskStatus
 from lithos.core.clock import from_micros, micros, rfc3339
 from lithos.storage import Asked, Moment, Row, Tx
 
@@ -53,7 +53,7 @@ def update(tx: Tx, task: Task, now: Moment) -> None:
     _write_tags(tx, task)
 
 
-def set_status(tx: Tx, task_id: str, status: Status, now: Moment) -> None:
+def set_status(tx: Tx, task_id: str, status: TaskStatus, now: Moment) -> None:
     """Into another one than it has. Opening or closing a task blocks or frees those that wait for it."""
     tx.put("UPDATE tasks SET status = ?, updated_at = ? WHERE id = ?", status, micros(now.wall), task_id)
     tx.put(  # the table of transitions has no way between the two ends, so one side of a change is always `open`
@@ -100,7 +100,7 @@ def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> Asked:
     )
 
 
-def ids(asked: Asked, status: Status | None = None) -> list[str]:
+def ids(asked: Asked, status: TaskStatus | None = None) -> list[str]:
     """All of an answer, or those in a status."""
     return [row["id"] for row in asked.all() if status in (None, row.get("status"))]
 

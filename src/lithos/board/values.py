@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from lithos.board.leases import Lease
-from lithos.storage import Moment
+from lithos.storage import JournalHead, Lease, Moment
 
-Status = Literal["open", "completed", "cancelled"]
+TaskStatus = Literal["open", "completed", "cancelled"]
 URGENT, USUAL, SOMEDAY = 0, 2, 4
 
 
@@ -16,7 +15,7 @@ URGENT, USUAL, SOMEDAY = 0, 2, 4
 class Task:
     id: str
     title: str
-    status: Status
+    status: TaskStatus
     created_by: str
     created_at: str
     updated_at: str
@@ -50,10 +49,13 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """What a change of the board sees: looked at under the board's lock, which holds until the change is committed."""
+class LockedBoard:
+    """What a change of the board reads under the board's lock, which it holds until it is committed."""
 
-    now: Moment
-    counter: int  # the number of the newest change
+    head: JournalHead
     task: Task | None = None
-    held: Claim | None = None  # whatever row the aspect has; its lease may have ended
+    held: Claim | None = None  # the row of the aspect; its lease may have ended
+
+    @property
+    def now(self) -> Moment:
+        return self.head.now

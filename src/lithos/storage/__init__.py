@@ -15,11 +15,16 @@ from lithos.storage.effects.saga import Recovered
 from lithos.storage.effects.scrub import scrub
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
+from lithos.storage.journal.followers import Followers
+from lithos.storage.journal.journal import Journal, JournalEntry, JournalHead, JournalPage, NewEntry
+from lithos.storage.leases import ALIVE_SQL, LEASE_COLUMNS, Lease, carry_over, lease_from, lease_of, prolong
 from lithos.storage.quarantine import discard, quarantine
 from lithos.storage.storage import STATE, Storage, StorageOptions, folder_size
 from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
+    "ALIVE_SQL",
+    "LEASE_COLUMNS",
     "STATE",
     "Answer",
     "Asked",
@@ -35,12 +40,19 @@ __all__ = [
     "Faults",
     "File",
     "FileChange",
+    "Followers",
     "Idempotency",
+    "Journal",
+    "JournalEntry",
+    "JournalHead",
+    "JournalPage",
     "Kept",
     "Keyring",
+    "Lease",
     "Limits",
     "Migration",
     "Moment",
+    "NewEntry",
     "NoFaults",
     "Outcome",
     "Plan",
@@ -55,14 +67,18 @@ __all__ = [
     "Transfer",
     "Tx",
     "Verdict",
+    "carry_over",
     "coordination_migrations",
     "create_private",
     "dialect_at",
     "discard",
     "folder_size",
     "is_conflict_copy",
+    "lease_from",
+    "lease_of",
     "open_database",
     "open_postgres",
+    "prolong",
     "quarantine",
     "read_migrations",
     "scrub",

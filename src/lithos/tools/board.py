@@ -206,4 +206,4 @@ async def lithos_board_wait(
     """Wait until something on the board changes (tasks, claims taken or released, findings; renewals are silent),
     instead of asking again and again. Returns changes and the cursor for the next call; empty after timeout. `missed`
     true: too much happened, read the lists."""
-    return await lithos.board.waiting.wait(since, timeout, task_id)
+    return await lithos.board.wait(since, timeout, task_id)

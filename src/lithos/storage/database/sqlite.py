@@ -25,6 +25,7 @@ WORDS = {
     "bytes": "BLOB",
     "counter": "INTEGER PRIMARY KEY AUTOINCREMENT",
     "strict": "STRICT",
+    "keyed": "STRICT, WITHOUT ROWID",  # one tree instead of two for a key of several columns
 }
 SYNCHRONOUS = {"FULL": 2, "NORMAL": 1}
 BUSY_MS = 10_000  # only a reading verb or a backup of another process ever holds the file: the host is one

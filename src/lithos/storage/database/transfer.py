@@ -22,7 +22,7 @@ from lithos.storage.values import Row, Tx
 
 PAGE = 1_000
 NOTE = "copy"  # in `meta` of the target while a copy is under way: how far it has come
-_TABLE = re.compile(r"^CREATE TABLE (\w+)", re.MULTILINE)
+_TABLE = re.compile(r"^(CREATE|DROP) TABLE (\w+)", re.MULTILINE)
 Told = Callable[[str, int], None]  # (table, rows so far)
 
 
@@ -143,8 +143,15 @@ class Transfer:
             )
 
     def _tables(self) -> list[str]:
-        """In the order in which they were made: what others refer to comes first."""
-        return [name for each in self._migrations for name in _TABLE.findall(each.sql)]
+        """In the order in which they were made, without those dropped since: what others refer to comes first."""
+        made: dict[str, None] = {}
+        for migration in self._migrations:
+            for verb, name in _TABLE.findall(f"{migration.sql}\n{migration.only.get(self._to.name, '')}"):
+                if verb == "CREATE":
+                    made[name] = None
+                else:
+                    made.pop(name)
+        return list(made)
 
     def _begun(self, source: Session, target: Session) -> dict[str, Any]:
         noted = target.tx.one("SELECT value FROM meta WHERE name = ?", NOTE)

@@ -1,0 +1,1 @@
+"""Numbered changes of one topic, and those that wait for the next."""
