@@ -56,7 +56,7 @@ def test_toolsets_come_from_the_url_or_a_header(url: str, era: str) -> None:
     with Raw(url, era, path="/mcp?toolsets=find") as client:
         assert client.names() == {"lithos_tool_find", "lithos_tool_call"}
     with Raw(url, era, headers={"x-lithos-toolsets": "core,find"}) as client:
-        assert {"lithos_stats", "lithos_tool_find"} <= client.names()
+        assert {"lithos_recall", "lithos_tool_find"} <= client.names()
 
 
 def test_a_tool_that_is_not_listed_can_be_called_all_the_same(url: str, era: str) -> None:
@@ -134,7 +134,7 @@ def test_a_wrong_token_answers_401_even_on_loopback(url: str, era: str) -> None:
 def test_a_token_opens_and_a_revoked_one_does_not(open_url: str, lithos: Lithos, era: str) -> None:
     secret = _token(lithos)
     with Raw(open_url, era, headers=_bearer(secret)) as client:
-        assert "lithos_stats" in client.names()
+        assert "lithos_recall" in client.names()
         lithos.tokens.revoke(Call("lithos_token_revoke"), lithos.tokens.list()["tokens"][0]["id"])
         assert client.post("tools/list").status_code == 401
 

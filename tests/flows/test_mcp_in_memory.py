@@ -19,11 +19,55 @@ from tests.conftest import Connect
 pytestmark = pytest.mark.anyio
 
 
-async def test_the_default_list_shows_core_and_nothing_else(connect: Connect) -> None:
+async def test_the_default_list_shows_core_and_the_way_to_the_rest(connect: Connect) -> None:
     async with connect() as client:
-        names = {tool.name for tool in (await client.list_tools()).tools}
-    assert "lithos_stats" in names
-    assert not names & {"lithos_tool_find", "lithos_tool_call", "lithos_token_new"}
+        tools = (await client.list_tools()).tools
+    names = {tool.name for tool in tools}
+    assert {"lithos_recall", "lithos_md_patch_section", "lithos_tool_find", "lithos_tool_call"} <= names
+    assert not names & {"lithos_stats", "lithos_token_new"}
+    assert all(tool.title for tool in tools)
+
+
+async def test_a_connection_that_only_reads_lists_reading_tools(connect: Connect) -> None:
+    async with connect(read_only=True, toolsets=("all",)) as client:
+        tools = (await client.list_tools()).tools
+        assert all(tool.annotations.read_only_hint for tool in tools)
+        assert "lithos_tool_call" in {tool.name for tool in tools}
+        written = {"title": "t", "content": "c", "agent": "a"}
+        result = await client.call_tool("lithos_tool_call", {"name": "lithos_write", "arguments": written})
+    assert result.structured_content["error"]["code"] == "forbidden"
+
+
+async def test_instructions_and_hints_name_only_what_the_connection_lists(connect: Connect) -> None:
+    async with connect(toolsets=("ledger",)) as client:
+        assert "lithos_recall (through lithos_tool_call)" in (client.instructions or "")
+        result = await client.call_tool("lithos_read", {"path": "nowhere.md"})
+        assert "(through lithos_tool_call)" in result.structured_content["error"]["hint"]
+    async with connect() as client:
+        assert "(through lithos_tool_call)" not in (client.instructions or "")
+
+
+async def test_a_retry_key_in_meta_counts_as_one_among_the_arguments(connect: Connect) -> None:
+    new = {"title": "once", "agent": "a"}
+    async with connect() as client:
+        first, again = [
+            (await client.call_tool("lithos_task_create", new, meta=meta)).structured_content
+            for meta in ({"idempotency_key": "k"}, {"lithos/idempotency_key": "k"})
+        ]
+        same = (await client.call_tool("lithos_task_create", {**new, "idempotency_key": "k"})).structured_content
+        other = {**new, "idempotency_key": "k"}
+        both = await client.call_tool("lithos_task_create", other, meta={"idempotency_key": "z"})
+    assert first == again == same
+    assert both.structured_content["error"]["code"] == "invalid_input"
+
+
+async def test_no_schema_requires_the_agent_that_the_connection_has(connect: Connect) -> None:
+    async with connect(agent="anna") as client:
+        for each in (await client.list_tools()).tools:
+            assert "agent" not in each.input_schema.get("required", [])
+        made = await client.call_tool("lithos_task_create", {"title": "t"})
+        shown = await client.call_tool("lithos_task_status", {"task_id": made.structured_content["task_id"]})
+    assert shown.structured_content["tasks"][0]["created_by"] == "anna"
 
 
 async def test_an_answer_is_the_same_json_as_text_and_as_structure(connect: Connect) -> None:
@@ -70,7 +114,7 @@ IDS = {"lithos/tool_call_id": "call-7", "lithos/transaction_id": "tx-7", "lithos
 async def test_ids_in_meta_tie_a_change_to_the_trace_of_a_client_that_validates(connect: Connect) -> None:
     async with connect() as client:
         schema = next(tool.input_schema for tool in (await client.list_tools()).tools if tool.name == "lithos_write")
-        assert schema["additionalProperties"] is False and "tool_call_id" not in schema["properties"]
+        assert "additionalProperties" not in schema and "tool_call_id" not in schema["properties"]
         await client.call_tool("lithos_agent_register", {"id": "a"}, meta=IDS)
         found = await client.call_tool("lithos_events_query", {"transaction_id": "tx-7"})
     (row,) = found.structured_content["rows"]
@@ -82,4 +126,4 @@ async def test_an_id_in_meta_that_is_no_short_text_is_refused(connect: Connect) 
         for wrong in (7, "x" * 201, ["a"]):
             result = await client.call_tool("lithos_agent_register", {"id": "a"}, meta={"lithos/tool_call_id": wrong})
             assert result.structured_content["error"]["code"] == "invalid_input"
-            assert "lithos/tool_call_id" in result.structured_content["error"]["message"]
+            assert "tool_call_id" in result.structured_content["error"]["message"]

@@ -94,3 +94,20 @@ def test_an_argument_of_ten_megabytes_is_refused_as_too_large(data_dir: Path) ->
     )
     [answer] = [answer for answer in answers if answer.get("id") == 2]
     assert answer["result"]["structuredContent"]["error"]["code"] == "too_large"
+
+
+@pytest.mark.anyio
+async def test_two_windows_without_an_agent_are_two_authors_and_share_no_claim(data_dir: Path, era: str) -> None:
+    program, *arguments = command(data_dir)
+    authors = []
+    for _ in range(2):
+        parameters = StdioServerParameters(command=program, args=arguments)
+        async with mcp.Client(stdio_client(parameters), mode=era) as client:
+            made = await client.call_tool("lithos_task_create", {"title": "whose"})
+            task = made.structured_content["task_id"]
+            shown = await client.call_tool("lithos_task_status", {"task_id": task})
+            authors.append(shown.structured_content["tasks"][0]["created_by"])
+            claim = await client.call_tool("lithos_task_claim", {"task_id": task, "aspect": "work"})
+            assert "'agent' is missing" in claim.structured_content["error"]["message"]
+    assert authors[0] != authors[1]
+    assert all(author.startswith("mcp-") for author in authors)

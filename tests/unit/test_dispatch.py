@@ -206,10 +206,10 @@ def test_a_call_by_name_cannot_call_itself() -> None:
         ready("lithos_tool_call", {"name": "lithos_tool_call", "arguments": {"name": "sample_read"}})
 
 
-def test_toolsets_are_checked_and_all_leaves_out_the_pair_and_the_operators() -> None:
+def test_toolsets_are_checked_and_all_leaves_out_the_operators() -> None:
     assert REGISTRY.check_toolsets(("core", "all")) == ("core", "all")
-    assert [each.name for each in REGISTRY.shown(["all"])] == ["sample_write", "sample_read"]
-    assert REGISTRY.shown(["operator"]) == []
+    assert [each.name for each in REGISTRY.shown(["all"])] == ["sample_write", "sample_read", "lithos_tool_call"]
+    assert [each.name for each in REGISTRY.shown(["operator"])] == ["lithos_tool_call"]
     for wrong in ("operator", "cores"):
         with pytest.raises(InvalidInput):
             REGISTRY.check_toolsets((wrong,))

@@ -85,11 +85,13 @@ class Terminal:
 
     def refuse(self, error: LithosError) -> typer.Exit:
         from lithos.tools.answers import exit_code, failure
+        from lithos.tools.mentions import at_the_keyboard
 
         if self.as_json:
             show(failure(error))
         else:
-            print("\n  ".join(filter(None, [f"lithos: {error.message}", error.hint])), file=sys.stderr)
+            lines = filter(None, [f"lithos: {at_the_keyboard(error.message)}", at_the_keyboard(error.hint)])
+            print("\n  ".join(lines), file=sys.stderr)
         return typer.Exit(exit_code(error))
 
 

@@ -12,7 +12,7 @@ from lithos.core.call import Call
 from lithos.tools.registry import tool
 
 
-@tool(toolset="core", agent_argument="id")
+@tool(toolset="spec", agent_argument="id", title="Introduce yourself")
 def lithos_agent_register(
     lithos: Lithos,
     call: Call,
@@ -26,7 +26,7 @@ def lithos_agent_register(
     return lithos.agents.register(call, id, name, type, metadata)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="spec", reads=True, title="About an agent")
 def lithos_agent_info(
     lithos: Lithos, call: Call, id: Annotated[str, Field(description="Agent identifier")]
 ) -> AgentInfo:
@@ -34,7 +34,7 @@ def lithos_agent_info(
     return lithos.agents.info(id)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="spec", reads=True, title="List agents")
 def lithos_agent_list(
     lithos: Lithos,
     call: Call,

@@ -23,6 +23,7 @@ from lithos.errors import (
     Unavailable,
     Unsupported,
 )
+from lithos.tools.mentions import followable_error
 
 _log = logging.getLogger("lithos")
 
@@ -53,6 +54,11 @@ _HTTP_STATUSES: tuple[tuple[type[LithosError], int], ...] = (
 
 def failure(error: LithosError) -> dict[str, Any]:
     return {"error": error.as_dict()}
+
+
+def failure_on(error: LithosError, listed: frozenset[str], called: str) -> dict[str, Any]:
+    """The same for a connection that lists these tools: its texts name only what can be followed."""
+    return {"error": followable_error(error.as_dict(), listed, called)}
 
 
 def exit_code(error: LithosError) -> int:

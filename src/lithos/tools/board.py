@@ -27,7 +27,7 @@ from lithos.board import (
 from lithos.core.call import Call
 from lithos.tools.registry import tool
 
-TaskId = Annotated[str, Field(description="Task id")]
+TaskId = Annotated[str, Field(description="Task id or title")]
 Agent = Annotated[str, Field(description="Your agent identifier")]
 Aspect = Annotated[str, Field(description="The part of the task you work on")]
 # Strict: "60" or true would otherwise pass as a number of minutes.
@@ -39,7 +39,7 @@ Cursor = Annotated[str, Field(description="next_cursor of the page before")]
 Since = Annotated[str, Field(description="Only after this time (ISO 8601)")]
 
 
-@tool(toolset="core")
+@tool(toolset="board", title="Create a task")
 def lithos_task_create(
     lithos: Lithos,
     call: Call,
@@ -54,17 +54,17 @@ def lithos_task_create(
     return lithos.board.create(call, NewTask(title, agent, description, tags or (), priority, depends_on or ()))
 
 
-@tool(toolset="core")
+@tool(toolset="board", named=True, title="Claim a task")
 def lithos_task_claim(
     lithos: Lithos, call: Call, task_id: TaskId, aspect: Aspect, agent: Agent, ttl_minutes: Minutes | None = None
 ) -> Claimed:
-    """Take one aspect of a task before you work on it; you alone hold it until expires_at. Keep `token` and send it as
-    claim_token with what you write: after a pause it tells whether you still hold it. Claiming again renews. Held by
-    another: success false, reason claim_held, holder, until: take something else."""
+    """Take one aspect of a task before you work on it; you alone hold it until expires_at. Claiming again renews. Send
+    `token` as claim_token with later calls, to be refused if you lost it. success false: another holds it; take
+    something else."""
     return lithos.board.claim(call, task_id, aspect, agent, ttl_minutes)
 
 
-@tool(toolset="core")
+@tool(toolset="board", named=True, title="Keep a claim")
 def lithos_task_renew(
     lithos: Lithos,
     call: Call,
@@ -79,7 +79,7 @@ def lithos_task_renew(
     return lithos.board.renew(call, task_id, aspect, agent, ttl_minutes, claim_token)
 
 
-@tool(toolset="core")
+@tool(toolset="board", named=True, title="Give a claim back")
 def lithos_task_release(
     lithos: Lithos, call: Call, task_id: TaskId, aspect: Aspect, agent: Agent, claim_token: Token | None = None
 ) -> Refusable:
@@ -87,7 +87,7 @@ def lithos_task_release(
     return lithos.board.release(call, task_id, aspect, agent, claim_token)
 
 
-@tool(toolset="core")
+@tool(toolset="board", title="Complete a task")
 def lithos_task_complete(
     lithos: Lithos, call: Call, task_id: TaskId, agent: Agent, claim_token: Token | None = None
 ) -> Refusable:
@@ -95,7 +95,7 @@ def lithos_task_complete(
     return lithos.board.complete(call, task_id, agent, claim_token)
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="board", notes=True, reads=True, title="Who works on what")
 def lithos_task_status(
     lithos: Lithos,
     call: Call,
@@ -103,12 +103,11 @@ def lithos_task_status(
     limit: Limit = USUAL_PAGE,
     cursor: Cursor | None = None,
 ) -> TaskPage:
-    """Who works on what: tasks with their live claims; for one task also description, dependencies, notes written for
-    it and number of findings. Unknown id: empty list."""
+    """Who works on what: open tasks with their claims; one task with description, dependencies, notes, findings."""
     return lithos.board.status(task_id, Page(limit, cursor))
 
 
-@tool(toolset="core", notes=True)
+@tool(toolset="board", notes=True, title="Report a finding")
 def lithos_finding_post(
     lithos: Lithos,
     call: Call,
@@ -122,7 +121,7 @@ def lithos_finding_post(
     return lithos.board.post_finding(call, task_id, agent, summary, knowledge_id, claim_token)
 
 
-@tool(toolset="core", reads=True)
+@tool(toolset="board", reads=True, title="Findings of a task")
 def lithos_finding_list(
     lithos: Lithos,
     call: Call,
@@ -135,14 +134,14 @@ def lithos_finding_list(
     return lithos.board.findings(task_id, since, Page(limit, cursor))
 
 
-@tool(toolset="board", destructive=True)
+@tool(toolset="board", destructive=True, title="Cancel a task")
 def lithos_task_cancel(lithos: Lithos, call: Call, task_id: TaskId, agent: Agent) -> Refusable:
     """Give a task up; ends all claims on it and frees tasks that waited for it. lithos_task_update with status open
     takes it up again."""
     return lithos.board.cancel(call, task_id, agent)
 
 
-@tool(toolset="board")
+@tool(toolset="board", title="Change a task")
 def lithos_task_update(
     lithos: Lithos,
     call: Call,
@@ -161,7 +160,7 @@ def lithos_task_update(
     return lithos.board.update(call, task_id, agent, edit)
 
 
-@tool(toolset="board", reads=True)
+@tool(toolset="board", reads=True, title="Next tasks")
 def lithos_task_ready(
     lithos: Lithos,
     call: Call,
@@ -170,12 +169,11 @@ def lithos_task_ready(
     limit: Limit = USUAL_PAGE,
     cursor: Cursor | None = None,
 ) -> TaskPage:
-    """What you can take now: open, waiting for nothing, held by nobody; most urgent first, then oldest. Then
-    lithos_task_claim."""
+    """What you can take now: open, not blocked, not held; most urgent first. Then lithos_task_claim."""
     return lithos.board.ready(Page(limit, cursor), tags=tags or (), claimed=include_claimed)
 
 
-@tool(toolset="board", reads=True)
+@tool(toolset="board", reads=True, title="List tasks")
 def lithos_task_list(
     lithos: Lithos,
     call: Call,
@@ -193,7 +191,7 @@ def lithos_task_list(
     return lithos.board.list(wanted, Page(limit, cursor))
 
 
-@tool(toolset="board", reads=True)
+@tool(toolset="board", reads=True, title="Wait for the board")
 async def lithos_board_wait(
     lithos: Lithos,
     call: Call,

@@ -23,6 +23,8 @@ class Caller:
     owner: bool = True  # may see what everybody did
     delivery: Delivery | None = None
     correlation: Correlation = NO_IDS  # ids that came beside the arguments
+    attributed: str | None = None  # the client's name and connection: whom to name as author, never a right
+    idempotency_key: str | None = None  # that came beside the arguments
     operator: bool = False  # the person at the server's own machine, through the lithos command
 
     def acting_as(self, named: str | None, field: str = "agent") -> str | None:
@@ -53,3 +55,9 @@ def parse_toolsets(text: str) -> tuple[str, ...]:
     """`core,board` → ("core", "board"); blank means the default."""
     names = tuple(dict.fromkeys(part.strip().lower() for part in text.split(",") if part.strip()))
     return names or DEFAULT_TOOLSETS
+
+
+def stand_in(client: str | None, connection: str) -> str:
+    """Whom to name as the author of a write without an agent: `claude-code-3f9a2c`."""
+    name = "".join(each for each in (client or "client") if each.isalnum() or each in "-_. ").strip()
+    return f"{name[:80] or 'client'}-{connection[:6]}"

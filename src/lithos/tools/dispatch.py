@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
@@ -28,7 +28,8 @@ USER = "user_id"
 SUBJECT = "agent_id"  # whose record a call changes; where it is also the actor, the same rule holds
 QUESTION = "query"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
-IN_META = "lithos/"  # stands before them in a request's `_meta`
+KEY = "idempotency_key"
+IN_META = "lithos/"  # may stand before them in a request's `_meta`
 LONGEST_ID = 200
 
 
@@ -65,13 +66,21 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     return Ready(tool, _call(tool, checked, agent, caller), values, tuple(notes))
 
 
-def correlation_in(meta: Mapping[str, Any]) -> Correlation:
-    """For clients that hold arguments against the listed schemas, where these ids are left out to save tokens."""
-    found = {name: meta[IN_META + name] for name in CORRELATION if meta.get(IN_META + name) is not None}
-    for name, value in found.items():
-        if not isinstance(value, str) or _text_weight(value) > LONGEST_ID:
-            raise InvalidInput(f"_meta: {IN_META}{name} is not a text of at most {LONGEST_ID} bytes")
-    return Correlation(**found)
+def beside(caller: Caller, meta: Mapping[str, Any]) -> Caller:
+    """The caller with the ids and the retry key of a request's `_meta`: for clients that hold arguments against the
+    listed schemas, where these are left out to save tokens."""
+    found = {name: _in_meta(meta, name) for name in (*CORRELATION, KEY)}
+    key = found.pop(KEY)
+    return replace(caller, correlation=Correlation(**found), idempotency_key=key)
+
+
+def _in_meta(meta: Mapping[str, Any], name: str) -> str | None:
+    value = meta.get(IN_META + name, meta.get(name))
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value or _text_weight(value) > LONGEST_ID:
+        raise InvalidInput(f"_meta: {name} is not a text of 1 to {LONGEST_ID} bytes")
+    return value
 
 
 def _check_scope(tool: Tool, caller: Caller) -> None:
@@ -140,7 +149,7 @@ def _agent(tool: Tool, given: dict[str, Any], caller: Caller) -> str | None:
     named = given.get(field)
     if named is not None and not isinstance(named, str):
         return None  # validation says what is wrong with it
-    agent = caller.acting_as(named, field)
+    agent = caller.acting_as(named, field) or _stand_in(tool, caller)
     if agent is not None and field in tool.arguments.model_fields:
         given[field] = agent
     return agent
@@ -151,6 +160,15 @@ def _check_subject(tool: Tool, given: Mapping[str, Any], caller: Caller) -> None
     named = given.get(SUBJECT)
     if caller.bound and not tool.reads and isinstance(named, str):
         caller.acting_as(named, SUBJECT)
+
+
+def _stand_in(tool: Tool, caller: Caller) -> str | None:
+    """Whom a write is attributed to that names no agent. Never where the name is a right: a claim of one window of a
+    client must not be another window's."""
+    field = tool.arguments.model_fields.get(tool.agent_argument)
+    if tool.reads or tool.named or field is None or (tool.agent_argument != "agent" and not field.is_required()):
+        return None
+    return caller.attributed
 
 
 def _fill_in_user(tool: Tool, given: dict[str, Any], caller: Caller) -> None:
@@ -178,7 +196,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         agent=agent,
         user=caller.user,
         arguments_hash=canonical_hash(wish),
-        idempotency_key=getattr(checked, "idempotency_key", None),
+        idempotency_key=_key(checked, caller),
         delivery=caller.delivery,
         rationale=getattr(checked, "rationale", None),
         correlation=_correlation(checked, caller.correlation),
@@ -186,6 +204,16 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         operator=caller.operator,
         bound=caller.bound,
     )
+
+
+def _key(checked: BaseModel, caller: Caller) -> str | None:
+    given: str | None = getattr(checked, KEY, None)
+    if given and caller.idempotency_key and given != caller.idempotency_key:
+        raise InvalidInput(
+            "idempotency_key differs between the arguments and _meta",
+            hint="Send it in one of them, or the same in both.",
+        )
+    return given or caller.idempotency_key
 
 
 def _correlation(checked: BaseModel, beside: Correlation) -> Correlation:

@@ -1,100 +1,116 @@
-"""The pair of `find`: everything Lithos can do, for the price of two tools in the client's context."""
+"""The pair that every connection lists: everything Lithos can do, for the price of two tools."""
 
 from __future__ import annotations
 
-import math
-import re
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired
 
+import orjson
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.text import estimate_tokens
 from lithos.errors import Internal
-from lithos.tools.registry import Registry, Tool, tool
+from lithos.tools import schemas
+from lithos.tools.dispatch import OPERATOR
+from lithos.tools.registry import Tool, tool
 
-_WORD = re.compile(r"[a-z0-9]+")
-_SHORTEST_STEM = 4
-_NAME_WEIGHT = 3  # a word in the name says more than one in the description
+USUAL_HITS = 5
+MOST_SCHEMA_TOKENS = 600  # of the first hit; above it the optional arguments lose their descriptions
+LONGEST_LINE = 110
 
 
 class FoundTool(TypedDict):
     name: str
-    toolset: str
-    description: str
-    reads: bool
-    input_schema: dict[str, Any]
+    does: NotRequired[str]  # one line
+    description: NotRequired[str]
+    reads: NotRequired[bool]
+    input_schema: NotRequired[dict[str, Any]]
 
 
 class FoundTools(TypedDict):
     tools: list[FoundTool]
+    toolsets: NotRequired[dict[str, list[str]]]
     total: int
+    degraded: NotRequired[bool]
 
 
-@tool(toolset="find", reads=True)
+@tool(toolset="find", reads=True, title="Find a tool")
 def lithos_tool_find(
     lithos: Lithos,
     call: Call,
-    query: Annotated[str, Field(description="What you want to do; empty lists all", max_length=500)] = "",
-    toolset: Annotated[str | None, Field(description="Only this toolset")] = None,
-    limit: Annotated[int, Field(ge=1, le=50)] = 8,
+    query: Annotated[str, Field(description="What you want to do", max_length=500)] = "",
+    name: Annotated[str | None, Field(description="Show this tool with all its arguments", max_length=100)] = None,
+    toolset: Annotated[str | None, Field(description="Only this toolset", max_length=100), schemas.Rare] = None,
+    limit: Annotated[int, Field(ge=1, le=20), schemas.Rare] = USUAL_HITS,
 ) -> FoundTools:
-    """Find Lithos tools by what they do: notes, search, tasks, claims, thoughts, skills, edits. Returns each tool's
-    name, description and input_schema, best first; then call one with lithos_tool_call."""
+    """Find the tool for a job; more exist than are listed. Best first, the first with its input_schema; name= shows
+    another. Then call it with lithos_tool_call. Without query: all names."""
     from lithos.tools.catalogue import catalogue
+    from lithos.tools.tool_index import ranked
 
-    found = ranked(catalogue(), query, toolset)
-    return {"tools": [_shown(each) for each in found[:limit]], "total": len(found)}
+    registry = catalogue()
+    if name is not None:
+        return {"tools": [_whole(registry.get(name))], "total": 1}
+    pool = [each for each in registry if toolset is None or toolset in (each.toolset, *each.toolsets)]
+    if not query.strip():
+        homes = dict.fromkeys(each.toolset for each in pool)
+        names = {home: [each.name for each in pool if each.toolset == home] for home in homes}
+        return {"tools": [], "toolsets": names, "total": len(pool)}
+    found, by_meaning = ranked(lithos, pool, query)
+    hits = [_first(each) if place == 0 else _line(each) for place, each in enumerate(found[:limit])]
+    answer: FoundTools = {"tools": hits, "total": len(found)}
+    return answer if by_meaning else {**answer, "degraded": True}
 
 
-@tool(toolset="find", bare=True)
+@tool(toolset="find", bare=True, title="Call any tool")
 def lithos_tool_call(
     lithos: Lithos,
     call: Call,
-    name: Annotated[str, Field(description="Tool name, as lithos_tool_find gave it", max_length=100)],
-    arguments: Annotated[dict[str, Any], Field(description="Its arguments, by its input_schema")] = {},  # noqa: B006 - pydantic copies it
+    name: Annotated[str, Field(description="Tool name from lithos_tool_find", max_length=100)],
+    arguments: Annotated[dict[str, Any], Field(description="By its input_schema")] = {},  # noqa: B006 - pydantic copies it
 ) -> dict[str, Any]:
-    """Call any Lithos tool by name. The answer and the refusals are those of that tool."""
+    """Call any tool by name, listed or not. Answers and errors are that tool's."""
     raise Internal("lithos_tool_call reached its own function", hint="Registry.ready unwraps it before.")
 
 
-def ranked(registry: Registry, query: str, toolset: str | None = None) -> list[Tool]:
-    """The tools that share words with the query, best first; all of them, as they stand, for an empty one."""
-    pool = [each for each in registry.shown(["all"]) if toolset in (None, each.toolset)]
-    words = set(_WORD.findall(query.lower()))
-    if not words:
-        return pool
-    texts = [(_words(each.name.replace("_", " ")), _words(each.description)) for each in pool]
-    scores = [0.0] * len(pool)
-    for word in words:
-        met = [_NAME_WEIGHT * _meets(word, name) + _meets(word, text) for name, text in texts]
-        rarity = math.log(len(pool) / sum(map(bool, met)) + 0.05) if any(met) else 0.0  # `the` tells nothing
-        scores = [score + rarity * weight for score, weight in zip(scores, met, strict=True)]
-    order = sorted(range(len(pool)), key=lambda place: (-scores[place], place))
-    return [pool[place] for place in order if scores[place] > 0]
+def one_line(text: str) -> str:
+    """The first sentence, short enough for a list."""
+    sentence = " ".join(text.split()).partition(". ")[0].rstrip(".")
+    return sentence if len(sentence) <= LONGEST_LINE else sentence[: LONGEST_LINE - 1].rpartition(" ")[0] + "…"
 
 
-def _words(text: str) -> set[str]:
-    return set(_WORD.findall(text.lower()))
+def _does(each: Tool) -> str:
+    """What it does; what only the operator may call says so, for an agent would be refused."""
+    line = one_line(each.description)
+    return f"Only for the operator, on the command line: {line}" if each.toolset == OPERATOR else line
 
 
-def _meets(word: str, text: set[str]) -> bool:
-    return word in text or any(_same_stem(word, other) for other in text)
+def _line(each: Tool) -> FoundTool:
+    return {"name": each.name, "does": _does(each)}
 
 
-def _same_stem(word: str, other: str) -> bool:
-    """`tasks` and `task`, `claiming` and `claim`, `statistics` and `stats`: the same beginning, most of the shorter."""
-    pairs = zip(word, other, strict=False)
-    shared = next((place for place, (left, right) in enumerate(pairs) if left != right), min(len(word), len(other)))
-    return shared >= _SHORTEST_STEM and shared >= 0.75 * min(len(word), len(other))
+def _first(each: Tool) -> FoundTool:
+    shown = each.as_listed()["inputSchema"]
+    if estimate_tokens(orjson.dumps(shown).decode()) > MOST_SCHEMA_TOKENS:
+        shown = _terse(shown)
+    return {"name": each.name, "does": _does(each), "reads": each.reads, "input_schema": shown}
 
 
-def _shown(each: Tool) -> FoundTool:
+def _whole(each: Tool) -> FoundTool:
     return {
         "name": each.name,
-        "toolset": each.toolset,
-        "description": each.description,
+        "description": " ".join(each.description.split()),
         "reads": each.reads,
         "input_schema": each.input_schema,
     }
+
+
+def _terse(schema: dict[str, Any]) -> dict[str, Any]:
+    needed = schema.get("required", [])
+    properties = {
+        name: each if name in needed else {key: item for key, item in each.items() if key != "description"}
+        for name, each in schema["properties"].items()
+    }
+    return {**schema, "properties": properties}

@@ -34,11 +34,12 @@ from lithos.notes import (
     Written,
 )
 from lithos.tools.registry import tool
+from lithos.tools.schemas import Rare
 from lithos.tools.stats import Stats, stats
 
-NoteId = Annotated[str, Field(description="Note id")]
+NoteId = Annotated[str, Field(description="Note: id, path or title")]
 Agent = Annotated[str, Field(description="Your agent identifier")]
-IfMatch = Annotated[str | None, Field(description="version you read: refused if the note changed since")]
+IfMatch = Annotated[str | None, Field(description="version you read: conflict if it changed since")]
 Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
 
 
@@ -47,7 +48,7 @@ class NoteInContext(ReadNote):
     findings: NotRequired[list[FindingShown]]  # those that were posted with this note
 
 
-@tool(toolset="core", notes=True)
+@tool(toolset="notes", notes=True, title="Save or update a note")
 def lithos_write(
     lithos: Lithos,
     call: Call,
@@ -55,28 +56,30 @@ def lithos_write(
     title: Annotated[str | None, Field(description="Needed for a new note")] = None,
     content: Annotated[str | None, Field(description="Markdown without frontmatter; needed for a new note")] = None,
     tags: Annotated[list[str] | None, Field(description="[] clears them")] = None,
-    confidence: Annotated[float | None, Field(ge=0, le=1, description="0-1 (default 1.0)")] = None,
+    confidence: Annotated[float | None, Field(ge=0, le=1)] = None,
     path: Annotated[str | None, Field(description='Folder of a new note, e.g. "procedures"')] = None,
-    id: Annotated[str | None, Field(description="Update this note; omit to create")] = None,
+    id: Annotated[str | None, Field(description="Update this note (id, path or title); omit to create")] = None,
     source_task: Annotated[str | None, Field(description="Task id or provenance")] = None,
-    append: Annotated[bool, Field(description="Add content at the end of the note instead of replacing it")] = False,
+    append: Annotated[bool, Field(description="Add content at the end instead of replacing it")] = False,
     if_match: IfMatch = None,
-    claim_token: Annotated[int | None, Field(strict=True, description="Refused if you lost that claim")] = None,
-    provenance: Annotated[str | None, Field(description="file:PATH#L1, url:…, cmd:…, commit:HEX or event:ID")] = None,
-    claim_id: Annotated[str | None, Field(description="The claim it makes; several notes may make it")] = None,
-    merge_key: Annotated[str | None, Field(description="At most one active note has it")] = None,
-    on_conflict: Annotated[OnConflict, Field(description="If a note has the merge_key")] = "merge",
-    status: Status | None = None,
-    ttl_policy: TtlPolicy | None = None,
-    expires_at: Annotated[str | None, Field(description="ISO 8601; with ttl_policy decay or ephemeral")] = None,
-    supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces")] = None,
-    superseded_by: Annotated[str | None, Field(description="With id: the note that replaces it")] = None,
-    derived_from: Annotated[list[str] | None, Field(description="Ids of notes it builds on")] = None,
+    claim_token: Annotated[int | None, Field(strict=True, description="Refused if you lost that claim"), Rare] = None,
+    provenance: Annotated[
+        str | None, Field(description="file:PATH#L1, url:…, cmd:…, commit:HEX, event:ID"), Rare
+    ] = None,
+    claim_id: Annotated[str | None, Field(description="The claim it makes; several notes may make it"), Rare] = None,
+    merge_key: Annotated[str | None, Field(description="At most one active note has it"), Rare] = None,
+    on_conflict: Annotated[OnConflict, Field(description="If a note has the merge_key"), Rare] = "merge",
+    status: Annotated[Status | None, Rare] = None,
+    ttl_policy: Annotated[TtlPolicy | None, Rare] = None,
+    expires_at: Annotated[str | None, Field(description="ISO 8601; with ttl_policy decay or ephemeral"), Rare] = None,
+    supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces"), Rare] = None,
+    superseded_by: Annotated[str | None, Field(description="With id: the note that replaces it"), Rare] = None,
+    derived_from: Annotated[list[str] | None, Field(description="Ids of notes it builds on"), Rare] = None,
 ) -> Written:
-    """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Search
-    first: `existing` and `similar` in the answer name notes that may say the same, so update one of them instead.
-    Returns id, path, version, action, superseded_ids. conflict: somebody changed it; read again, then retry with its
-    version as if_match."""
+    """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Recall
+    first and update what exists; `existing` and `similar` in the answer name notes that may say the same. conflict:
+    it was changed; read again, merge, retry with its version as if_match. lithos_tool_find(name="lithos_write") shows
+    lifecycle arguments."""
     fields = {name: value for name, value in (("confidence", confidence), ("source", source_task)) if value is not None}
     request = Request(agent, title, content, None if tags is None else tuple(tags), fields, append)
     ending = (status, ttl_policy, expires_at, supersedes, superseded_by)
@@ -84,16 +87,15 @@ def lithos_write(
     return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token, life))
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Read a note")
 def lithos_read(
     lithos: Lithos,
     call: Call,
-    id: Annotated[str | None, Field(description="Note id, or give path")] = None,
-    path: Annotated[str | None, Field(description="Path in the vault, with or without .md")] = None,
-    max_length: Annotated[int | None, Field(strict=True, ge=1, description="Most characters of content")] = None,
+    id: Annotated[str | None, Field(description="Id, path, title or [[link]]")] = None,
+    path: Annotated[str | None, Field(description="Path, instead of id")] = None,
+    max_length: Annotated[int | None, Field(ge=1, description="Most characters of content")] = None,
 ) -> NoteInContext:
-    """Read one note: title, content, metadata (frontmatter), links (each with the id it leads to, or null), version
-    for if_match. With max_length it ends at a paragraph or sentence, and truncated is true."""
+    """Read one note: title, content, metadata, links, and version for if_match."""
     note = cast(NoteInContext, lithos.notes.reader.read(id, path, max_length))
     if task := lithos.board.named(str(note["metadata"].get("source", ""))):
         note["task"] = task
@@ -102,7 +104,7 @@ def lithos_read(
     return note
 
 
-@tool(toolset="core", notes=True, destructive=True)
+@tool(toolset="notes", notes=True, destructive=True, title="Delete a note")
 def lithos_delete(
     lithos: Lithos,
     call: Call,
@@ -110,27 +112,27 @@ def lithos_delete(
     agent: Annotated[str | None, Field(description="Who deletes it")] = None,
     if_match: IfMatch = None,
 ) -> Deleted:
-    """Delete a note. A person can restore it. success false: there is no such note."""
+    """Delete a note; lithos_note_restore brings it back."""
     return lithos.notes.vault.delete(call, id, if_match)
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="List notes")
 def lithos_list(
     lithos: Lithos,
     call: Call,
     path_prefix: str | None = None,
     tags: Annotated[list[str] | None, Field(description="All of these")] = None,
     author: str | None = None,
-    since: Annotated[str | None, Field(description="Updated since (ISO 8601)")] = None,
+    since: Annotated[str | None, Field(description='Changed since: ISO 8601, "1d", "yesterday"')] = None,
     limit: Limit = 50,
     offset: Annotated[int, Field(strict=True, ge=0)] = 0,
-    status: Annotated[Shown | None, Field(description="Default: what counts now")] = None,
+    status: Annotated[Shown | None, Field(description="Default: what counts now"), Rare] = None,
 ) -> NoteList:
-    """List notes, newest first: {items: [{id, title, path, updated, tags}], total}."""
+    """List notes, newest first."""
     return lithos.notes.reader.list(path_prefix, tags, author, since, limit, offset, status)
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Links of a note")
 def lithos_links(
     lithos: Lithos,
     call: Call,
@@ -142,7 +144,7 @@ def lithos_links(
     return lithos.notes.reader.links(id, direction, depth)
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="List tags")
 def lithos_tags(
     lithos: Lithos, call: Call, prefix: Annotated[str, Field(description="Only tags that begin so")] = ""
 ) -> Tags:
@@ -150,22 +152,22 @@ def lithos_tags(
     return lithos.notes.reader.tags(prefix)
 
 
-@tool(toolset="notes", notes=True)
+@tool(toolset="notes", notes=True, title="Move or rename a note")
 def lithos_move(
     lithos: Lithos,
     call: Call,
     id: NoteId,
-    to: Annotated[str, Field(description='New folder, or the whole new path ending in .md; "/" is the top')],
+    to: Annotated[str, Field(description='New folder, or new path ending in .md; "/" is the top')],
     agent: Agent,
-    rewrite_links: Annotated[bool, Field(description="Mend the links of other notes to it, as one change")] = False,
+    rewrite_links: Annotated[bool, Field(description="Correct other notes' links to it")] = False,
     if_match: IfMatch = None,
 ) -> Moved:
-    """Move or rename a note; its id stays. Without rewrite_links, links that name the old path become broken (links by
-    title, alias or id do not). Returns path, old_path, version, rewritten. conflict: the new path is taken."""
+    """Move or rename a note; its id stays. Links by title, alias or id keep working; rewrite_links corrects those that
+    name the old path."""
     return lithos.notes.mover.move(call, Move(id, to, rewrite_links, if_match))
 
 
-@tool(toolset="notes", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Versions of a note")
 def lithos_note_history(
     lithos: Lithos, call: Call, id: NoteId, limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50
 ) -> NoteHistory:
@@ -174,7 +176,7 @@ def lithos_note_history(
     return lithos.notes.history.of(id, limit)
 
 
-@tool(toolset="notes", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Compare versions of a note")
 def lithos_note_diff(
     lithos: Lithos,
     call: Call,
@@ -186,7 +188,7 @@ def lithos_note_diff(
     return lithos.notes.history.diff(id, old, new)
 
 
-@tool(toolset="notes", notes=True)
+@tool(toolset="notes", notes=True, title="Bring an old version back")
 def lithos_note_revert(
     lithos: Lithos,
     call: Call,
@@ -199,7 +201,7 @@ def lithos_note_revert(
     return lithos.notes.history.revert(call, id, version, if_match)
 
 
-@tool(toolset="notes", notes=True)
+@tool(toolset="notes", notes=True, title="Restore a deleted note")
 def lithos_note_restore(
     lithos: Lithos, call: Call, note: Annotated[str, Field(description="Id or path of a deleted note")], agent: Agent
 ) -> Restored:
@@ -207,7 +209,7 @@ def lithos_note_restore(
     return lithos.notes.history.restore(call, note)
 
 
-@tool(toolset="notes", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Check the vault")
 def lithos_validate(
     lithos: Lithos,
     call: Call,

@@ -15,8 +15,10 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from lithos.core.text import estimate_tokens, nearest
 from lithos.errors import InvalidInput, UnknownTool
+from lithos.tools import schemas
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
+from lithos.tools.toolsets import FIND, MEMBERS
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
@@ -46,8 +48,8 @@ ERROR_SCHEMA: dict[str, Any] = {
         }
     },
 }
-# Accepted by every mutating tool, not listed: programs set them (best in `_meta`), and a model would pay for reading.
-UNLISTED = CORRELATION
+# Accepted by every mutating tool, not listed: programs set the ids (best in `_meta`), the key is in the instructions.
+UNLISTED = (*CORRELATION, "idempotency_key")
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,16 @@ class Tool:
     agent_argument: str
     bare: bool = False  # no argument for free
     notes: bool = False  # it sees notes: their folder is scanned before the first such call
+    named: bool = False  # acts by right of the agent's name: a name that stands in for none is not enough
+    title: str = ""
+
+    @cached_property
+    def toolsets(self) -> frozenset[str]:
+        """All that list it; the operator's tools are in none."""
+        if self.toolset == OPERATOR:
+            return frozenset()
+        more = [name for name, members in MEMBERS.items() if self.name in members]
+        return frozenset({self.toolset, "all", *more})
 
     @property
     def description(self) -> str:
@@ -98,10 +110,12 @@ class Tool:
 
     @cached_property
     def input_schema(self) -> dict[str, Any]:
-        schema: dict[str, Any] = _compact(_untitled(self.argument_schema))
-        for name in set(UNLISTED) - set(self.parameters):
-            schema.get("properties", {}).pop(name, None)
-        return schema
+        """All arguments, as docs and `lithos_tool_find` show them."""
+        return schemas.readable(self.argument_schema, self._unlisted)
+
+    @property
+    def _unlisted(self) -> set[str]:
+        return set(UNLISTED) - set(self.parameters)
 
     def _hints(self) -> dict[str, Any]:
         # The given parameters may be imported for type checkers only.
@@ -109,7 +123,7 @@ class Tool:
 
     @cached_property
     def output_schema(self) -> dict[str, Any]:
-        schema: dict[str, Any] = _untitled(TypeAdapter(self._hints()["return"]).json_schema())
+        schema: dict[str, Any] = schemas.untitled(TypeAdapter(self._hints()["return"]).json_schema())
         return schema
 
     @cached_property
@@ -120,11 +134,19 @@ class Tool:
         either: dict[str, Any] = {"type": "object", "anyOf": [answer, ERROR_SCHEMA]}
         return {**either, "$defs": named} if named else either
 
-    def as_listed(self) -> dict[str, Any]:
-        """What `tools/list` shows of it, as MCP has it."""
-        hints = {"readOnlyHint": self.reads, "destructiveHint": self.destructive, "idempotentHint": self.reads}
-        shown = {"name": self.name, "description": self.description, "inputSchema": self.input_schema}
-        return {**shown, "annotations": {**hints, "openWorldHint": False}}
+    def as_listed(self, *, agent: bool = False, attributed: bool = False, read_only: bool = False) -> dict[str, Any]:
+        """What `tools/list` shows of it on a connection: one that has an agent, one whose writes can be attributed
+        to its client, one that only reads."""
+        spared = [self.agent_argument] if agent or (attributed and not self.named) else []
+        reads = self.reads or (read_only and self.name == CALL_BY_NAME)
+        return {
+            "name": self.name,
+            "title": self.title,
+            "description": self.description,
+            "inputSchema": schemas.listed(self.argument_schema, self._unlisted, spared),
+            # MCP's defaults are left out: a tool that says nothing writes, and may destroy.
+            "annotations": {"readOnlyHint": True} if reads else {"destructiveHint": self.destructive},
+        }
 
     @cached_property
     def token_cost(self) -> int:
@@ -139,15 +161,23 @@ def tool(
     agent_argument: str = "agent",
     bare: bool = False,
     notes: bool = False,
+    named: bool = False,
+    title: str = "",
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a typed function a tool; its name is the function's, its docstring what the model reads."""
 
     def register(function: Callable[..., Any]) -> Tool:
         if not NAME.match(function.__name__):
             raise ValueError(f"{function.__name__} is no name for a tool: {NAME.pattern}")
-        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument, bare, notes)
+        shown = title or _title(function.__name__)
+        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument, bare, notes, named, shown)
 
     return register
+
+
+def _title(name: str) -> str:
+    """`lithos_task_claim` → "Task claim"."""
+    return name.partition("_")[2].replace("_", " ").capitalize()
 
 
 class Registry:
@@ -193,7 +223,8 @@ class Registry:
 
     def toolsets(self) -> list[str]:
         """What a client may ask to see."""
-        return [*dict.fromkeys(each.toolset for each in self if each.toolset != OPERATOR), "all"]
+        homes = dict.fromkeys(each.toolset for each in self if each.toolset != OPERATOR)
+        return [*dict.fromkeys([*MEMBERS, *homes]), "all"]
 
     def check_toolsets(self, names: Iterable[str]) -> tuple[str, ...]:
         """The same names, if all of them exist."""
@@ -205,41 +236,11 @@ class Registry:
                 raise InvalidInput(f"there is no toolset {name[:80]!r}", hint=f"{hint}There are: {', '.join(known)}.")
         return wanted
 
-    def shown(self, toolsets: Iterable[str]) -> list[Tool]:
-        """The tools of these toolsets; `all` is every one but the pair of `find`, and but the operator's."""
+    def shown(self, toolsets: Iterable[str], *, read_only: bool = False) -> list[Tool]:
+        """The tools of these toolsets, and always the pair that finds and calls all others."""
         wanted = frozenset(toolsets)
-        if "all" in wanted:
-            return [each for each in self if each.toolset not in ("find", OPERATOR)]
-        return [each for each in self if each.toolset in wanted and each.toolset != OPERATOR]
+        found = [each for each in self if each.toolset == FIND or wanted & each.toolsets]
+        return [each for each in found if each.reads or not read_only or each.name == CALL_BY_NAME]
 
-
-def _untitled(schema: Any) -> Any:
-    """Without the titles that pydantic adds: they cost tokens and tell a model nothing."""
-    if isinstance(schema, list):
-        return [_untitled(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    kept = {key: _untitled(value) for key, value in schema.items() if not (key == "title" and isinstance(value, str))}
-    if isinstance(kept.get("properties"), dict):  # an argument may be called `title`
-        kept["properties"] = {name: _untitled(value) for name, value in schema["properties"].items()}
-    return kept
-
-
-def _compact(schema: Any) -> Any:
-    """Spell `X | null` short, everywhere in it."""
-    if isinstance(schema, list):
-        return [_compact(item) for item in schema]
-    if not isinstance(schema, dict):
-        return schema
-    return _without_null({key: _compact(value) for key, value in schema.items()})
-
-
-def _without_null(schema: dict[str, Any]) -> dict[str, Any]:
-    """Optional arguments are simply left out; `anyOf [X, null] default null` says the same at twice the length."""
-    choices = schema.get("anyOf")
-    if not isinstance(choices, list) or {"type": "null"} not in choices:
-        return schema
-    rest = [choice for choice in choices if choice != {"type": "null"}]
-    if len(rest) != 1 or schema.get("default", 0) is not None:
-        return schema
-    return {**{key: value for key, value in schema.items() if key not in ("anyOf", "default")}, **rest[0]}
+    def names_shown(self, toolsets: Iterable[str], read_only: bool = False) -> frozenset[str]:
+        return frozenset(each.name for each in self.shown(toolsets, read_only=read_only))

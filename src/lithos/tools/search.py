@@ -14,6 +14,7 @@ from lithos.notes import MeaningAnswer, Rank, ScopeRequest, Shown, WordsAnswer
 from lithos.recall import Question, RecallAnswer
 from lithos.search import Query, Where
 from lithos.tools.registry import tool
+from lithos.tools.schemas import Rare
 
 Limit = Annotated[int, Field(ge=1)]
 Tags = Annotated[list[str] | None, Field(description="Only notes with all of these", max_length=50)]
@@ -21,17 +22,18 @@ Author = Annotated[str | None, Field(description="Only notes of this author")]
 LONGEST_PREFIX = 800  # the full-text engine compiles no pattern of 1,000
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
 
-Explain = Annotated[bool, Field(description="Add the ranking trace")]
-Standing = Annotated[Shown | None, Field(description="Default: what counts now")]
-AsOf = Annotated[str | None, Field(description="Notes that were current then")]
-Window = Annotated[int | None, Field(ge=1, description="Created in so many days before as_of or now")]
+Explain = Annotated[bool, Field(description="Add the ranking trace"), Rare]
+Standing = Annotated[Shown | None, Field(description="Default: what counts now"), Rare]
+AsOf = Annotated[str | None, Field(description="Notes that were current then"), Rare]
+Window = Annotated[int | None, Field(ge=1, description="Created in so many days before as_of or now"), Rare]
+Ranking = Annotated[Rank, Rare]
 
 
 class Recalled(RecallAnswer):
     receipt: str
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Ask the memory")
 def lithos_recall(
     lithos: Lithos,
     call: Call,
@@ -44,7 +46,7 @@ def lithos_recall(
     status: Standing = None,
     as_of: AsOf = None,
     window_days: Window = None,
-    rank: Rank = "relevance",
+    rank: Ranking = "relevance",
     explain: Explain = False,
 ) -> Recalled:
     """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
@@ -57,7 +59,7 @@ def lithos_recall(
     return {**found, "receipt": receipt}
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Search by words")
 def lithos_search(
     lithos: Lithos,
     call: Call,
@@ -71,16 +73,16 @@ def lithos_search(
     status: Standing = None,
     as_of: AsOf = None,
     window_days: Window = None,
-    rank: Rank = "relevance",
+    rank: Ranking = "relevance",
     explain: Explain = False,
 ) -> WordsAnswer:
-    """Find notes by exact words: names, error texts, identifiers. Best first, matches in <b>. `literal`: the query was
-    no valid syntax and was taken as plain words."""
+    """Find notes by exact words: names, error texts, identifiers. Best first. `literal`: the query was no valid syntax
+    and was taken as plain words."""
     scope = ScopeRequest(status, as_of, window_days, rank)
     return lithos.note_search.words(query, limit, _where(tags, author, path_prefix), scope, explain=explain)
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, title="Search by meaning")
 def lithos_semantic(
     lithos: Lithos,
     call: Call,
@@ -93,7 +95,7 @@ def lithos_semantic(
     status: Standing = None,
     as_of: AsOf = None,
     window_days: Window = None,
-    rank: Rank = "relevance",
+    rank: Ranking = "relevance",
     explain: Explain = False,
 ) -> MeaningAnswer:
     """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""

@@ -34,7 +34,7 @@ class Stats(TypedDict):
     index: NotRequired[IndexState]
 
 
-@tool(toolset="core", notes=True, reads=True)
+@tool(toolset="spec", notes=True, reads=True, title="Size and state")
 def lithos_stats(lithos: Lithos, call: Call) -> Stats:
     """How big this memory is: counts of documents, chunks, agents, active tasks, open claims and tags, and bytes on
     disk. Look here before a broad query. `index` tells how far people's edits have been followed."""

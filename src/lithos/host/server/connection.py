@@ -22,7 +22,7 @@ from lithos.core.call import Delivery
 from lithos.host import wire
 from lithos.host.guest.handshake_replay import INVALID_REQUEST, PARSE_ERROR, failure, id_and_method
 from lithos.host.server.pipe import Pipe
-from lithos.tools.caller import Caller, parse_toolsets
+from lithos.tools.caller import Caller, parse_toolsets, stand_in
 
 MOST_OPEN = 256  # requests read and not yet answered; above it the guest's next ones wait in the pipe
 YIELD_EVERY = 32  # buffered lines are taken without a pause of their own: let the other guests in between
@@ -79,10 +79,12 @@ class Connection:
     # ------------------------------------------------------------------ who asks
     def caller(self, request_id: int | str | None) -> Caller:
         """Whoever sends this request, with the delivery by which a repetition is known."""
+        # The guest's id outlives a restart of the host, and another window of the same client has another.
+        caller = replace(self._caller, attributed=stand_in(self.client, self.hello.id))
         if request_id is None:
-            return self._caller
+            return caller
         delivery = Delivery(self.hello.id, json.dumps(request_id), request_id in self._repeated)
-        return replace(self._caller, delivery=delivery)
+        return replace(caller, delivery=delivery)
 
     @property
     def open(self) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import mcp_types as types
 import orjson
 from mcp.server.caching import CacheHint
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 
 from lithos import __version__
@@ -23,10 +23,11 @@ from lithos.serving.mcp.callers import caller_of, traced
 from lithos.serving.mcp.inflight import InFlight
 from lithos.serving.mcp.instructions import INSTRUCTIONS
 from lithos.serving.mcp.workers import Workers
-from lithos.tools.answers import as_lithos_error, failure
+from lithos.tools.answers import as_lithos_error, failure_on
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from lithos.tools.dispatch import LARGEST_ARGUMENTS, Ready
+from lithos.tools.mentions import followable
 from lithos.tools.registry import Answer, Registry, Tool
 
 _calls = logging.getLogger("lithos.calls")
@@ -61,7 +62,7 @@ def build_server(
     )
     server.add_request_handler("tools/call", types.CallToolRequestParams, adapter.call_tool)
     server.in_flight = adapter.in_flight
-    server.middleware.clear()  # a span per request for a tracer that is never there
+    server.middleware[:] = [adapter.instructed]  # without the SDK's span per request for a tracer that is never there
     return server
 
 
@@ -90,10 +91,23 @@ class Adapter:
         self._way = way
         self._workers = Workers(way.workers)
         self._listed = lru_cache(maxsize=64)(self._list)
+        self._named = lru_cache(maxsize=64)(registry.names_shown)
         self.schema_with_headers = lru_cache(maxsize=1024)(self._schema_with_headers)
 
+    async def instructed(self, ctx: Context, call_next: CallNext) -> HandlerResult:
+        """The instructions of a connection name the tools that it lists."""
+        result = await call_next(ctx)
+        if ctx.method in ("initialize", "server/discover") and isinstance(result, dict) and "instructions" in result:
+            listed = self._names(caller_of(ctx, self._way.default))
+            return {**result, "instructions": followable(INSTRUCTIONS, listed)}
+        return result
+
+    def _names(self, caller: Caller) -> frozenset[str]:
+        return self._named(caller.toolsets, caller.read_only)
+
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        return self._listed(caller_of(context, self._way.default).toolsets)
+        caller = caller_of(context, self._way.default)
+        return self._listed(caller.toolsets, caller.agent is not None, caller.attributed is not None, caller.read_only)
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         started = time.perf_counter()
@@ -120,15 +134,15 @@ class Adapter:
         self, context: Context, name: str, arguments: dict[str, Any] | None
     ) -> tuple[Answer, str, str | None]:
         caller = caller_of(context, self._way.default)
-        agent = caller.agent
+        agent, called = caller.agent, name
         try:
             ready = self._registry.ready(name, arguments, traced(caller, context), self._way.largest)
-            agent = ready.call.agent
+            agent, called = ready.call.agent, ready.tool.name
             async with self._way.gate(context.request, ready.tool):
                 return await self._run(ready), "ok", agent
         except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
             told = as_lithos_error(error, name[:40])
-            return failure(told), told.code, agent
+            return failure_on(told, self._names(caller), called), told.code, agent
 
     async def _run(self, ready: Ready) -> Answer:
         if ready.tool.waits:
@@ -137,14 +151,15 @@ class Adapter:
         # A cancelled request leaves the thread running: what was begun is finished, and its answer is remembered.
         return await self._workers.run(ready.run, self._lithos)
 
-    def _list(self, toolsets: tuple[str, ...]) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[self._shown(each) for each in self._registry.shown(toolsets)])
-
-    def _shown(self, each: Tool) -> types.Tool:
-        listed = each.as_listed()
-        if self._way.output_schemas:
-            listed["outputSchema"] = each.listed_output_schema
-        return types.Tool.model_validate(listed)
+    def _list(self, toolsets: tuple[str, ...], agent: bool, attributed: bool, read_only: bool) -> types.ListToolsResult:
+        shown, names = [], self._named(toolsets, read_only)
+        for each in self._registry.shown(toolsets, read_only=read_only):
+            listed = each.as_listed(agent=agent, attributed=attributed, read_only=read_only)
+            listed["description"] = followable(listed["description"], names)
+            if self._way.output_schemas:
+                listed["outputSchema"] = each.listed_output_schema
+            shown.append(types.Tool.model_validate(listed))
+        return types.ListToolsResult(tools=shown)
 
 
 def _plain(text: str) -> str:

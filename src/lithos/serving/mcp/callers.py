@@ -10,9 +10,10 @@ from mcp.server.context import ServerRequestContext
 from mcp_types import RequestId
 from starlette.requests import Request
 
-from lithos.tools.caller import Caller
-from lithos.tools.dispatch import correlation_in
+from lithos.tools.caller import Caller, stand_in
+from lithos.tools.dispatch import beside
 
+SESSION_HEADER = "mcp-session-id"  # of clients that initialize; the stateless revision has no connection to name
 SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASGI scope
 
 
@@ -32,11 +33,14 @@ def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Calle
         connection: Connection = request
         return connection.caller(context.request_id)
     caller: Caller = request.scope.get(SCOPE_KEY, default)
+    if (session := request.headers.get(SESSION_HEADER)) is not None:
+        told = context.session.client_params
+        caller = replace(caller, attributed=stand_in(told.client_info.name if told else None, session))
     # An SSE client names its toolsets when it opens the stream; its messages come in requests of their own.
     return replace(caller, toolsets=base.toolsets) if base else caller
 
 
 def traced(caller: Caller, context: ServerRequestContext[Any, Any]) -> Caller:
-    """With the ids in the request's `_meta` that tie it to the caller's own trace."""
+    """With what the request's `_meta` says: the ids of the caller's own trace, the key of a retry."""
     meta = (context.params or {}).get("_meta")
-    return replace(caller, correlation=correlation_in(meta)) if isinstance(meta, Mapping) else caller
+    return beside(caller, meta) if isinstance(meta, Mapping) else caller

@@ -21,20 +21,19 @@ def lithos_md_list_sections(
     return lithos.garden.sections(lithos.garden.target(for_user(call, user_id), path, id))
 
 
-@tool(toolset="garden", notes=True)
+@tool(toolset="garden", notes=True, title="Edit one section")
 def lithos_md_patch_section(
     lithos: Lithos,
     call: Call,
     section_anchor: Anchor,
-    change: Annotated[Change, Field(description="replace: all of its text; append: after its own last line")],
+    change: Annotated[Change, Field(description="replace: its whole text; append: after its last line")],
     rationale: Rationale,
     path: FilePath = None,
     id: NoteId = None,
     if_match: IfMatch = None,
     user_id: User = None,
 ) -> Patched:
-    """Change one section and nothing else. Heading and anchor stay; use only deeper headings inside. An unknown or
-    ambiguous section is refused with the candidates."""
+    """Change one section of a note (id) or garden file (path) and nothing else. The heading stays."""
     call = for_user(call, user_id)
     target = lithos.garden.target(call, path, id)
     return lithos.garden.patch_section(call, target, section_anchor, change.as_given(), if_match)

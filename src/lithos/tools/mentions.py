@@ -1,0 +1,112 @@
+"""Names of tools in texts: a name that the reader cannot follow says how it can."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Any
+
+MENTION = re.compile(r"\b(?:lithos|mentisdb)_[a-z0-9_]{2,39}\b")
+CALL = "lithos_tool_call"
+THROUGH = f" (through {CALL})"
+# Arguments whose flag has another name than theirs, or that a hint names.
+FLAGS = {
+    "if_match": "--if-match",
+    "path_prefix": "--path",
+    "user_id": "--user",
+    "claim_token": "--token",
+    "ttl_minutes": "--minutes",
+    "depends_on": "--needs",
+    "as_of": "--as-of",
+    "approved_by": "--approved-by",
+    "rewrite_links": "--rewrite-links",
+    "dry_run": "--dry-run",
+    "chain_key": "--chain",
+    "knowledge_id": "--note",
+}
+_FLAG = re.compile(rf"`?\b({'|'.join(FLAGS)})\b`?")
+
+# The verbs that do the same at the keyboard; a test holds them against the command line.
+VERBS = {
+    "lithos_read": "note show",
+    "lithos_write": "note write",
+    "lithos_move": "note move",
+    "lithos_delete": "note delete",
+    "lithos_note_restore": "note restore",
+    "lithos_note_history": "note history",
+    "lithos_note_diff": "note diff",
+    "lithos_note_revert": "note revert",
+    "lithos_note_passages": "inspect chunks",
+    "lithos_search": "search",
+    "lithos_semantic": "search --semantic",
+    "lithos_recall": "search --hybrid",
+    "lithos_task_list": "task list",
+    "lithos_task_status": "task show",
+    "lithos_task_ready": "task ready",
+    "lithos_task_create": "task create",
+    "lithos_task_update": "task update",
+    "lithos_task_claim": "task claim",
+    "lithos_task_renew": "task renew",
+    "lithos_task_release": "task release",
+    "lithos_task_complete": "task complete",
+    "lithos_task_cancel": "task cancel",
+    "lithos_finding_list": "task findings",
+    "lithos_finding_post": "task post",
+    "lithos_stats": "stats",
+    "lithos_validate": "validate",
+    "lithos_reindex": "reindex",
+    "lithos_decay": "decay",
+    "lithos_promote": "promote",
+    "lithos_feedback": "feedback",
+    "lithos_conflicts": "conflicts",
+    "lithos_events_query": "events list",
+    "lithos_events_verify": "events verify",
+    "lithos_keys_rotate": "keys rotate",
+    "lithos_file_history": "history",
+    "lithos_garden_check": "garden check",
+    "lithos_garden_undo": "garden undo",
+    "lithos_fs_move": "fs move",
+    "lithos_token_new": "token new",
+    "lithos_token_list": "token list",
+    "lithos_token_revoke": "token revoke",
+    "lithos_ledger_prove": "ledger prove",
+    "lithos_ledger_checkpoint": "ledger checkpoint",
+    "lithos_ledger_forget": "ledger forget",
+    "lithos_ledger_convert": "ledger convert",
+    "lithos_ledger_import": "ledger import",
+    "lithos_tool_find": "tools",
+    "lithos_tool_call": "call",
+}
+
+
+def followable(text: str, listed: Container[str]) -> str:
+    """For a connection: a tool that it does not list is named with the way to call it, once."""
+    said: set[str] = set()
+
+    def followed(found: re.Match[str]) -> str:
+        name = found.group()
+        if name in listed or name in said or text.startswith(THROUGH, found.end()):
+            return name
+        said.add(name)
+        return name + THROUGH
+
+    return MENTION.sub(followed, text)
+
+
+def followable_error(shown: dict[str, Any], listed: frozenset[str], called: str) -> dict[str, Any]:
+    """The `error` object of an answer, with its texts for this connection. The message may name the tool called."""
+    message, hint = followable(shown["message"], listed | {called}), followable(shown["hint"], listed)
+    return {**shown, "message": message, "hint": hint}
+
+
+def at_the_keyboard(text: str) -> str:
+    """For the command line: verbs instead of tools, flags instead of arguments."""
+
+    def verb(found: re.Match[str]) -> str:
+        name = found.group()
+        return f"`lithos {VERBS[name]}`" if name in VERBS else f"`lithos call {name}`"
+
+    parts = MENTION.split(text)
+    verbs = [verb(found) for found in MENTION.finditer(text)]
+    flags = [_FLAG.sub(lambda found: FLAGS[found.group(1)], part) for part in parts]
+    return "".join(part + (verbs[place] if place < len(verbs) else "") for place, part in enumerate(flags))

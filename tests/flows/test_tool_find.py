@@ -1,0 +1,83 @@
+"""`lithos_tool_find`: everyday wishes lead to the right tool, for few tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import orjson
+import pytest
+
+from lithos.app import Lithos
+from lithos.core.text import estimate_tokens
+from lithos.errors import UnknownTool
+from lithos.tools.catalogue import catalogue
+
+WISHES = Path(__file__).parents[1] / "fixtures" / "tool_wishes.tsv"
+
+
+def wishes() -> Iterator[tuple[str, frozenset[str]]]:
+    for row in WISHES.read_text().splitlines():
+        if row and not row.startswith("#"):
+            wish, _, tools = row.partition("\t")
+            yield wish, frozenset(tools.split(","))
+
+
+def find(lithos: Lithos, **arguments: Any) -> dict[str, Any]:
+    return catalogue().call(lithos, "lithos_tool_find", arguments)
+
+
+def test_everyday_wishes_find_the_right_tool_for_few_tokens(lithos: Lithos) -> None:
+    places, costs = [], []
+    known = {each.name for each in catalogue()}
+    for wish, right in wishes():
+        if not right & known:
+            continue
+        answer = find(lithos, query=wish)
+        names = [each["name"] for each in answer["tools"]]
+        places.append(next((place for place, name in enumerate(names) if name in right), 99))
+        costs.append(estimate_tokens(orjson.dumps(answer).decode()))
+        assert len(names) == 5
+        assert [each["name"] for each in answer["tools"] if "input_schema" in each] == names[:1]
+        assert "degraded" not in answer
+    for chosen in (places, places[1::2]):  # all, and those that nobody looked at while tuning
+        assert len(chosen) >= 80
+        assert sum(place < 1 for place in chosen) / len(chosen) >= 0.8
+        assert sum(place < 3 for place in chosen) / len(chosen) >= 0.95
+    assert median(costs) <= 600 and max(costs) <= 1000
+
+
+def test_a_name_shows_one_schema_with_all_its_arguments(lithos: Lithos) -> None:
+    (shown,) = find(lithos, name="lithos_write")["tools"]
+    assert "merge_key" in shown["input_schema"]["properties"]
+    assert "merge_key" not in find(lithos, query="save a note")["tools"][0]["input_schema"]["properties"]
+    with pytest.raises(UnknownTool, match="lithos_writ"):
+        find(lithos, name="lithos_writ")
+
+
+def test_without_a_query_all_names_are_listed_by_toolset(lithos: Lithos) -> None:
+    answer = find(lithos)
+    assert answer["total"] == len(catalogue())
+    assert "lithos_fs_patch" in answer["toolsets"]["garden"]
+    assert estimate_tokens(orjson.dumps(answer).decode()) <= 1000
+
+
+def test_a_tool_that_is_named_in_the_query_comes_first(lithos: Lithos) -> None:
+    assert find(lithos, query="arguments of mentisdb_head please")["tools"][0]["name"] == "mentisdb_head"
+
+
+def test_an_operators_tool_says_that_an_agent_cannot_call_it(lithos: Lithos) -> None:
+    assert find(lithos, query="rebuild the search index")["tools"][0]["does"].startswith("Only for the operator")
+
+
+def test_vectors_are_made_once_and_a_damaged_file_of_them_is_made_again(lithos: Lithos) -> None:
+    from lithos.tools import tool_index
+
+    first = find(lithos, query="undo a mistake")
+    (path,) = (lithos.storage.data_dir / ".vectors").glob("tools-*.npy")
+    path.write_bytes(b"damaged")
+    tool_index._made.clear()
+    assert find(lithos, query="undo a mistake") == first
+    assert path.stat().st_size > 10_000
