@@ -9,7 +9,19 @@ from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
-from lithos.notes import ROOT, Feedback, Following, Ground, Notes, NoteSearch, Promotions, Rules, open_notes
+from lithos.notes import (
+    NOTE_KEYWORDS,
+    NOTE_NUMBERS,
+    ROOT,
+    Feedback,
+    Following,
+    Ground,
+    Notes,
+    NoteSearch,
+    Promotions,
+    Rules,
+    open_notes,
+)
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
 from lithos.storage import Limits, Storage, StorageOptions, scrub
 
@@ -80,8 +92,8 @@ def note_collection(config: LithosConfig, storage: Storage, embedding: Embedding
         storage.data_dir,
         "notes",
         embedding=embedding,
-        keywords=("status", "claim_id"),
-        numbers=("created", "updated", "ends"),
+        keywords=NOTE_KEYWORDS,
+        numbers=NOTE_NUMBERS,
         limits=PassageLimits(config.search.chunk_size, config.search.chunk_max),
         wait=config.search.wait_seconds,
         faults=storage.faults,

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lithos.core.call import Call
 from lithos.errors import Conflict
-from lithos.notes import Move, Request, Write
+from lithos.notes import Move, WriteRequest
 from tests.notes_bench import NotesBench, dump
 
 KILLED = 137
@@ -43,15 +43,15 @@ def call(tool: str) -> Call:
 
 
 def create(bench: NotesBench) -> object:
-    return bench.notes.vault.write(call("lithos_write"), Write(Request("agent", "New", "[[a]] text")))
+    return bench.notes.vault.write(call("lithos_write"), WriteRequest("agent", "New", "[[a]] text"))
 
 
 def update(bench: NotesBench) -> object:
-    return bench.notes.vault.write(call("lithos_write"), Write(Request("agent", content="changed [[b]]"), A))
+    return bench.notes.vault.write(call("lithos_write"), WriteRequest("agent", content="changed [[b]]", id=A))
 
 
 def append(bench: NotesBench) -> object:
-    return bench.notes.vault.write(call("lithos_write"), Write(Request("agent", content="more", append=True), A))
+    return bench.notes.vault.write(call("lithos_write"), WriteRequest("agent", content="more", append=True, id=A))
 
 
 def delete(bench: NotesBench) -> object:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from lithos.core.call import Call
 from lithos.core.clock import SystemClock
 from lithos.errors import Conflict
-from lithos.notes import Request, Write
+from lithos.notes import WriteRequest
 from lithos.storage import Limits
 from tests.faults.test_files_stress import PERSON
 from tests.notes_bench import NotesBench, dump
@@ -40,28 +41,28 @@ class Agent:
         except Conflict:
             self.refused += 1
 
-    def _write(self, request: Request, if_match: str | None = None) -> None:
-        self._vault.write(Call("lithos_write", "agent"), Write(request, self._id, if_match=if_match))
+    def _write(self, request: WriteRequest, if_match: str | None = None) -> None:
+        self._vault.write(Call("lithos_write", "agent"), replace(request, id=self._id, if_match=if_match))
 
     def _append(self, line: str) -> None:
-        self._write(Request("agent", content=line, append=True))
+        self._write(WriteRequest("agent", content=line, append=True))
 
     def _replace(self, line: str) -> None:
         note = self._reader.read(self._id)
-        self._write(Request("agent", content=f"{note['content']}\n{line}"), note["version"])
+        self._write(WriteRequest("agent", content=f"{note['content']}\n{line}"), note["version"])
 
     def _replace_blindly(self, line: str) -> None:
-        self._write(Request("agent", content=f"{self._reader.read(self._id)['content']}\n{line}"))
+        self._write(WriteRequest("agent", content=f"{self._reader.read(self._id)['content']}\n{line}"))
 
     def _tag(self, line: str) -> None:
-        self._write(Request("agent", tags=(line,)))
+        self._write(WriteRequest("agent", tags=(line,)))
 
 
 def fight(tmp_path: Path, rounds: int, style: str, seed: int) -> tuple[list[str], NotesBench]:
     """The lines that are nowhere any more."""
     bench = NotesBench(tmp_path, limits=KEEP_ALL)
     bench.clock = SystemClock()  # type: ignore[assignment]
-    made = bench.notes.vault.write(Call("lithos_write", "agent"), Write(Request("agent", "Shared", "start")))
+    made = bench.notes.vault.write(Call("lithos_write", "agent"), WriteRequest("agent", "Shared", "start"))
     target = bench.root.path / made["path"]
     person = subprocess.Popen(
         [sys.executable, "-c", SLOW_PERSON, str(target), str(rounds), style, str(seed)], stdout=subprocess.DEVNULL

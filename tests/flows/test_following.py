@@ -16,7 +16,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.core.call import Call
 from lithos.core.clock import FakeClock
-from lithos.notes import Request, Write
+from lithos.notes import WriteRequest
 from lithos.notes.format.naming import path_id
 from lithos.notes.index.catalogue import open_catalogue
 from lithos.notes.index.identities import Identities, Renamed
@@ -189,12 +189,12 @@ def test_a_renamed_note_keeps_its_id_with_or_without_one_in_its_text(lithos: Lit
 def test_a_note_that_was_renamed_a_moment_ago_is_read_and_written_by_its_id(lithos: Lithos, person: Person) -> None:
     """Nobody has told the index yet: "there is no note" would make an agent write it again."""
     write = lithos.notes.vault.write
-    ids = [write(Call("t", "ann"), Write(Request("ann", title, "text")))["id"] for title in "ab"]
+    ids = [write(Call("t", "ann"), WriteRequest("ann", title, "text"))["id"] for title in "ab"]
     (person.folder / "moved").mkdir()
     for name in "ab":
         (person.folder / f"{name}.md").rename(person.folder / f"moved/{name}.md")
     assert lithos.notes.reader.read(ids[0])["path"] == "moved/a.md"
-    assert write(Call("t", "bob"), Write(Request("bob", content="more"), ids[1]))["path"] == "moved/b.md"
+    assert write(Call("t", "bob"), WriteRequest("bob", content="more", id=ids[1]))["path"] == "moved/b.md"
 
 
 def test_a_new_file_at_the_old_path_of_a_renamed_note_is_another_note(lithos: Lithos, person: Person) -> None:
@@ -384,7 +384,7 @@ def test_a_vault_that_cannot_be_opened_empties_nothing(lithos: Lithos, person: P
 def test_a_close_waits_for_the_index_that_is_being_built_anew(config: LithosConfig) -> None:
     lithos = open_lithos(config)
     for number in range(20):
-        lithos.notes.vault.write(Call("lithos_write", "a"), Write(Request("a", f"Note {number}", "text")))
+        lithos.notes.vault.write(Call("lithos_write", "a"), WriteRequest("a", f"Note {number}", "text"))
     lithos.notes.reindex_soon(clear=True)
     lithos.close()
     again = open_lithos(config)

@@ -15,7 +15,7 @@ from lithos.notes.format.document import Document, read_document
 from lithos.notes.format.frontmatter import edit_frontmatter, json_ready, new_frontmatter, parse_frontmatter
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.format.yaml_text import scalar
-from lithos.notes.vault.writing import Request, changed_note, new_note
+from lithos.notes.vault.writing import WriteRequest, changed_note, new_note
 
 NOW = parse_time("2026-03-04T05:06:07Z")
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp"), exclude_characters="\x85"), max_size=20)
@@ -124,9 +124,9 @@ def _read(path: str, data: bytes) -> Note:
 def test_content_reads_back_as_it_was_sent(title: str, first: str, second: str) -> None:
     title = title.strip()
     assume(not any(text.lstrip().startswith("#") for text in (first, second)))
-    note = _read("x.md", new_note(Request("a", title, first), "id-1", NOW).encode())
+    note = _read("x.md", new_note(WriteRequest("a", title, first), "id-1", NOW).encode())
     assert (note.title, note.content) == (title, first)
-    changed = changed_note(note, Request("b", content=second), "id-1", NOW)
+    changed = changed_note(note, WriteRequest("b", content=second), "id-1", NOW)
     assert changed is not None
     assert _read("x.md", changed.encode()).content == second
 
@@ -143,7 +143,7 @@ def test_an_update_of_any_hand_written_file_reads_back(
     data = (("\ufeff" if bom else "") + text).encode()
     note = _read("x.md", data)
     assume(not content.lstrip().startswith("#"))
-    changed = changed_note(note, Request("b", content=content), "id-1", NOW)
+    changed = changed_note(note, WriteRequest("b", content=content), "id-1", NOW)
     assert changed is not None
     after = _read("x.md", changed.encode())
     assert after.content == content
@@ -159,7 +159,7 @@ def test_new_tags_leave_the_body_and_the_other_keys_as_bytes(
     assume("---" not in body and parse_frontmatter(front).problem is None)
     data = ((f"---\n{front}---\n" if has_front else "") + body).encode()
     note = _read("x.md", data)
-    changed = changed_note(note, Request("b", tags=tuple(dict.fromkeys(tags))), "id-1", NOW)
+    changed = changed_note(note, WriteRequest("b", tags=tuple(dict.fromkeys(tags))), "id-1", NOW)
     if changed is None:
         return
     assert changed.encode().endswith(note.document.body.replace("\n", note.document.newline).encode())

@@ -1,4 +1,4 @@
-"""Decapod's rules, one row each."""
+"""Decapod"s rules, one row each."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import pytest
 
 from lithos.core.clock import parse_time
 from lithos.errors import Conflict, InvalidInput
+from lithos.notes.fields import checked_fields
 from lithos.notes.lifecycle.decisions import (
     Life,
-    Step,
-    Wish,
+    OnConflict,
+    WriteStep,
     check_promotion,
-    check_provenance,
     clean_references,
     decide,
     has_expired,
@@ -26,35 +26,39 @@ NOON = parse_time("2026-01-10T12:00:00Z")
 
 
 @pytest.mark.parametrize(
-    ("wish", "holder", "step"),
+    ("asked", "holder", "step"),
     [
-        (Wish(), None, Step("inserted")),
-        (Wish(id="a"), None, Step("updated", "a")),
-        (Wish(id="a", merge_key="k"), "a", Step("updated", "a")),
-        (Wish(id="a", merge_key="k"), None, Step("updated", "a")),
-        (Wish(merge_key="k"), None, Step("inserted")),
-        (Wish(merge_key="k"), "a", Step("merged", "a")),
-        (Wish(merge_key="k", on_conflict="merge"), "a", Step("merged", "a")),
-        (Wish(merge_key="k", on_conflict="supersede"), "a", Step("superseded", "a")),
-        (Wish(merge_key="k", on_conflict="supersede"), None, Step("inserted")),
-        (Wish(merge_key="k", on_conflict="reject"), None, Step("inserted")),
+        ((None, None, "merge"), None, WriteStep("inserted")),
+        (("a", None, "merge"), None, WriteStep("updated", "a")),
+        (("a", "k", "merge"), "a", WriteStep("updated", "a")),
+        (("a", "k", "merge"), None, WriteStep("updated", "a")),
+        ((None, "k", "merge"), None, WriteStep("inserted")),
+        ((None, "k", "merge"), "a", WriteStep("merged", "a")),
+        ((None, "k", "merge"), "a", WriteStep("merged", "a")),
+        ((None, "k", "supersede"), "a", WriteStep("superseded", "a")),
+        ((None, "k", "supersede"), None, WriteStep("inserted")),
+        ((None, "k", "reject"), None, WriteStep("inserted")),
     ],
 )
-def test_a_write_means_one_step(wish: Wish, holder: str | None, step: Step) -> None:
-    assert decide(wish, holder) == step
+def test_a_write_means_one_step(
+    asked: tuple[str | None, str | None, OnConflict], holder: str | None, step: WriteStep
+) -> None:
+    assert decide(*asked, holder) == step
 
 
 @pytest.mark.parametrize(
-    "wish",
+    "asked",
     [
-        Wish(merge_key="k", on_conflict="reject"),
-        Wish(id="b", merge_key="k"),
-        Wish(id="b", merge_key="k", on_conflict="supersede"),
+        (None, "k", "reject"),
+        ("b", "k", "merge"),
+        ("b", "k", "supersede"),
     ],
 )
-def test_a_key_that_another_note_holds_is_refused_and_the_note_named(wish: Wish) -> None:
+def test_a_key_that_another_note_holds_is_refused_and_the_note_named(
+    asked: tuple[str | None, str | None, OnConflict],
+) -> None:
     with pytest.raises(Conflict) as refusal:
-        decide(wish, "a")
+        decide(*asked, "a")
     assert refusal.value.details["active_id"] == "a"
 
 
@@ -71,13 +75,12 @@ def test_a_key_that_another_note_holds_is_refused_and_the_note_named(wish: Wish)
     ],
 )
 def test_provenance_of_every_scheme_is_taken(text: str) -> None:
-    assert check_provenance(text) == text
+    assert checked_fields({"provenance": text}) == {"provenance": text}
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "file:",
         "file:a#10",
         "file:a#L1-2",
@@ -94,7 +97,7 @@ def test_provenance_of_every_scheme_is_taken(text: str) -> None:
 )
 def test_provenance_of_no_known_form_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="provenance"):
-        check_provenance(text)
+        checked_fields({"provenance": text})
 
 
 def life(**changes: object) -> Life:

@@ -10,7 +10,7 @@ from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput, TooLarge, Unsupported
 from lithos.notes.format.document import Unreadable
 from lithos.notes.format.note import Note, read_note
-from lithos.notes.vault.writing import Request, changed_note, checked_request, new_note
+from lithos.notes.vault.writing import WriteRequest, changed_note, checked_request, new_note
 
 NOW = parse_time("2026-03-04T05:06:07Z")
 ID = "5e3f6a3e-5a5e-4d3c-9b1f-0a2b3c4d5e6f"
@@ -22,7 +22,7 @@ def read(text: str, path: str = "folder/file-name.md") -> Note:
     return note
 
 
-def update(text: str, request: Request) -> str:
+def update(text: str, request: WriteRequest) -> str:
     changed = changed_note(read(text), request, ID, NOW)
     return text if changed is None else changed.encode().decode()
 
@@ -91,7 +91,7 @@ def test_deep_brackets_in_frontmatter_are_refused_before_the_parser_chokes_on_th
 
 
 def test_a_new_note_has_the_fields_and_the_heading_of_the_spec() -> None:
-    request = Request("agent-a", "My: title", "Text", ("x", "why"), {"source": "task-1"})
+    request = WriteRequest("agent-a", "My: title", "Text", ("x", "why"), {"source": "task-1"})
     assert new_note(request, ID, NOW).encode().decode() == (
         f'---\nid: {ID}\ntitle: "My: title"\ncreated_at: 2026-03-04T05:06:07Z\nupdated_at: 2026-03-04T05:06:07Z\n'
         "author: agent-a\ntags:\n  - x\n  - why\nconfidence: 1.0\nsource: task-1\n---\n\n# My: title\n\nText\n"
@@ -99,11 +99,11 @@ def test_a_new_note_has_the_fields_and_the_heading_of_the_spec() -> None:
 
 
 def test_a_title_heading_that_the_agent_sends_is_not_written_twice() -> None:
-    text = new_note(Request("a", "T", "# T\n\nText"), ID, NOW).encode().decode()
+    text = new_note(WriteRequest("a", "T", "# T\n\nText"), ID, NOW).encode().decode()
     assert text.count("# T") == 1
     assert read(text).content == "Text"
-    assert read(update(text, Request("a", content="# T\n\nNew"))).content == "New"
-    assert update(text, Request("a", content="# T\n\nNew")).count("# T") == 1
+    assert read(update(text, WriteRequest("a", content="# T\n\nNew"))).content == "New"
+    assert update(text, WriteRequest("a", content="# T\n\nNew")).count("# T") == 1
 
 
 HAND_WRITTEN = """---
@@ -120,7 +120,7 @@ Intro without heading.
 
 
 def test_adding_a_tag_to_a_hand_written_note_changes_the_tag_lines_and_the_book_keeping_only() -> None:
-    after = update(HAND_WRITTEN, Request("bot", tags=("alpha", "beta", "gamma")))
+    after = update(HAND_WRITTEN, WriteRequest("bot", tags=("alpha", "beta", "gamma")))
     assert changed_lines(HAND_WRITTEN, after) == [
         "+     - gamma",
         "+ contributors:",
@@ -132,7 +132,7 @@ def test_adding_a_tag_to_a_hand_written_note_changes_the_tag_lines_and_the_book_
 
 def test_removing_a_tag_removes_its_line_only() -> None:
     base = HAND_WRITTEN.replace("date:", f"id: {ID}\nauthor: bot\nupdated_at: then\ndate:")
-    after = update(base, Request("bot", tags=("beta",)))
+    after = update(base, WriteRequest("bot", tags=("beta",)))
     assert changed_lines(base, after) == [
         "-     - alpha   # first",
         "- updated_at: then",
@@ -141,8 +141,8 @@ def test_removing_a_tag_removes_its_line_only() -> None:
 
 
 def test_empty_tags_clear_them_and_none_leaves_them() -> None:
-    assert read(update(HAND_WRITTEN, Request("bot", tags=()))).tags == []
-    assert read(update(HAND_WRITTEN, Request("bot", content="x"))).tags == ["alpha", "beta"]
+    assert read(update(HAND_WRITTEN, WriteRequest("bot", tags=()))).tags == []
+    assert read(update(HAND_WRITTEN, WriteRequest("bot", content="x"))).tags == ["alpha", "beta"]
 
 
 def test_line_endings_and_byte_order_mark_survive_a_change() -> None:
@@ -150,7 +150,7 @@ def test_line_endings_and_byte_order_mark_survive_a_change() -> None:
     note = read_note("x.md", data)
     assert isinstance(note, Note)
     assert note.content == "Intro without heading."
-    changed = changed_note(note, Request("bot", content="One\nTwo"), ID, NOW)
+    changed = changed_note(note, WriteRequest("bot", content="One\nTwo"), ID, NOW)
     assert changed is not None
     after = changed.encode()
     assert after.startswith(b"\xef\xbb\xbf---\r\n")
@@ -159,34 +159,34 @@ def test_line_endings_and_byte_order_mark_survive_a_change() -> None:
 
 
 def test_a_changed_title_rewrites_the_heading_and_the_field() -> None:
-    text = new_note(Request("a", "Old", "Text"), ID, NOW).encode().decode()
-    after = update(text, Request("a", title="New"))
+    text = new_note(WriteRequest("a", "Old", "Text"), ID, NOW).encode().decode()
+    after = update(text, WriteRequest("a", title="New"))
     assert "title: New\n" in after
     assert "\n# New\n\nText\n" in after
     assert "Old" not in after
 
 
 def test_a_title_that_only_the_heading_says_is_changed_there_alone() -> None:
-    after = read(update("# Old\n\nText\n", Request("a", title="New")))
+    after = read(update("# Old\n\nText\n", WriteRequest("a", title="New")))
     assert (after.title, after.content, "title" in after.fields) == ("New", "Text", False)
 
 
 def test_content_that_begins_with_another_heading_keeps_the_title_of_a_note_without_one() -> None:
-    after = read(update("Plain\n", Request("a", content="# Other\n\nText")))
+    after = read(update("Plain\n", WriteRequest("a", content="# Other\n\nText")))
     assert (after.title, after.content) == ("file-name", "# Other\n\nText")
 
 
 def test_the_author_is_no_contributor_and_nobody_is_twice() -> None:
-    text = new_note(Request("a", "T", "x"), ID, NOW).encode().decode()
+    text = new_note(WriteRequest("a", "T", "x"), ID, NOW).encode().decode()
     for agent, content in (("b", "1"), ("a", "2"), ("b", "3"), ("c", "4")):
-        text = update(text, Request(agent, content=content))
+        text = update(text, WriteRequest(agent, content=content))
     assert read(text).contributors == ["b", "c"]
     assert read(text).text("author") == "a"
 
 
 def test_an_update_that_changes_nothing_writes_nothing() -> None:
-    text = new_note(Request("a", "T", "x", ("t",)), ID, NOW).encode().decode()
-    assert changed_note(read(text), Request("a", "T", "x", ("t",)), ID, NOW) is None
+    text = new_note(WriteRequest("a", "T", "x", ("t",)), ID, NOW).encode().decode()
+    assert changed_note(read(text), WriteRequest("a", "T", "x", ("t",)), ID, NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -203,39 +203,39 @@ def test_an_update_that_changes_nothing_writes_nothing() -> None:
     ],
 )
 def test_appended_text_is_a_new_paragraph_or_the_next_item(old: str, addition: str, content: str) -> None:
-    text = new_note(Request("a", "T", old), ID, NOW).encode().decode()
-    assert read(update(text, Request("a", content=addition, append=True))).content == content
+    text = new_note(WriteRequest("a", "T", old), ID, NOW).encode().decode()
+    assert read(update(text, WriteRequest("a", content=addition, append=True))).content == content
 
 
 def test_a_note_with_broken_frontmatter_keeps_it_and_takes_new_content() -> None:
     broken = "---\ntitle: [oops\n---\nText\n"
-    assert update(broken, Request("a", content="New")) == "---\ntitle: [oops\n---\nNew\n"
+    assert update(broken, WriteRequest("a", content="New")) == "---\ntitle: [oops\n---\nNew\n"
     with pytest.raises(Unsupported):
-        update(broken, Request("a", tags=("x",)))
+        update(broken, WriteRequest("a", tags=("x",)))
 
 
 def test_an_id_that_is_no_uuid_is_somebody_elses_and_stays() -> None:
-    assert "id: 202401011200\n" in update("---\nid: 202401011200\n---\nText\n", Request("a", content="x"))
+    assert "id: 202401011200\n" in update("---\nid: 202401011200\n---\nText\n", WriteRequest("a", content="x"))
 
 
 @pytest.mark.parametrize(
     "request_",
     [
-        Request("a", title="  "),
-        Request("a", title="x" * 501),
-        Request("a", title="two\nlines"),
-        Request("a", content="nul\0"),
-        Request("a", content="\ud800"),
-        Request("a", tags=("",)),
-        Request("a", tags=("a\nb",)),
-        Request("a", tags=tuple(map(str, range(101)))),
+        WriteRequest("a", title="  "),
+        WriteRequest("a", title="x" * 501),
+        WriteRequest("a", title="two\nlines"),
+        WriteRequest("a", content="nul\0"),
+        WriteRequest("a", content="\ud800"),
+        WriteRequest("a", tags=("",)),
+        WriteRequest("a", tags=("a\nb",)),
+        WriteRequest("a", tags=tuple(map(str, range(101)))),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_read(request_: Request) -> None:
+def test_bad_input_is_refused_before_anything_is_read(request_: WriteRequest) -> None:
     with pytest.raises(InvalidInput):
         checked_request(request_, 1_000)
 
 
 def test_content_over_the_limit_is_refused() -> None:
     with pytest.raises(TooLarge):
-        checked_request(Request("a", content="ü" * 501), 1_000)
+        checked_request(WriteRequest("a", content="ü" * 501), 1_000)

@@ -17,29 +17,34 @@ from lithos.notes.answers import (
     Written,
 )
 from lithos.notes.changes import NoteChange
+from lithos.notes.fields import SEARCH_KEYWORDS as NOTE_KEYWORDS
+from lithos.notes.fields import SEARCH_NUMBERS as NOTE_NUMBERS
+from lithos.notes.fields import Status, TtlPolicy
 from lithos.notes.format.frontmatter import Frontmatter, parse_frontmatter
 from lithos.notes.index.index import Progress, Rules
 from lithos.notes.index.queries import Direction
 from lithos.notes.lifecycle.decay import Decay, Decayed
-from lithos.notes.lifecycle.decisions import OnConflict, Status, TtlPolicy
+from lithos.notes.lifecycle.decisions import OnConflict
 from lithos.notes.lifecycle.feedback import Feedback, FeedbackGiven, Outcomes, Source
 from lithos.notes.lifecycle.knowledge import Knowledge
-from lithos.notes.lifecycle.lifecycle_fields import Life
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
 from lithos.notes.lifecycle.search_scope import Rank, Shown
 from lithos.notes.notes import Following, Ground, Notes, open_notes
 from lithos.notes.search import MeaningAnswer, NoteHit, NoteSearch, ScopeRequest, WordsAnswer, checked_query, cited
 from lithos.notes.validation import KINDS, NOTICES
+from lithos.notes.vault.loaded import ROOT
 from lithos.notes.vault.moving import Move
 from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE
-from lithos.notes.vault.vault import ROOT, Gates, Vault, Write
-from lithos.notes.vault.writing import Request
+from lithos.notes.vault.vault import Gates, Vault
+from lithos.notes.vault.writing import WriteRequest
 
 __all__ = [
     "DEEPEST",
     "KINDS",
     "LARGEST_PAGE",
+    "NOTE_KEYWORDS",
+    "NOTE_NUMBERS",
     "NOTICES",
     "ROOT",
     "ConflictList",
@@ -55,7 +60,6 @@ __all__ = [
     "Gates",
     "Ground",
     "Knowledge",
-    "Life",
     "MeaningAnswer",
     "Move",
     "Moved",
@@ -74,7 +78,6 @@ __all__ = [
     "Promotions",
     "Rank",
     "ReadNote",
-    "Request",
     "Restored",
     "Rules",
     "ScopeRequest",
@@ -86,7 +89,7 @@ __all__ = [
     "Validation",
     "Vault",
     "WordsAnswer",
-    "Write",
+    "WriteRequest",
     "Written",
     "checked_query",
     "cited",

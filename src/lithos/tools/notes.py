@@ -15,7 +15,6 @@ from lithos.notes import (
     Deleted,
     Difference,
     Direction,
-    Life,
     Move,
     Moved,
     NoteHistory,
@@ -23,14 +22,13 @@ from lithos.notes import (
     NoteList,
     OnConflict,
     ReadNote,
-    Request,
     Restored,
     Shown,
     Status,
     Tags,
     TtlPolicy,
     Validation,
-    Write,
+    WriteRequest,
     Written,
 )
 from lithos.tools.registry import tool
@@ -80,11 +78,33 @@ def lithos_write(
     first and update what exists; `existing` and `similar` in the answer name notes that may say the same. conflict:
     it was changed; read again, merge, retry with its version as if_match. lithos_tool_find(name="lithos_write") shows
     lifecycle arguments."""
-    fields = {name: value for name, value in (("confidence", confidence), ("source", source_task)) if value is not None}
-    request = Request(agent, title, content, None if tags is None else tuple(tags), fields, append)
-    ending = (status, ttl_policy, expires_at, supersedes, superseded_by)
-    life = Life(provenance, claim_id, merge_key, on_conflict, *ending, derived_from)
-    return lithos.notes.vault.write(call, Write(request, id, path, if_match, claim_token, life))
+    fields = {
+        "confidence": confidence,
+        "source": source_task,
+        "provenance": provenance,
+        "claim_id": claim_id,
+        "merge_key": merge_key,
+        "status": status,
+        "ttl_policy": ttl_policy,
+        "expires_at": expires_at,
+        "supersedes": supersedes,
+        "derived_from": derived_from,
+    }
+    request = WriteRequest(
+        agent,
+        title,
+        content,
+        tags,
+        fields,
+        id=id,
+        folder=path,
+        append=append,
+        if_match=if_match,
+        claim_token=claim_token,
+        on_conflict=on_conflict,
+        superseded_by=superseded_by,
+    )
+    return lithos.notes.vault.write(call, request)
 
 
 @tool(toolset="notes", notes=True, reads=True, title="Read a note")

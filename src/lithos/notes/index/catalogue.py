@@ -13,10 +13,11 @@ import orjson
 
 from lithos.core.clock import Clock
 from lithos.errors import Damaged, Unsupported
+from lithos.notes.fields import COLUMNS, NoteField
 from lithos.notes.format.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
-from lithos.notes.index.schema import FINGERPRINT, LIFE_TEXTS, MIGRATIONS
+from lithos.notes.index.schema import FINGERPRINT, MIGRATIONS
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.notes.vault.resolving import Named, Names
 from lithos.storage import Database, Row, Tx, open_database
@@ -30,7 +31,8 @@ FORMER_FOLDER = ".graph"
 _FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')"
-_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (23 + len(LIFE_TEXTS)))})"
+_OWN_COLUMNS = 18  # of `notes` besides those of the frontmatter fields
+_NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (_OWN_COLUMNS + len(COLUMNS)))})"
 
 
 class Seen(NamedTuple):
@@ -264,22 +266,26 @@ def _has_moved(row: Row, found: Found) -> bool:
 def _note_row(number: int, found: Found) -> tuple[Any, ...]:
     note, seen = found.note, found.seen
     assert note is not None
-    derived = note.fields.get("derived_from")
+    updated = note.updated(seen.mtime_ns)
     return (
-        *(number, found.id, note.own_id, note.path, path_key(note.path), note.title, note.text("author")),
-        *(note.moment("created_at"), note.updated(seen.mtime_ns), int(note.moment("updated_at") is None)),
-        *(found.changed, int(found.edited), note.version),
-        *(
-            note.front.problem,
-            int(note.document.front is None),
-            orjson.dumps(note.tags).decode(),
-            orjson.dumps(note.aliases).decode(),
-        ),
-        *(note.text(name) for name in LIFE_TEXTS),
-        *(None if derived is None else orjson.dumps(derived).decode(), note.moment("expires_at")),
-        note.number("confidence"),
-        *(found.standing, ends(note, note.updated(seen.mtime_ns)), found.sketch),
+        *(number, found.id, note.own_id, note.path, path_key(note.path), note.title),
+        *(updated, int(note.moment("updated_at") is None), found.changed, int(found.edited), note.version),
+        *(note.front.problem, int(note.document.front is None)),
+        *(orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode()),
+        *(_column(note, each) for each in COLUMNS),
+        *(found.standing, ends(note, updated), found.sketch),
     )
+
+
+def _column(note: Note, field: NoteField) -> Any:
+    if field.type == "time":
+        return note.moment(field.name)
+    if field.type == "number":
+        return note.number(field.name)
+    if field.type == "texts":
+        value = note.fields.get(field.name)
+        return None if value is None else orjson.dumps(value).decode()
+    return note.text(field.name)
 
 
 def _tag_rows(number: int, found: Found) -> Iterator[tuple[int, str]]:

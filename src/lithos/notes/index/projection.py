@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.core.canonical import sha256_hex
+from lithos.notes.fields import COLUMNS
 from lithos.notes.format.note import Note
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.search import Document
@@ -10,15 +11,11 @@ from lithos.search import Document
 
 def search_document(note: Note, note_id: str, updated: int, standing: str) -> Document:
     """`updated` in microseconds, as the catalogue has it; a note that names no time of its making was always there."""
-    created = note.moment("created_at")
-    numbers = {
-        "created": max(0, created or 0) / 1e6,
-        "updated": updated / 1e6,
-        "ends": ends(note, updated) / 1e6,
-    }
-    keywords = {"status": (standing,)}
-    if note.text("claim_id"):
-        keywords["claim_id"] = (note.text("claim_id") or "",)
+    filtered = [field for field in COLUMNS if field.filtered]
+    times = {field.column: max(0, note.moment(field.name) or 0) / 1e6 for field in filtered if field.type == "time"}
+    numbers = {**times, "updated": updated / 1e6, "ends": ends(note, updated) / 1e6}
+    words = {field.column: note.text(field.name) for field in filtered if field.type == "text"}
+    keywords = {"status": (standing,), **{name: (word,) for name, word in words.items() if word}}
     return Document(
         id=note_id,
         title=note.title,

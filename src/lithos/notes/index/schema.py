@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from lithos.core.canonical import sha256_hex
+from lithos.notes.fields import COLUMNS
 from lithos.storage import Migration
 
-# The columns of `notes` that come from the frontmatter as they stand there, text unless said otherwise.
-LIFE_TEXTS = ("status", "ttl_policy", "merge_key", "claim_id", "provenance", "supersedes", "superseded_by", "source")
+_SQL_TYPES = {"text": "TEXT", "texts": "TEXT", "time": "INTEGER", "number": "REAL"}
+_FIELD_COLUMNS = "\n".join(f"    {field.column} {_SQL_TYPES[field.type]}," for field in COLUMNS)
 
-_SQL = """
+_SQL = f"""
 CREATE TABLE files (
     path TEXT PRIMARY KEY,
     size INTEGER NOT NULL,
@@ -28,8 +29,6 @@ CREATE TABLE notes (
     path TEXT NOT NULL UNIQUE,
     path_key TEXT NOT NULL,
     title TEXT NOT NULL,
-    author TEXT,
-    created INTEGER,
     updated INTEGER NOT NULL,
     undated INTEGER NOT NULL,  -- 1: `updated` is the date of the file
     changed INTEGER NOT NULL,  -- when these bytes came to this path, whoever wrote them
@@ -39,17 +38,7 @@ CREATE TABLE notes (
     bare INTEGER NOT NULL,  -- 1: no frontmatter
     tags TEXT NOT NULL,
     aliases TEXT NOT NULL,
-    status TEXT,
-    ttl_policy TEXT,
-    merge_key TEXT,
-    claim_id TEXT,
-    provenance TEXT,
-    supersedes TEXT,
-    superseded_by TEXT,
-    source TEXT,
-    derived_from TEXT,
-    expires INTEGER,
-    confidence REAL,
+{_FIELD_COLUMNS}
     standing TEXT NOT NULL,  -- the status as filters see it
     ends INTEGER NOT NULL,  -- until when it is current
     sketch BLOB  -- of an active note: finds its like

@@ -17,7 +17,8 @@ from lithos.errors import Conflict, NotFound
 from lithos.notes.index import queries
 from lithos.notes.lifecycle.decisions import has_expired
 from lithos.notes.lifecycle.effective_status import life_of
-from lithos.notes.vault.vault import ROOT, Vault
+from lithos.notes.vault.loaded import ROOT
+from lithos.notes.vault.vault import Vault
 from lithos.notes.vault.writing import marked_note
 from lithos.storage import Effects, EventDraft, Events, FileChange, Outcome, Plan, Tx
 

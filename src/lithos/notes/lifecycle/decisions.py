@@ -5,70 +5,43 @@ The vault loads, asks `decide`, and stores; each rule here is one row of `tests/
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, get_args
+from typing import Literal
 
 from lithos.core.call import Call
 from lithos.core.names import folded
 from lithos.errors import Conflict, Forbidden, InvalidInput
 
-Status = Literal["active", "superseded", "deprecated", "stale"]
-TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 OnConflict = Literal["merge", "supersede", "reject"]
 Action = Literal["inserted", "updated", "merged", "superseded"]
-STATUSES: tuple[str, ...] = get_args(Status)
-TTL_POLICIES: tuple[str, ...] = get_args(TtlPolicy)
 
 PROCEDURAL = "procedural/"
-_LONGEST_PROVENANCE = 2000
-_PROVENANCE = re.compile(
-    r"(?:file:[^#\n]+(?:#L\d+(?:-L\d+)?)?|url:[^ \n]+|cmd:[^ \n]+|commit:[a-f0-9]+|event:[A-Z0-9_]+)"
-)
 _SECONDS_PER_DAY = 86_400
 
 
-def check_provenance(text: str) -> str:
-    if len(text) <= _LONGEST_PROVENANCE and _PROVENANCE.fullmatch(text):
-        return text
-    raise InvalidInput(
-        f"provenance {text[:80]!r} has no known form",
-        hint="Use file:PATH#L1-L9, url:ADDRESS, cmd:COMMAND (no spaces), commit:HEX or event:ID.",
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a write asks for, as far as its place among the other notes goes."""
-
-    id: str | None = None  # the note to update
-    merge_key: str | None = None
-    on_conflict: OnConflict = "merge"
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
+class WriteStep:
     action: Action
     target: str | None = None  # the note that is changed in place, or superseded
 
 
-def decide(wish: Wish, holder: str | None) -> Step:
-    """What to do, given the active note that holds the merge key now; refusals are `conflict` and name it."""
-    if wish.id is not None:
-        if holder is not None and holder != wish.id:
-            raise _taken(wish, holder, "Leave out id to write to that note, or give another merge_key.")
-        return Step("updated", wish.id)
+def decide(note_id: str | None, merge_key: str | None, on_conflict: OnConflict, holder: str | None) -> WriteStep:
+    """What a write means, given the active note that holds its merge key now; a refusal names that note."""
+    if note_id is not None:
+        if holder is not None and holder != note_id:
+            raise key_taken(merge_key, holder, "Leave out id to write to that note, or give another merge_key.")
+        return WriteStep("updated", note_id)
     if holder is None:
-        return Step("inserted")
-    if wish.on_conflict == "reject":
-        raise _taken(wish, holder, "Read that note; merge into it or supersede it with on_conflict.")
-    return Step("merged" if wish.on_conflict == "merge" else "superseded", holder)
+        return WriteStep("inserted")
+    if on_conflict == "reject":
+        raise key_taken(merge_key, holder, "Read that note; merge into it or supersede it with on_conflict.")
+    return WriteStep("merged" if on_conflict == "merge" else "superseded", holder)
 
 
-def _taken(wish: Wish, holder: str, hint: str) -> Conflict:
-    return Conflict(f"an active note already holds the merge_key {wish.merge_key!r}", hint=hint, active_id=holder)
+def key_taken(merge_key: str | None, holder: str | None, hint: str) -> Conflict:
+    return Conflict(f"an active note already holds the merge_key {merge_key!r}", hint=hint, active_id=holder)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import datetime
 
 from lithos.core.clock import from_micros
+from lithos.notes.fields import STATUSES, TTL_POLICIES
 from lithos.notes.format.note import Note
-from lithos.notes.lifecycle.decisions import PROCEDURAL, STATUSES, TTL_POLICIES, Life
+from lithos.notes.lifecycle.decisions import PROCEDURAL, Life
 
 UNAPPROVED = "unapproved"  # lies among the procedures without a promotion
 NEVER = 2**53 - 1  # microseconds, the year 2255: exact in a float, and beyond what anybody plans

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lithos.core.secrets import find as find_secrets
-from lithos.errors import InvalidInput
 from lithos.notes.answers import Problem
+from lithos.notes.fields import FIELDS, problem_of
 from lithos.notes.format.note import Note
-from lithos.notes.lifecycle.decisions import STATUSES, TTL_POLICIES, check_provenance, successor
+from lithos.notes.lifecycle.decisions import successor
 from lithos.notes.lifecycle.effective_status import UNAPPROVED
 from lithos.notes.lifecycle.lineage import trust_of
-from lithos.storage import Row, Tx
+from lithos.storage import Tx
 
 KINDS = {
     "bad_life_fields": "Fields of a note's life that nobody can read",
@@ -26,12 +26,6 @@ Found = Iterator[tuple[str, Problem]]
 
 
 def life_problems(tx: Tx) -> Found:
-    for row in tx.all(
-        "SELECT path, status, ttl_policy, provenance FROM notes WHERE status IS NOT NULL OR ttl_policy IS NOT NULL"
-        " OR provenance IS NOT NULL ORDER BY path"
-    ):
-        for what in _unreadable(row):
-            yield "bad_life_fields", {"path": row["path"], "what": what}
     yield from _shared_keys(tx)
     yield from _lost_successors(tx)
     for row in tx.all("SELECT path FROM notes WHERE standing = ? ORDER BY path", UNAPPROVED):
@@ -39,25 +33,13 @@ def life_problems(tx: Tx) -> Found:
     yield from _too_trusted(tx)
 
 
-def _unreadable(row: Row) -> Iterator[str]:
-    if row["status"] is not None and row["status"] not in STATUSES:
-        yield f"status {row['status'][:40]!r} is none of {', '.join(STATUSES)}; it counts as active"
-    if row["ttl_policy"] is not None and row["ttl_policy"] not in TTL_POLICIES:
-        yield f"ttl_policy {row['ttl_policy'][:40]!r} is none of {', '.join(TTL_POLICIES)}; it counts as persistent"
-    if row["provenance"] is not None:
-        try:
-            check_provenance(row["provenance"])
-        except InvalidInput as error:
-            yield error.message
-
-
 def text_problems(note: Note) -> Found:
-    """What only the file itself shows: credentials, and an end that is no time."""
+    """What the file itself shows: credentials, and fields that no tool would have written."""
     for each in find_secrets(note.document.text):
         yield "secrets", {"path": note.path, "what": f"what looks like a {each.kind}", "line": each.line}
-    if note.text("expires_at") and note.moment("expires_at") is None:
-        what = f"expires_at {str(note.text('expires_at'))[:40]!r} is no time; it never expires"
-        yield "bad_life_fields", {"path": note.path, "what": what}
+    for field in FIELDS:
+        if what := problem_of(field, note.text(field.name)):
+            yield "bad_life_fields", {"path": note.path, "what": what}
 
 
 def _shared_keys(tx: Tx) -> Found:

@@ -17,7 +17,8 @@ from lithos.notes.format.naming import SUFFIX, path_key
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
 from lithos.notes.lifecycle.effective_status import status_of
-from lithos.notes.vault.vault import ROOT, Loaded, Vault
+from lithos.notes.vault.loaded import ROOT, Loaded
+from lithos.notes.vault.vault import Vault
 from lithos.notes.vault.writing import with_fields
 from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, Kept, Outcome, Plan
 

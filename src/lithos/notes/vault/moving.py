@@ -20,7 +20,8 @@ from lithos.notes.format.naming import SUFFIX, checked_folder, folder_of, joined
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
 from lithos.notes.lifecycle.effective_status import is_procedural
-from lithos.notes.vault.vault import ROOT, Loaded, Vault
+from lithos.notes.vault.loaded import ROOT, Loaded
+from lithos.notes.vault.vault import Vault
 from lithos.notes.vault.writing import with_fields
 from lithos.storage import EventDraft, FileChange, Outcome, Plan
 

@@ -29,8 +29,9 @@ from lithos.notes.lifecycle.decisions import successor
 from lithos.notes.lifecycle.effective_status import UNAPPROVED, is_procedural, standing, status_of
 from lithos.notes.lifecycle.lineage import ancestors, trust_of
 from lithos.notes.lifecycle.search_scope import Shown
+from lithos.notes.vault.loaded import Loaded
 from lithos.notes.vault.resolving import Named, Names
-from lithos.notes.vault.vault import Loaded, Vault
+from lithos.notes.vault.vault import Vault
 from lithos.storage import Row, Tx
 
 MOST_LINKED = 1_000

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Any, cast
 
 from lithos.core.call import Call
-from lithos.core.canonical import version_of
-from lithos.core.clock import Clock, rfc3339
+from lithos.core.clock import Clock
 from lithos.core.ids import Ids
 from lithos.core.keyed_lock import KeyedLock
 from lithos.errors import Conflict, InvalidInput, NotFound, Unsupported
@@ -21,30 +20,18 @@ from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
 from lithos.notes.index.index import Index
-from lithos.notes.lifecycle.decisions import Step, decide
+from lithos.notes.lifecycle.decisions import WriteStep, decide, key_taken
 from lithos.notes.lifecycle.effective_status import ENDED, is_procedural, status_of
-from lithos.notes.lifecycle.lifecycle_fields import NO_LIFE, Life, check_secrets, limited_trust, merging
 from lithos.notes.lifecycle.lineage import source_ids, trust_of
-from lithos.notes.vault.writing import Request, changed_note, checked_request, marked_note, new_note
+from lithos.notes.vault.loaded import ROOT, Loaded
+from lithos.notes.vault.write_plan import WriteFacts, already_superseded, plan_write
+from lithos.notes.vault.writing import WriteRequest, checked_request, merging
 from lithos.storage import Effects, EventDraft, FileChange, Outcome, Plan, Root, Row, Tx
 
-ROOT = "vault"  # the name under which `app` gives the root to the effects
 _TRIES = 8  # each needs a person's save, or another file of the same name, within the same milliseconds
 
 Decide = Callable[[ExitStack], Plan | Outcome]
 CheckToken = Callable[[Tx, int, str | None], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Write:
-    """One call of `lithos_write`: where, and under which conditions, `request` is to be carried out."""
-
-    request: Request
-    id: str | None = None
-    folder: str | None = None
-    if_match: str | None = None
-    claim_token: int | None = None
-    life: Life = NO_LIFE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +41,6 @@ class Gates:
     firewall: Callable[[Note], None] = lambda note: None  # raises for a procedure whose text was not approved
     similar: Callable[[str, str, str | None], list[Similar]] = lambda title, content, own_id: []
     refuse_secrets: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Loaded:
-    """A note as it lies on the disk now, and what the catalogue knows of it."""
-
-    id: str
-    note: Note
-    row: Row
-
-    @property
-    def path(self) -> str:
-        return self.note.path
-
-    @property
-    def seen(self) -> bool:
-        """False: somebody saved the file and the index has not seen it yet."""
-        return bool(self.row["version"] == self.note.version)
 
 
 class Vault:
@@ -101,40 +70,35 @@ class Vault:
 
     # Writing
 
-    def write(self, call: Call, wanted: Write) -> Written:
-        request = checked_request(wanted.request, self._largest)
-        request = replace(request, fields={**request.fields, **wanted.life.fields()})
-        wanted = replace(wanted, request=request)
-        return cast(Written, self.act(call, lambda held: self._decide_write(wanted, held), retries=_repeats(wanted)))
+    def write(self, call: Call, request: WriteRequest) -> Written:
+        checked = checked_request(request, self._largest)
+        return cast(Written, self.act(call, lambda held: self._plan(checked, held), retries=checked.is_repeatable))
 
     def act(self, call: Call, decide: Decide, *, retries: bool = False) -> dict[str, Any]:
-        """Carry out what `decide` plans. With `retries`, it decides anew on what somebody else has just saved."""
-        for _ in range(_TRIES - 1 if retries else 0):
-            try:
-                return self._act_once(call, decide)
-            except Conflict:
-                continue
-        return self._act_once(call, decide)
+        """Carry out what `decide` plans. The locks that it takes on the stack are held until the index has followed.
+        With `retries` it decides again on what somebody else has just saved."""
+        left = _TRIES if retries else 1
+        while True:
+            left -= 1
+            planned: list[Plan | Outcome] = []
+            with ExitStack() as held:
 
-    def _act_once(self, call: Call, decide: Decide) -> dict[str, Any]:
-        """The turns that `decide` takes on the stack are held until the index has followed."""
-        planned: list[Plan | Outcome] = []
-        with ExitStack() as held:
+                def decided(planned: list[Plan | Outcome] = planned, held: ExitStack = held) -> Plan | Outcome:
+                    planned.append(decide(held))
+                    self._check_procedures(planned[0], held)
+                    return planned[0]
 
-            def decided() -> Plan | Outcome:
-                planned.append(decide(held))
-                self._check_procedures(planned[0], held)
-                return planned[0]
-
-            try:
-                answer = self._effects.apply(call, decided)
-            except Conflict as conflict:
-                self._follow(planned, written=False)
-                if "path" in conflict.details:
-                    conflict.details |= self._copies([conflict.details["path"]])
-                raise
-            changes = self._follow(planned, written=True)
-            return {**answer, **self._copies([change.path for change in changes if change.before is not None])}
+                try:
+                    answer = self._effects.apply(call, decided)
+                except Conflict as conflict:
+                    self._follow(planned, written=False)
+                    if left:
+                        continue
+                    if "path" in conflict.details:
+                        conflict.details |= self._copies([conflict.details["path"]])
+                    raise
+                changes = self._follow(planned, written=True)
+                return {**answer, **self._copies([change.path for change in changes if change.before is not None])}
 
     def _check_procedures(self, planned: Plan | Outcome, held: ExitStack) -> None:
         """No way in changes or makes a procedure whose text was not approved; whoever planned it."""
@@ -177,34 +141,32 @@ class Vault:
         copies = self.catalogue.read(lambda tx: queries.conflict_copies(tx, paths)) if paths else []
         return {"conflict_copies": copies} if copies else {}
 
-    def _decide_write(self, wanted: Write, held: ExitStack) -> Plan | Outcome:
-        step = self._step(wanted, held)
-        if step.target is None:
-            return self._decide_new(wanted, held)
-        if step.action == "superseded":
-            return self._decide_new(wanted, held, step.target)
+    def _plan(self, request: WriteRequest, held: ExitStack) -> Plan | Outcome:
+        """Gather under locks, then decide without I/O."""
+        step = self._step(request, held)
         if step.action == "merged":
-            wanted = replace(wanted, request=merging(wanted.request))
-        return self._decide_update(wanted, step, step.target, held)
+            request = merging(request)
+        makes_new = step.target is None or step.action == "superseded"
+        gather = self._gather_new if makes_new else self._gather_update
+        plan = plan_write(request, gather(request, step, held))
+        token, check = request.claim_token, self._check_token
+        if token is None or check is None or not isinstance(plan, Plan):
+            return plan
+        return replace(plan, before=lambda tx: check(tx, token, request.agent))
 
-    def _step(self, wanted: Write, held: ExitStack) -> Step:
-        """What this write means, decided under the turn of its merge key: of two with a new key one comes second."""
-        life = wanted.life
-        key = life.merge_key or (self._own_key(wanted.id) if wanted.id and life.status == "active" else None)
+    def _step(self, request: WriteRequest, held: ExitStack) -> WriteStep:
+        """What this write means, decided under the lock of its merge key: of two with a new key one comes second."""
+        supersedes = request.fields.get("supersedes")
+        key = request.fields.get("merge_key")
+        if key is None and request.id and request.fields.get("status") == "active":
+            key = self.find(request.id).note.text("merge_key")
         holder = self._holder(key, held) if key else None
-        step = decide(replace(life.wish(wanted.id), merge_key=key), holder)
-        if not life.supersedes or wanted.id is not None:
+        step = decide(request.id, key, request.on_conflict, holder)
+        if not supersedes or request.id is not None:
             return step
-        if holder not in (None, life.supersedes):
-            raise Conflict(
-                f"an active note already holds the merge_key {key!r}",
-                hint="Supersede that note, or give another merge_key.",
-                active_id=holder,
-            )
-        return Step("superseded", life.supersedes)
-
-    def _own_key(self, note_id: str) -> str | None:
-        return self.find(note_id).note.text("merge_key")
+        if holder not in (None, supersedes):
+            raise key_taken(key, holder, "Supersede that note, or give another merge_key.")
+        return WriteStep("superseded", supersedes)
 
     def _holder(self, merge_key: str, held: ExitStack) -> str | None:
         """The active note with this key, as the files are now."""
@@ -231,34 +193,43 @@ class Vault:
         except NotFound:
             return False
 
-    def _decide_new(self, wanted: Write, held: ExitStack, replaced: str | None = None) -> Plan:
-        if wanted.request.append or (wanted.if_match is not None and replaced is None):
+    def _gather_new(self, request: WriteRequest, step: WriteStep, held: ExitStack) -> WriteFacts:
+        if request.append or (request.if_match is not None and step.target is None):
             raise InvalidInput("if_match and append are for a note that exists", hint="Give its id too.")
-        if wanted.life.superseded_by or wanted.life.status == "superseded":
+        if request.superseded_by or request.fields.get("status") == "superseded":
             raise InvalidInput("a new note is not superseded yet", hint="Give the id of the note that is.")
         note_id = self._ids.note()
-        old = self._load_replaced(replaced, note_id, wanted.if_match, held) if replaced else None
-        fields, warnings = self._fields(wanted.request, None)
-        request = replace(wanted.request, fields={**fields, **({"supersedes": old.id} if old else {})})
-        data = new_note(request, note_id, self._clock.now()).encode()
-        folder = self.folder(wanted.folder) if wanted.folder is not None or old is None else folder_of(old.path)
+        old = self._load_replaced(step.target, note_id, request.if_match, held) if step.target else None
+        folder = self.folder(request.folder) if request.folder is not None or old is None else folder_of(old.path)
         path, existing = self._free_path(folder, request.title or "", note_id, held)
-        answer: Written = {
-            "id": note_id,
-            "path": path,
-            "version": version_of(data),
-            "replaced_version": old.note.version if old else None,
-            "action": "superseded" if old else "inserted",
-            "superseded_ids": [old.id] if old else [],
-        }
-        if existing and (old is None or existing["id"] != old.id):
-            answer["existing"] = existing
-        self._tell(answer, request, warnings)
-        verb = "supersede" if old else "create"
-        details = {"supersedes": old.id} if old else {}
-        event = EventDraft("note", verb, note_id, path, after_hash=answer["version"], details=details)
-        changes = [FileChange(ROOT, path, None, data), *([self._retired(old, note_id)] if old else [])]
-        return Plan(tuple(changes), event, dict(answer), before=self._token_check(wanted))
+        facts = WriteFacts(
+            note_id, path, step.action, self._clock.now(), self._largest, replaced=old, existing=existing
+        )
+        return self._with_lookups(facts, request)
+
+    def _gather_update(self, request: WriteRequest, step: WriteStep, held: ExitStack) -> WriteFacts:
+        note_id = step.target or ""
+        replaced = request.fields.get("supersedes") if step.action == "updated" else None
+        if replaced == note_id:
+            raise InvalidInput("a note cannot supersede itself", hint="Leave out supersedes.")
+        old = self._load_replaced(replaced, note_id, None, held) if replaced else None
+        heir = self._load_successor(request.superseded_by, note_id, held) if request.superseded_by else None
+        found = self.find(note_id) if old or heir else self.load(note_id, held)
+        self.check_version(found, request.if_match, replaces=request.content is not None and not request.append)
+        now = self._clock.now()
+        facts = WriteFacts(found.id, found.path, step.action, now, self._largest, found, old, heir)
+        return self._with_lookups(facts, request)
+
+    def _with_lookups(self, facts: WriteFacts, request: WriteRequest) -> WriteFacts:
+        """With the trust of its sources, where the write concerns it, and the notes that say nearly the same."""
+        trust: list[float] = []
+        if {"derived_from", "confidence"} & set(request.fields):
+            known = facts.current.note.fields.get("derived_from") if facts.current else None
+            sources = source_ids(request.fields.get("derived_from", known))
+            trust = self.catalogue.read(lambda tx: [trust_of(tx, each) for each in sources]) if sources else []
+        replaces = request.content is not None and not request.append
+        similar = self.gates.similar(request.title or "", request.content or "", facts.id) if replaces else []
+        return replace(facts, source_trust=trust, similar=similar, refuse_secrets=self.gates.refuse_secrets)
 
     def _load_replaced(self, note_id: str, successor: str, if_match: str | None, held: ExitStack) -> Loaded:
         """The note that is to be superseded, under its turn and its successor's: readers wait for both."""
@@ -267,18 +238,10 @@ class Vault:
         self.check_version(old, if_match, replaces=True)
         other = old.note.text("superseded_by")
         if status_of(old.note) == "superseded" and other not in (None, successor):
-            raise Conflict(
-                f"{old.path!r} is superseded already", hint="Supersede its successor instead.", successor_id=other
-            )
+            raise already_superseded(old, other)
         return old
 
-    def _retired(self, old: Loaded, successor: str) -> FileChange:
-        now = self._clock.now()
-        fields = {"status": "superseded", "superseded_by": successor, "superseded_at": rfc3339(now)}
-        document = marked_note(old.note, fields, old.id, now)
-        return FileChange(ROOT, old.path, old.note.version, document.encode())
-
-    def _load_heir(self, heir_id: str, note_id: str, held: ExitStack) -> Loaded:
+    def _load_successor(self, heir_id: str, note_id: str, held: ExitStack) -> Loaded:
         """The note that supersedes another, under both their turns."""
         if heir_id == note_id:
             raise InvalidInput("a note cannot supersede itself", hint="Leave out superseded_by.")
@@ -292,100 +255,12 @@ class Vault:
             )
         return heir
 
-    def _succession(self, wanted: Write, found: Loaded, heir: Loaded | None) -> dict[str, Any]:
-        """The fields of a note that gets its successor; nothing is superseded by nothing."""
-        now_by = found.note.text("superseded_by") if status_of(found.note) == "superseded" else None
-        if heir is None:
-            if wanted.life.status == "superseded" and now_by is None:
-                raise InvalidInput("superseded by which note?", hint="Give superseded_by too, or status deprecated.")
-            return {}
-        if now_by not in (None, heir.id):
-            raise Conflict(
-                f"{found.path!r} is superseded already", hint="Supersede its successor instead.", successor_id=now_by
-            )
-        at = {} if now_by else {"superseded_at": rfc3339(self._clock.now())}
-        return {"status": "superseded", "superseded_by": heir.id, **at}
-
-    def _crowned(self, heir: Loaded, note_id: str) -> FileChange:
-        document = marked_note(heir.note, {"supersedes": note_id}, heir.id, self._clock.now())
-        return FileChange(ROOT, heir.path, heir.note.version, document.encode())
-
     def check_key(self, note: Note | Unreadable, note_id: str, held: ExitStack) -> None:
         """Conflict, if this note would come beside another active one of its merge key. Before any turn of a note."""
         key = note.text("merge_key") if isinstance(note, Note) and status_of(note) not in ENDED else None
         holder = self._holder(key, held) if key else None
         if holder not in (None, note_id):
-            raise Conflict(
-                f"an active note already holds the merge_key {key!r}",
-                hint="Supersede or deprecate that note first.",
-                active_id=holder,
-            )
-
-    def _decide_update(self, wanted: Write, step: Step, note_id: str, held: ExitStack) -> Plan | Outcome:
-        replaced = wanted.life.supersedes if step.action == "updated" else None
-        if replaced == note_id:
-            raise InvalidInput("a note cannot supersede itself", hint="Leave out supersedes.")
-        old = self._load_replaced(replaced, note_id, None, held) if replaced else None
-        heir = self._load_heir(wanted.life.superseded_by, note_id, held) if wanted.life.superseded_by else None
-        found = self.find(note_id) if old or heir else self.load(note_id, held)
-        self.check_version(
-            found, wanted.if_match, replaces=wanted.request.content is not None and not wanted.request.append
-        )
-        if old and status_of(found.note) == "superseded":
-            raise InvalidInput("a superseded note cannot supersede another", hint="Let its successor do that.")
-        fields, warnings = self._fields(wanted.request, found.note)
-        request = replace(wanted.request, fields={**fields, **self._succession(wanted, found, heir)})
-        document = changed_note(found.note, request, found.id, self._clock.now())
-        data = None if document is None else document.encode()
-        answer: Written = {
-            "id": found.id,
-            "path": found.path,
-            "version": found.note.version if data is None else version_of(data),
-            "replaced_version": found.note.version,
-            "action": step.action,
-            "superseded_ids": [each.id for each in (old, heir and found) if each],
-        }
-        if wanted.folder is not None and not _is_at(found.path, wanted.folder):
-            warnings.append("path is for new notes: this one stays where it is; lithos_move moves it")
-        self._tell(answer, request, warnings)
-        if data is None:
-            return Outcome(dict(answer))
-        if len(data) > self._largest:
-            raise InvalidInput(f"the note would have {len(data)} bytes; {self._largest} is the most", hint="Split it.")
-        verb = "append" if request.append else "merge" if step.action == "merged" else "update"
-        versions = (found.note.version, answer["version"])
-        event = EventDraft("note", verb, found.id, found.path, None, *versions)
-        changes = [FileChange(ROOT, found.path, found.note.version, data)]
-        changes += [self._retired(old, found.id)] if old else []
-        changes += [self._crowned(heir, found.id)] if heir and not heir.note.text("supersedes") else []
-        return Plan(tuple(changes), event, dict(answer), before=self._token_check(wanted))
-
-    def _fields(self, request: Request, note: Note | None) -> tuple[dict[str, Any], list[str]]:
-        """The fields with no more confidence than their sources allow; and what is to be told."""
-        warnings = check_secrets(request.content or "", refuse=self.gates.refuse_secrets)
-        named = request.fields.get("derived_from", note.fields.get("derived_from") if note else None)
-        if not named or not {"derived_from", "confidence"} & set(request.fields):
-            return dict(request.fields), warnings
-        own = request.fields.get("confidence", note.number("confidence") if note else None)
-        sources = self.catalogue.read(lambda tx: [trust_of(tx, each) for each in source_ids(named)])
-        fields, told = limited_trust(request.fields, 1.0 if own is None else own, sources)
-        return fields, [*warnings, *([told] if told else [])]
-
-    def _tell(self, answer: Written, request: Request, warnings: list[str]) -> None:
-        """What the writer should know; candidates only, nothing is done about them."""
-        if warnings:
-            answer["warnings"] = warnings
-        if request.content is not None and not request.append:
-            similar = self.gates.similar(request.title or "", request.content, answer["id"])
-            known = {*answer["superseded_ids"], answer.get("existing", {}).get("id")}
-            if found := [each for each in similar if each["id"] not in known]:
-                answer["similar"] = found
-
-    def _token_check(self, wanted: Write) -> Callable[[Tx], None] | None:
-        token, check = wanted.claim_token, self._check_token
-        if token is None or check is None:
-            return None
-        return lambda tx: check(tx, token, wanted.request.agent)
+            raise key_taken(key, holder, "Supersede or deprecate that note first.")
 
     def delete(self, call: Call, note_id: str, if_match: str | None = None) -> Deleted:
         return cast(Deleted, self.act(call, lambda held: self._decide_delete(note_id, if_match, held)))
@@ -504,17 +379,3 @@ class Vault:
 
 def _same_rule(old: Note, new: Note) -> bool:
     return old.content == new.content and old.text("provenance") == new.text("provenance")
-
-
-def _is_at(path: str, place: str) -> bool:
-    """Whether `place` is the note's own path, or its folder."""
-    return path_key(place.strip().strip("/")) == path_key(path) or name_key(checked_folder(place)) == name_key(
-        folder_of(path)
-    )
-
-
-def _repeats(wanted: Write) -> bool:
-    """A new name can be found, and an addition made, on whatever is there; a replacement is the caller's to decide."""
-    if wanted.life.merge_key or wanted.life.supersedes or wanted.life.superseded_by:
-        return False  # it may replace a note that somebody has just saved
-    return wanted.if_match is None and (wanted.id is None or wanted.request.append or wanted.request.content is None)

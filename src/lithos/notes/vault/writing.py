@@ -1,4 +1,4 @@
-"""What a write makes of a note: from what is there and what is asked, the new text. `Vault` loads and stores."""
+"""The text that a write makes of a note, without I/O. `Vault` loads and stores."""
 
 from __future__ import annotations
 
@@ -11,51 +11,66 @@ from typing import Any
 
 from lithos.core.clock import rfc3339
 from lithos.errors import InvalidInput, TooLarge
+from lithos.notes.fields import MERGED, checked_fields, in_order
 from lithos.notes.format.document import Document
 from lithos.notes.format.frontmatter import Frontmatter, edit_frontmatter, new_frontmatter
 from lithos.notes.format.note import LONGEST_TITLE, Note, title_heading
+from lithos.notes.lifecycle.decisions import OnConflict
 
 LONGEST_TAG = 100
-LONGEST_SOURCE = 2_000
 MOST_TAGS = 100
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)]|\||>)(?:\s|$)")
-_ORDER = (
-    "id",
-    "title",
-    "created_at",
-    "updated_at",
-    "author",
-    "contributors",
-    "tags",
-    "confidence",
-    "aliases",
-    "source",
-)
+_SUCCESSION = ("superseded_by", "superseded_at")  # no part of a note that is active again
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What an agent asks to be written; what is None stays as it is. `fields` are further keys of the frontmatter."""
+class WriteRequest:
+    """One call of `lithos_write`. None leaves a thing as it is; an empty value removes a field."""
 
     agent: str
     title: str | None = None
     content: str | None = None
     tags: Sequence[str] | None = None
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)  # of the frontmatter, by the names in `notes/fields.py`
+    id: str | None = None  # the note to update
+    folder: str | None = None
     append: bool = False
+    if_match: str | None = None
+    claim_token: int | None = None
+    on_conflict: OnConflict = "merge"
+    superseded_by: str | None = None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it may be decided again on what somebody has just saved: a new name can be found and an addition
+        made on any text, but a replacement is the caller's to decide."""
+        if self.superseded_by or self.fields.get("merge_key") or self.fields.get("supersedes"):
+            return False
+        return self.if_match is None and (self.id is None or self.append or self.content is None)
 
 
-def checked_request(request: Request, largest: int) -> Request:
+def checked_request(request: WriteRequest, largest: int) -> WriteRequest:
     """The request with its texts trimmed, or a refusal: bad input never reaches a file."""
     title = None if request.title is None else checked_title(request.title)
     tags = None if request.tags is None else checked_tags(request.tags)
     if request.content is not None:
         _check_content(request.content, largest)
-    if len(str(request.fields.get("source", ""))) > LONGEST_SOURCE:  # frontmatter without end is not read again
-        raise TooLarge(
-            f"source_task has more than {LONGEST_SOURCE} characters", hint="Long text goes into the content."
-        )
-    return replace(request, title=title, tags=tags)
+    fields = checked_fields(request.fields)
+    if request.superseded_by and fields.get("supersedes"):
+        raise InvalidInput("supersedes and superseded_by exclude each other", hint="Make two calls.")
+    if request.superseded_by and fields.get("status") not in (None, "superseded"):
+        raise InvalidInput(f"a superseded note cannot be {fields['status']}", hint="Leave out status.")
+    again = dict.fromkeys(_SUCCESSION) if fields.get("status") == "active" else {}
+    return replace(request, title=title, tags=tags, fields={**fields, **again})
+
+
+def merging(request: WriteRequest) -> WriteRequest:
+    """A merging write changes title, text, provenance, claim and TTL of the active note, and nothing else.
+
+    Those are the new text's own, also where it names none: it does not come from where the old one came, and must not
+    expire with it.
+    """
+    return replace(request, tags=None, fields={name: request.fields.get(name) for name in MERGED})
 
 
 def checked_title(text: str) -> str:
@@ -96,7 +111,7 @@ def _check_content(content: str, largest: int) -> None:
         raise TooLarge(f"content has {size} bytes; {largest} is the most", hint="Split it over several notes.")
 
 
-def new_note(request: Request, note_id: str, now: datetime) -> Document:
+def new_note(request: WriteRequest, note_id: str, now: datetime) -> Document:
     """The file of a note that does not exist yet."""
     if request.title is None or request.content is None:
         missing = "title" if request.title is None else "content"
@@ -104,13 +119,12 @@ def new_note(request: Request, note_id: str, now: datetime) -> Document:
     moment = rfc3339(now)
     made = {"id": note_id, "title": request.title, "created_at": moment, "updated_at": moment, "author": request.agent}
     fields = {**made, "tags": list(request.tags or ()) or None, "confidence": 1.0, **request.fields}
-    ordered = {name: fields[name] for name in _ORDER if name in fields} | fields
     content = without_title(request.content, request.title)
     body = f"\n# {request.title}\n" + (f"\n{content}\n" if content else "")
-    return Document(body, new_frontmatter(ordered))
+    return Document(body, new_frontmatter(in_order(fields)))
 
 
-def changed_note(note: Note, request: Request, note_id: str, now: datetime) -> Document | None:
+def changed_note(note: Note, request: WriteRequest, note_id: str, now: datetime) -> Document | None:
     """The file after an update; None when there is nothing to change."""
     title = request.title or note.title
     document = replace(note.document, body=_body(note, request, title))
@@ -144,7 +158,7 @@ def without_title(content: str, title: str) -> str:
     return content[heading.end() :].removeprefix("\n") if heading else content
 
 
-def _body(note: Note, request: Request, title: str) -> str:
+def _body(note: Note, request: WriteRequest, title: str) -> str:
     body = note.document.body
     if note.heading and title != note.title:
         start, end = note.heading.span(1)
@@ -185,7 +199,7 @@ def _appended(old: str, addition: str) -> str:
     return old + "\n" * missing + addition
 
 
-def _asked(note: Note, request: Request, document: Document, title: str) -> dict[str, Any]:
+def _asked(note: Note, request: WriteRequest, document: Document, title: str) -> dict[str, Any]:
     """The fields that the request changes; the title only where the text does not already say it."""
     fields = {name: value for name, value in request.fields.items() if note.fields.get(name) != value}
     if request.tags is not None and list(request.tags) != note.tags:
