@@ -80,8 +80,7 @@ def _bare_ed25519(count: int = 500) -> float:
 
 
 def _append(ledger: Ledger, number: int, **more: Any) -> None:
-    ledger.append(
-        CALL,
+    draft = Draft(
         thought_type=KINDS[number % len(KINDS)],
         content=f"{TEXT}{number}",
         agent_id=f"agent-{number % 7}",
@@ -89,6 +88,7 @@ def _append(ledger: Ledger, number: int, **more: Any) -> None:
         tags=["ops", f"tag-{number % 50}"],
         **more,
     )
+    ledger.append(CALL, draft)
 
 
 def _rate(work: Callable[[int], None], callers: int, seconds: float = 3.0) -> tuple[float, float]:
@@ -147,7 +147,8 @@ def _measure_signatures(folder: Path, count: int = 4000) -> None:
     real, os.fdatasync = os.fdatasync, lambda descriptor: None  # building is not what is measured
     for number in range(count):
         wish = {"agent_id": "astro", "thought_type": "Plan", "content": f"{TEXT}{number}"}
-        ledger.append(CALL, **sign_arguments(key, "k", wish, "lithos"))
+        signed = sign_arguments(key, "k", wish, "lithos")
+        ledger.append(CALL, Draft(**{name: value for name, value in signed.items() if name != "chain_key"}))
     os.fdatasync = real
     ledger.close()
     best = _best(lambda: Verification(chain.folder, folder / "checkpoints", full=True).run().thoughts)
@@ -179,7 +180,7 @@ def _build(folder: Path, adapter: str) -> Ledger:
             tags = ("ops", f"tag-{number % 50}")
             kind, importance = KINDS[number % len(KINDS)], (number % 100) / 100
             chain.append(
-                Draft(f"agent-{number % 7}", kind, f"{TEXT}{number}", importance=importance, tags=tags, refs=refs)
+                Draft(kind, f"{TEXT}{number}", f"agent-{number % 7}", importance=importance, tags=tags, refs=refs)
             )
     finally:
         os.fdatasync = real
@@ -199,7 +200,7 @@ def _measure_size(folder: Path, adapter: str) -> None:
     # One thought takes four hashes; 0.15 is 100,000/s where bare sha256 does 650,000/s, as a quiet core here does.
     line("  as a share of bare sha256", cpu / _bare_sha(), 0.15, "x ", more_is_better=True)
     started = time.perf_counter()
-    opened = Chain(chain.folder, ledger.world)
+    opened = Chain(chain.folder, ledger.environment)
     line(f"open {THOUGHTS:,} thoughts, {adapter}", time.perf_counter() - started, 1.0, "s ")
     opened.close()
     _measure_reading(folder, adapter)

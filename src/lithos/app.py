@@ -54,18 +54,18 @@ class Lithos:
             Storage(from_settings.storage_options(config), clock=clock, ids=ids, faults=faults)
         )
         database, effects = storage.database, storage.effects
-        self.agents = self._add(Agents(database, effects, clock))
+        agents = self.agents = self._add(Agents(database, effects, clock))
         self.tokens = self._add(Tokens(database, effects, clock))
 
         embedding = self.embedding = Embedding(open_embedder(config.search.embedding_model))
-        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding))
+        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents))
         self.registrar = Registrar(ledger, effects)
         self.skills = Skills(
-            database, effects, clock, ids, uploader=self.registrar.uploader, check=ledger.refuse_secrets
+            database, effects, clock, ids, uploader=self.registrar.uploader, refuse_secrets=ledger.refuse_secrets
         )
 
         promotions = Promotions(
-            ledger, clock, ids.event, lambda data: ledger.world.key.sign(data).hex(), config.lifecycle.approvers
+            ledger, clock, ids.event, lambda data: ledger.environment.key.sign(data).hex(), config.lifecycle.approvers
         )
         collection = from_settings.note_collection(config, storage, embedding)
         notes = self.notes = self._add(from_settings.notes(config, storage, collection, promotions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lithos.agents import Agents
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
@@ -52,7 +53,7 @@ def storage_options(config: LithosConfig) -> StorageOptions:
     )
 
 
-def ledger(config: LithosConfig, storage: Storage, embedding: Embedding) -> Ledger:
+def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents) -> Ledger:
     settings = config.ledger
     environment = Environment(
         storage.clock,
@@ -69,6 +70,7 @@ def ledger(config: LithosConfig, storage: Storage, embedding: Embedding) -> Ledg
         default_adapter=settings.default_adapter,
         allow_secret=settings.allow_secret,
         scrub=lambda thought_id: scrub(storage.database, thought_id),
+        forget_agent=agents.forget,
         search=_thought_search(config, storage, embedding),
         storage_root=storage.data_dir,
     )

@@ -15,7 +15,7 @@ from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.faults.test_host_kills import Killer
 from tests.guests import GuestProcess, Household
-from tests.ledgers import independent_check
+from tests.support.ledgers import independent_check
 
 CHAIN = "kills"
 WRITERS = 8

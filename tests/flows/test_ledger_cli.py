@@ -18,7 +18,7 @@ from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.ledgers import DERIVED
+from tests.support.ledgers import DERIVED
 
 VERIFIER = Path(__file__).parents[2] / "src" / "lithos" / "ledger" / "proofs" / "verify_bundle.py"
 Typed = Callable[..., tuple[int, str]]

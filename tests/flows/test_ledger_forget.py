@@ -6,18 +6,20 @@ import errno
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
-from lithos.errors import Damaged, InvalidInput, NotFound, StorageFull
-from lithos.ledger import Filter, Verification
+from lithos.errors import Damaged, InvalidInput, KeyReused, NotFound, StorageFull
+from lithos.ledger import Filter, Verification, bundle_lines, verify_bundle
+from lithos.ledger.registry.agent_activity import AgentActivity
 from lithos.settings import LedgerSettings, LithosConfig, StorageSettings
 from lithos.storage import Crash, PlannedFaults
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
-from tests.ledgers import CALL, fill, independent_check, open_ledger, verify
+from tests.support.ledgers import CALL, append, fill, independent_check, open_ledger, verify
 
 SECRET = "Zanzibar-Quokka-Marmalade"
 OPERATOR = Caller(operator=True)
@@ -42,23 +44,28 @@ def test_no_byte_of_a_forgotten_thought_stays_and_all_proofs_hold(data_dir: Path
         return catalogue().call(lithos, name, arguments, OPERATOR)
 
     call("mentisdb_append", thought_type="Plan", content="before", tags=["kept"])
-    told = call(
-        "mentisdb_append",
-        thought_type="FactLearned",
-        content=f"The patient is called {SECRET}.",
-        tags=["kept", "tag-marmoset"],
-        concepts=["concept-wombat"],
-        idempotency_key="k",
-    )
+    given = {
+        "thought_type": "FactLearned",
+        "content": f"The patient is called {SECRET}.",
+        "tags": ["kept", "tag-marmoset"],
+        "concepts": ["concept-wombat"],
+        "agent_id": "agent-numbat",
+        "agent_name": "name-dingo",
+        "agent_owner": "owner-quoll",
+        "session_id": "session-bilby",
+        "idempotency_key": "k",
+    }
+    told = call("mentisdb_append", **given)
     kept = call("mentisdb_append", thought_type="Plan", content="after", refs=[1])["checkpoint"]
     call("mentisdb_search", text=SECRET)
-    needles = (SECRET, "tag-marmoset", "concept-wombat")
+    needles = (SECRET, "tag-marmoset", "concept-wombat", "numbat", "dingo", "quoll", "bilby")
     assert traces(data_dir, *needles)
     answer = call("lithos_ledger_forget", thought_id=told["thought"]["id"], reason="a person asked")
     assert traces(data_dir, *needles) == []
     assert (answer["index"], answer["recorded_as"]) == (1, 3)
     thought = call("mentisdb_get_thought", thought_index=1)["thought"]
     assert thought["forgotten"] and thought["content"] == "" and thought["tags"] == []
+    assert [thought[name] for name in ("agent_id", "agent_name", "agent_owner", "session_id")] == ["", "", None, None]
     assert thought["hash"] == told["thought"]["hash"]
     record = call("mentisdb_get_thought", thought_index=3)["thought"]
     assert record["role"] == "Audit" and "a person asked" in record["content"] and record["refs"] == [1]
@@ -66,11 +73,15 @@ def test_no_byte_of_a_forgotten_thought_stays_and_all_proofs_hold(data_dir: Path
     assert call("mentisdb_search", text=SECRET)["thoughts"] == []
     assert [one["index"] for one in call("mentisdb_search", tags_any=["kept"])["thoughts"]] == [0]
     assert "(forgotten)" in call("mentisdb_memory_markdown")["markdown"]
-    again = call("mentisdb_append", thought_type="FactLearned", content="anything", idempotency_key="k")
-    assert again["thought"]["index"] == 1, "a late retry does not write it again"
+    with pytest.raises(KeyReused):
+        call("mentisdb_append", **{**given, "content": "anything"})
+    again = call("mentisdb_append", **given)
+    assert again["thought"] == thought, "a late retry does not write it again"
+    proof = call("lithos_ledger_prove", thought_index=1)
+    assert "only its hash is proved" in verify_bundle.check(orjson.dumps(proof).decode())
     assert call("lithos_ledger_forget", thought_index=1, reason="again")["recorded_as"] == 3
     lithos.close()
-    assert traces(data_dir, *needles) == []
+    assert traces(data_dir, *needles) == ["coordination.db"], "the agent called again just now"
     chain = next((data_dir / ".lithos" / "ledger").iterdir())
     checked = Verification(chain, data_dir / ".lithos" / "checkpoints", full=True, against=kept).run()
     assert (checked.findings, checked.forgotten) == ([], 1)
@@ -78,6 +89,31 @@ def test_no_byte_of_a_forgotten_thought_stays_and_all_proofs_hold(data_dir: Path
     reopened = open_lithos(config, clock=FakeClock())
     assert catalogue().call(reopened, "mentisdb_head", {}, OPERATOR)["integrity_ok"]
     reopened.close()
+
+
+def test_the_last_thought_of_an_agent_takes_its_id_along_also_from_those_forgotten_before(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path, default_adapter="jsonl")
+    fill(ledger, 3)
+    for content in ("one", "two"):
+        append(ledger, thought_type="Plan", content=content, agent_id="agent-numbat", agent_name="name-dingo")
+    ledger.forget(CALL, None, thought_id=None, thought_index=3, reason="r")
+    shown = ledger.thought(thought_index=3)["thought"]
+    assert shown is not None and (shown["agent_id"], shown["agent_name"]) == ("agent-numbat", "agent-numbat")
+    ledger.forget(CALL, None, thought_id=None, thought_index=4, reason="r")
+    assert traces(tmp_path, "numbat", "dingo") == []
+    assert verify(tmp_path, full=True) == []
+    ledger.close()
+    again = open_ledger(tmp_path, seed=2)
+    assert again.head()["integrity_ok"] and again.chain(None).size == 8
+    assert {agent["agent_id"] for agent in AgentActivity(again.chain(None)).identities()} == {
+        *("agent-0", "agent-1", "agent-2", "operator")
+    }
+    assert independent_check(again.chain(None).folder)[0] == 8
+    lines = "".join(line.decode() for line in bundle_lines(again.chain(None).folder, again.head()["checkpoint"]))
+    assert "2 forgotten" in verify_bundle.check(lines)
+    redacted = lines.replace('"prev_hash":"', '"timestamp_":1,"prev_hash":"', 4)
+    with pytest.raises(verify_bundle.Wrong):
+        verify_bundle.check(redacted)
 
 
 def test_what_cannot_be_forgotten_is_refused(call: CallTool) -> None:
@@ -97,7 +133,7 @@ def test_a_forgetting_cut_short_is_finished_at_the_next_opening(tmp_path: Path, 
     faults = PlannedFaults()
     ledger = open_ledger(tmp_path, faults=faults, default_adapter=adapter)
     fill(ledger, 4)
-    ledger.append(CALL, thought_type="Plan", content=SECRET)
+    append(ledger, thought_type="Plan", content=SECRET)
     ledger.close()
     ledger = open_ledger(tmp_path, seed=2, faults=faults)
     faults.plan(point, "crash", visit=faults.seen.count(point) + 1)
@@ -146,7 +182,7 @@ def test_forgetting_in_any_order_leaves_the_index_as_if_it_were_made_anew(tmp_pa
     fill(ledger, 20)
     for index in (0, 19, 7, 6, 13):
         ledger.forget(CALL, None, thought_id=None, thought_index=index, reason="test")
-        ledger.append(CALL, thought_type="Plan", content=f"after {index}", tags=["ops", f"new {index}"])
+        append(ledger, thought_type="Plan", content=f"after {index}", tags=["ops", f"new {index}"])
         ledger.chain(None).write_checkpoint()
         assert verify(tmp_path, full=True, live=True) == []
     assert [one["index"] for one in ledger.search(None, Filter(tags_any=("t3",)))["thoughts"]] == [3, 11, 15]
@@ -158,12 +194,12 @@ def test_a_disk_that_is_full_while_forgetting_stops_the_chain_until_it_is_finish
     faults = PlannedFaults()
     ledger = open_ledger(tmp_path, faults=faults)
     fill(ledger, 4)
-    ledger.append(CALL, thought_type="Plan", content=SECRET)
+    append(ledger, thought_type="Plan", content=SECRET)
     faults.plan("ledger.erase", OSError(errno.ENOSPC, "full"))
     with pytest.raises(StorageFull):
         ledger.forget(CALL, None, thought_id=None, thought_index=4, reason="r")
     with pytest.raises(Damaged):
-        ledger.append(CALL, thought_type="Plan", content="not now")
+        append(ledger, thought_type="Plan", content="not now")
     again = open_ledger(tmp_path, seed=3)
     assert again.chain(None).entry(4).body is None
     again.close()

@@ -16,13 +16,14 @@ from lithos.ledger.chain.format import canonical_bytes
 from lithos.ledger.proofs.checkpoints import CHECKPOINT
 from lithos.ledger.registry.keys import signing_key
 from lithos.storage import PlannedFaults
-from tests.ledgers import CALL, fill, open_ledger, verify
+from tests.support.ledgers import CALL, fill, open_ledger, verify
+from tests.support.ledgers import append as append_draft
 
 KEYS = ("../../etc", ".new-x", "a/b", "CON", "é", "e\u0301", " atlas", "atlas", "\u202eatlas", "🙂" * 200, "x" * 200)
 
 
 def say(ledger: Ledger, content: str, call: Call = CALL, **more: Any) -> dict[str, Any]:
-    return dict(ledger.append(call, thought_type="Plan", content=content, **more))
+    return dict(append_draft(ledger, call, thought_type="Plan", content=content, **more))
 
 
 def test_every_text_is_a_chain_of_its_own_inside_the_ledgers_folder(tmp_path: Path) -> None:
@@ -81,7 +82,7 @@ def test_a_clock_that_runs_back_changes_no_order_and_no_proof(tmp_path: Path) ->
     ledger = open_ledger(tmp_path)
     keyed = Call("mentisdb_append", "a", arguments_hash="h", idempotency_key="k")
     first = say(ledger, "noon", keyed)
-    ledger.world.clock.set_wall("1999-12-31T00:00:00Z")  # type: ignore[attr-defined]
+    ledger.environment.clock.set_wall("1999-12-31T00:00:00Z")  # type: ignore[attr-defined]
     assert say(ledger, "much earlier")["thought"]["index"] == 1
     assert say(ledger, "noon", keyed) == first
     assert ledger.head(last_checkpoint=first["checkpoint"])["integrity_ok"]

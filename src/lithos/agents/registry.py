@@ -86,6 +86,12 @@ class Agents(Part):
     def close(self) -> None:
         self.flush()
 
+    def forget(self, id: str) -> None:
+        """Remove an agent that is known only because it called; one that registered stays."""
+        self.flush()
+        sql = "DELETE FROM agents WHERE id = ? AND name IS NULL AND type IS NULL AND metadata = '{}'"
+        self._database.write(lambda tx: tx.run(sql, id))
+
     def register(
         self, call: Call, id: str, name: str | None, type: str | None, metadata: dict[str, Any] | None
     ) -> Registered:

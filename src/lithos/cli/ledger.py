@@ -10,7 +10,7 @@ import typer
 from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 if TYPE_CHECKING:
-    from lithos.ledger import Checkpoint, Report
+    from lithos.ledger import Checkpoint, Finding, Report
 
 Chain = Annotated[str | None, typer.Argument(help="Which chain.  [default: the default chain]")]
 ChainOption = Annotated[str | None, typer.Option("--chain", help="Which chain.  [default: the default chain]")]
@@ -40,7 +40,7 @@ def verify(
     terminal: Terminal,
     chain: Chain = None,
     all_chains: Annotated[bool, typer.Option("--all", help="Every chain.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Signatures of agents and index files too.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Signatures of agents too.")] = False,
     against: Annotated[Path | None, typer.Option("--against", help="A checkpoint you kept, as JSON.")] = None,
 ) -> None:
     """Check chains from their bytes. Reads only. Exit code 0: all holds; 10 and up: the first finding."""
@@ -86,9 +86,16 @@ def _told(report: Report) -> str:
     state = "OK" if report.ok else "DAMAGED"
     lines = [f"{state}  {report.chain_key}: {report.thoughts} thoughts, root {report.root}"]
     for finding in report.findings:
-        where = f"thought {finding.index}" if finding.index is not None else f"{finding.file} at {finding.place}"
-        lines.append(f"  {finding.code} ({where}): {finding.message}")
+        lines.append(f"  {finding.code}{_place(finding)}: {finding.message}")
     return "\n".join(lines)
+
+
+def _place(finding: Finding) -> str:
+    if finding.index is not None:
+        return f" (thought {finding.index})"
+    if finding.file is None:
+        return ""
+    return f" ({finding.file})" if finding.place is None else f" ({finding.file} at {finding.place})"
 
 
 def _read_checkpoint(path: Path) -> Checkpoint:

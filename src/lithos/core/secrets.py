@@ -59,6 +59,11 @@ _PATTERNS = {kind: re.compile(rule) for kind, rule in _RULES.items()}
 _KINDS = [(start, kind) for kind, starts in _STARTS.items() for start in starts]
 
 
+def with_article(kind: str) -> str:
+    """The kind of a finding in a sentence: "an Anthropic key", "a GitHub token"."""
+    return f"{'an' if kind[0] in 'AEIO' or kind.startswith('npm') else 'a'} {kind}"
+
+
 def find(text: str) -> list[Finding]:
     """Every place that looks like a credential, in the order of the text."""
     kinds = {kind for start, kind in _KINDS if start in text}

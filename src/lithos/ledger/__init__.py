@@ -29,6 +29,7 @@ from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_win
 from lithos.ledger.registry.keys import host_key, sign_arguments, signing_key
 from lithos.ledger.registry.registrar import Registrar
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
+from lithos.ledger.thoughts import Draft
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Chains",
     "Checkpoint",
     "Direction",
+    "Draft",
     "Environment",
     "Filter",
     "Finding",

@@ -1,4 +1,4 @@
-"""What the ledger's methods answer, and how a stored entry becomes a thought that a client reads."""
+"""Answers of the ledger, and the conversion of a stored entry to the thought that a client reads."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from lithos.ledger.chain.format import Entry
 from lithos.ledger.proofs.checkpoints import Checkpoint
+from lithos.ledger.registry.registry import Agent, Registry
 
 
 class Relation(TypedDict):
@@ -73,7 +74,7 @@ class Head(TypedDict):
     thought_count: int
     head_hash: str | None
     latest_thought: Thought | None
-    integrity_ok: bool
+    integrity_ok: bool | None  # null: a long chain was just opened, and not all of it is hashed yet
     verified_through: int | None
     storage_location: str
     checkpoint: NotRequired[Checkpoint]
@@ -106,7 +107,8 @@ class Thoughts(TypedDict):
     thoughts: list[Thought]
     chain_key: str
     total: int
-    degraded: NotRequired[str]
+    degraded: NotRequired[bool]
+    degraded_reason: NotRequired[str]
 
 
 class Cursor(TypedDict):
@@ -178,7 +180,7 @@ class AgentRegistry(TypedDict):
     agents: list[AgentRecord]
 
 
-class Link(TypedDict):
+class ThoughtLink(TypedDict):
     source: int
     target: int
     kind: str
@@ -188,20 +190,23 @@ class Thread(TypedDict):
     chain_key: str
     thought: Thought
     thoughts: list[Thought]
-    links: list[Link]
+    links: list[ThoughtLink]
     truncated: bool
     text: str
 
 
-def as_thought(entry: Entry) -> Thought:
+def as_thought(entry: Entry, registry: Registry) -> Thought:
+    """Names that the thought does not give are the registered ones; those of a forgotten thought are empty."""
     record, body = entry.record, entry.body or {}
+    agent_id = record.get("agent_id", "")
+    registered = registry.agents.get(agent_id, Agent(agent_id))
     signature = body.get("thought_signature")
     thought: Thought = {
         "id": record["id"],
         "index": record["index"],
-        "agent_id": record["agent_id"],
-        "agent_name": record.get("agent_name") or record["agent_id"],
-        "agent_owner": record.get("agent_owner"),
+        "agent_id": agent_id,
+        "agent_name": record.get("agent_name") or registered.display_name or agent_id,
+        "agent_owner": record.get("agent_owner") or registered.agent_owner,
         "timestamp": record["timestamp"],
         "thought_type": record["thought_type"],
         "role": record["role"],

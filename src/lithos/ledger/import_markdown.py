@@ -35,7 +35,7 @@ _HINTS = (
 
 
 @dataclass(slots=True)
-class Item:
+class MemoryItem:
     """One thought to be: where its text did not say more, from the heading above it."""
 
     content: str
@@ -49,9 +49,9 @@ class Item:
     refs: list[int] = field(default_factory=list)  # indexes in that memory
 
 
-def read_memory(text: str) -> list[Item]:
+def read_memory(text: str) -> list[MemoryItem]:
     """Every bullet and paragraph under its headings, in the order of the text."""
-    items: list[Item] = []
+    items: list[MemoryItem] = []
     for heading, block in _blocks(text):
         found = _OURS.match(block)
         items.append(_ours(found) if found else _plain(heading, block))
@@ -84,16 +84,16 @@ def _joined(lines: list[str]) -> str:
     return "".join([first, *(line.removeprefix("  ") for line in lines[1:])]).strip()
 
 
-def _plain(heading: str, block: str) -> Item:
+def _plain(heading: str, block: str) -> MemoryItem:
     tag = slug(heading)
     guess = _TYPE_OF.get(tag) or next((kind for word, kind in _HINTS if word in tag), "FactLearned")
-    return Item(block, guess, [tag[:200]] if tag else [])
+    return MemoryItem(block, guess, [tag[:200]] if tag else [])
 
 
-def _ours(found: re.Match[str]) -> Item:
+def _ours(found: re.Match[str]) -> MemoryItem:
     kind = found["type"] if found["type"] in THOUGHT_TYPES else "FactLearned"
     named = _NAMED.match(found["who"])
-    item = Item(found["text"].strip(), kind, was=int(found["index"]))
+    item = MemoryItem(found["text"].strip(), kind, was=int(found["index"]))
     item.agent_id = named["id"] if named else found["who"].strip()
     item.agent_name = named["name"] if named else None
     for fact in (found["facts"] or "").split("; "):
@@ -101,7 +101,7 @@ def _ours(found: re.Match[str]) -> Item:
     return item
 
 
-def _take_fact(item: Item, fact: str) -> None:
+def _take_fact(item: MemoryItem, fact: str) -> None:
     if fact.startswith("importance "):
         item.importance = _number(fact)
     elif fact.startswith("confidence "):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
-from lithos.errors import InvalidInput, NotFound, SecretRefused
+from lithos.core.secrets import with_article
+from lithos.core.validators import text_block
+from lithos.errors import InvalidInput, LedgerFork, NotFound, SecretRefused
 from lithos.ledger import render, thoughts
 from lithos.ledger.answers import (
     Appended,
@@ -27,17 +31,18 @@ from lithos.ledger.answers import (
     Traversal,
     as_thought,
 )
+from lithos.ledger.chain import admission
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.chain_store import ChainStore
 from lithos.ledger.chain.forgetting import Forgetting, Forgotten
 from lithos.ledger.chain.tickets import Stored
 from lithos.ledger.environment import Environment
-from lithos.ledger.import_markdown import Item, read_memory
+from lithos.ledger.import_markdown import MemoryItem, read_memory
 from lithos.ledger.proofs.bundle import Proof, prove
-from lithos.ledger.proofs.checkpoints import parse_checkpoint
+from lithos.ledger.proofs.checkpoints import Checkpoint, parse_checkpoint
 from lithos.ledger.query import Filter, Walk, matches, traverse
 from lithos.ledger.registry.registry import Agent
-from lithos.ledger.relations import Links, causal_thread
+from lithos.ledger.relations import LinksByTarget, causal_thread
 from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
@@ -46,6 +51,8 @@ from lithos.storage import folder_size
 
 LIMIT = 50
 MOST = 1000
+LONGEST_REASON = 2000
+HEAD_SECONDS = 2.0  # how long `head` hashes what opening took on trust: some 50,000 thoughts
 
 
 class Imported(TypedDict):
@@ -59,41 +66,45 @@ class Ledger(Part):
     def __init__(
         self,
         folder: Path,
-        world: Environment,
+        environment: Environment,
         *,
         default_chain: str = "lithos",
         default_adapter: Adapter = "binary",
         allow_secret: bool = False,
         search: ThoughtSearch | None = None,
         scrub: Callable[[str], object] = lambda thought_id: None,
+        forget_agent: Callable[[str], object] = lambda agent_id: None,
         storage_root: Path | None = None,
     ) -> None:
         self.folder = folder
-        self.world = world
+        self.environment = environment
         self.default_chain = thoughts.chain_key(default_chain)
         self._default_adapter = default_adapter
         self._allow_secret = allow_secret
         self._search = search or ThoughtSearch()
-        self._forgetting = Forgetting(self._search, scrub)
+        self._forgetting = Forgetting(self._search, scrub, forget_agent)
         self._storage_root = storage_root or folder.parent.parent
-        self._shelf = ChainStore(folder, world, self._opened)
-        self._links: dict[str, Links] = {}
+        self._chains = ChainStore(folder, environment, self._opened)
+        self._links: WeakKeyDictionary[Chain, LinksByTarget] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     # -- chains
 
     def chain(self, key: str | None) -> Chain:
-        """One that exists; reading never makes one."""
-        return self._shelf.chain(self._key(key))
+        """One that exists; reading never creates one."""
+        return self._chains.chain(self._key(key))
 
     def chain_to_write(self, key: str | None, adapter: Adapter | None = None) -> Chain:
-        return self._shelf.chain(self._key(key), adapter or self._default_adapter)
+        """Created if there is none."""
+        name = self._key(key)
+        self.refuse_secrets({"chain_key": name})
+        return self._chains.chain(name, adapter or self._default_adapter)
 
     def _key(self, key: str | None) -> str:
         return self.default_chain if key is None else thoughts.chain_key(key)
 
     def keys(self) -> list[str]:
-        return self._shelf.keys()
+        return self._chains.keys()
 
     def _opened(self, chain: Chain) -> None:
         self._forgetting.resume(chain)
@@ -127,64 +138,21 @@ class Ledger(Part):
     # -- writing
 
     def append(
-        self,
-        call: Call,
-        *,
-        thought_type: str,
-        content: str,
-        chain_key: str | None = None,
-        agent_id: str | None = None,
-        agent_name: str | None = None,
-        agent_owner: str | None = None,
-        role: str = "Memory",
-        importance: float | None = None,
-        default_importance: float = 0.5,
-        confidence: float | None = None,
-        tags: Sequence[str] | None = None,
-        concepts: Sequence[str] | None = None,
-        refs: Sequence[int] | None = None,
-        relations: Sequence[Any] | None = None,
-        session_id: str | None = None,
-        signing_key_id: str | None = None,
-        thought_signature: Sequence[int] | None = None,
-        last_checkpoint: Any = None,
+        self, call: Call, draft: Draft, *, chain_key: str | None = None, last_checkpoint: Any = None
     ) -> Appended:
         """One thought, durable when this returns. Creates the chain if there is none."""
         key = self._key(chain_key)
-        draft = thoughts.draft(
-            agent=agent_id or key,
-            name=agent_name,
-            owner=agent_owner,
-            thought_type=thought_type,
-            role=role,
-            text=content,
-            importance=importance,
-            default_importance=default_importance,
-            confidence=confidence,
-            tags=tags,
-            concepts=concepts,
-            ref_indexes=refs,
-            typed_relations=relations,
-            session_id=session_id,
-            signing_key_id=signing_key_id,
-            signature=thought_signature,
-            request=request_of(call),
-        )
-        return self._append(key, draft, last_checkpoint)
-
-    def _append(self, key: str, draft: Draft, last_checkpoint: Any) -> Appended:
-        self._refuse_secrets_of(draft)
+        draft = draft.checked(key, request_of(call))
+        self.refuse_secrets({**draft.record(), **draft.body()})
         earlier = None if last_checkpoint is None else parse_checkpoint(last_checkpoint)
-        # A reference needs something to refer to: no chain is made only to be told that.
-        needs = draft.refs or draft.relations or draft.signature or earlier
-        chain = self.chain(key) if needs else self.chain_to_write(key)
+        chain = self._chain_for(key, draft, earlier)
         if earlier is not None:
             chain.prove_growth(earlier)
         stored = chain.append(draft)
-        self._search.wake()
+        self._search.wake(chain)
         entry = stored.entry
         answer: Appended = {
-            "thought": as_thought(entry),
+            "thought": as_thought(entry, chain.registry),
             "head_hash": entry.hash,
             "chain_key": chain.key,
             "checkpoint": chain.checkpoint_of(stored),
@@ -193,79 +161,81 @@ class Ledger(Part):
             answer["consistency"] = _growth(chain, earlier["size"], answer["checkpoint"]["size"])
         return answer
 
-    def _refuse_secrets_of(self, draft: Draft) -> None:
-        self.refuse_secrets(draft.content)
-        self.refuse_secrets("\n".join((*draft.tags, *draft.concepts)), "tags and concepts")
-
-    def refuse_secrets(self, text: str, field: str = "content") -> None:
-        found = [] if self._allow_secret else find_secrets(text)
-        if found:
-            kind, line = found[0]
-            raise SecretRefused(
-                f"{field} holds what looks like a {kind} in line {line}; nothing was written",
-                hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
-                kind=kind,
-                line=line,
+    def _chain_for(self, key: str, draft: Draft, earlier: Checkpoint | None) -> Chain:
+        """The chain to append to, created only for a thought that can be the first of one."""
+        if self._chains.exists(key):
+            return self.chain(key)
+        if earlier is not None and earlier["chain_key"] == key:
+            raise LedgerFork(
+                f"there is no chain {key!r}; your checkpoint has {earlier['size']} thoughts of it",
+                hint="The chain was removed or renamed. Stop, and keep your checkpoint.",
+                chain_key=key,
             )
+        if draft.signature is not None:
+            raise InvalidInput(
+                f"there is no chain {key!r} yet, so {draft.agent_id} has no key on it",
+                hint="Create it with mentisdb_upsert_agent, add the key with mentisdb_add_agent_key, then append.",
+            )
+        admission.check_targets(draft, 0)
+        return self.chain_to_write(key)
+
+    def refuse_secrets(self, fields: Mapping[str, Any]) -> None:
+        """Raise `SecretRefused` if a text, or a list of texts, among these looks like a credential."""
+        if self._allow_secret:
+            return
+        texts = {name: _joined(value) for name, value in fields.items()}
+        if not find_secrets("\n".join(texts.values())):
+            return
+        for name, text in texts.items():
+            for kind, line in find_secrets(text):
+                raise SecretRefused(
+                    f"{name} holds what looks like {with_article(kind)} in line {line}; nothing was written",
+                    hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
+                    kind=kind,
+                    line=line,
+                    field=name,
+                )
 
     def bootstrap(
-        self,
-        call: Call,
-        *,
-        content: str,
-        chain_key: str | None = None,
-        agent_id: str | None = None,
-        agent_name: str | None = None,
-        agent_owner: str | None = None,
-        importance: float | None = None,
-        tags: Sequence[str] | None = None,
-        concepts: Sequence[str] | None = None,
-        storage_adapter: Adapter | None = None,
+        self, call: Call, draft: Draft, *, chain_key: str | None = None, storage_adapter: Adapter | None = None
     ) -> Bootstrapped:
         """Write the chain's first thought, if it has none yet."""
-        draft = thoughts.draft(
-            agent=agent_id or "system",
-            name=agent_name,
-            owner=agent_owner,
-            thought_type="Summary",
-            role="Checkpoint",
-            text=content,
-            importance=importance,
-            default_importance=1.0,
-            tags=tags,
-            concepts=concepts,
-            request=request_of(call),
-        )
-        self._refuse_secrets_of(draft)
+        draft = draft.checked("system", request_of(call))
+        self.refuse_secrets({**draft.record(), **draft.body()})
         chain = self.chain_to_write(chain_key, storage_adapter)
-        stored = chain.append_first(draft)
+        stored = chain.append(draft, only_first=True)
         if stored is not None:
-            self._search.wake()
+            self._search.wake(chain)
         return _bootstrapped(chain, stored, storage_adapter)
 
     def forget(
         self, call: Call, chain_key: str | None, *, thought_id: str | None, thought_index: int | None, reason: str
     ) -> Forgotten:
-        """Remove a thought's content for good. Its place, hash and proofs stay; a new thought records who and why."""
+        """Remove a thought's content and names. Its place, hash and proofs stay; a new thought records who and why."""
         chain = self.chain(chain_key)
         found = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index)["thought"]
         if found is None:
             raise NotFound("there is no such thought on this chain", hint="Name it by index or id.")
         by = call.agent or call.user or "operator"
-        why = thoughts.content(reason, "reason", 2000)
+        why = text_block(reason, "reason", LONGEST_REASON)
+        self.refuse_secrets({"reason": why, "agent": by})
         return self._forgetting.forget(chain, found["index"], why, by)
 
     def convert(self, chain_key: str | None, to: Adapter) -> ChainInfo:
-        """Store a chain in the other way. It is closed meanwhile: calls to it wait."""
-        return self._info(self._shelf.convert(self.chain(chain_key).key, to))
+        """Store a chain with the other adapter. Calls to it wait meanwhile."""
+        chain = self.chain(chain_key)
+        chain.convert(to)
+        return self._info(chain)
 
     def import_memory(self, call: Call, chain_key: str | None, text: str, agent_id: str | None) -> Imported:
-        """A MEMORY.md as thoughts. What the chain says already, word for word, is left out."""
+        """A MEMORY.md as thoughts. What the chain already says, word for word, is left out."""
+        items = read_memory(text)
+        for item in items:  # all before any: a refusal must not leave half a file behind
+            self.refuse_secrets({"agent_id": agent_id, **asdict(item)})
         chain = self.chain_to_write(chain_key)
         known = {entry.body["content"]: entry.index for entry in chain.entries(range(chain.size)) if entry.body}
         places: dict[int, int] = {}
         written = 0
-        items = read_memory(text)
         for item in items:
             if item.content not in known:
                 known[item.content] = self._import_item(call, chain.key, item, agent_id, places)
@@ -274,31 +244,31 @@ class Ledger(Part):
                 places[item.was] = known[item.content]
         return {"chain_key": chain.key, "read": len(items), "appended": written, "thought_count": chain.size}
 
-    def _import_item(self, call: Call, key: str, item: Item, agent_id: str | None, places: dict[int, int]) -> int:
-        answer = self.append(
-            Call(tool=call.tool, agent=call.agent, user=call.user),
-            chain_key=key,
-            agent_id=item.agent_id or agent_id,
-            agent_name=item.agent_name,
+    def _import_item(self, call: Call, key: str, item: MemoryItem, agent_id: str | None, places: dict[int, int]) -> int:
+        draft = Draft(
             thought_type=item.thought_type,
             content=item.content,
+            agent_id=item.agent_id or agent_id,
+            agent_name=item.agent_name,
             importance=item.importance,
             confidence=item.confidence,
             tags=[*item.tags[:50], "imported"],
             refs=[places[index] for index in item.refs if index in places],
         )
+        answer = self.append(Call(tool=call.tool, agent=call.agent, user=call.user), draft, chain_key=key)
         return answer["thought"]["index"]
 
     # -- reading
 
     def head(self, chain_key: str | None = None, last_checkpoint: Any = None) -> Head:
         chain = self.chain(chain_key)
+        chain.verify_some(HEAD_SECONDS)
         answer: Head = {
             "chain_key": chain.key,
             "thought_count": chain.size,
             "head_hash": chain.head_hash,
-            "latest_thought": as_thought(chain.entry(chain.size - 1)) if chain.size else None,
-            "integrity_ok": chain.problem is None,
+            "latest_thought": as_thought(chain.entry(chain.size - 1), chain.registry) if chain.size else None,
+            "integrity_ok": chain.integrity,
             "verified_through": chain.verified_through,
             "storage_location": self._location(chain),
         }
@@ -333,7 +303,7 @@ class Ledger(Part):
         there = index is not None and index < chain.size
         return {
             "chain_key": chain.key,
-            "thought": as_thought(chain.entry(index)) if there and index is not None else None,
+            "thought": as_thought(chain.entry(index), chain.registry) if there and index is not None else None,
         }
 
     def genesis(self, chain_key: str | None = None) -> OneThought:
@@ -347,7 +317,8 @@ class Ledger(Part):
             return self._search.find(chain, chosen, most)
         indexes = matches(chain, chosen)
         found = chain.entries([int(index) for index in indexes[-most:]])
-        return {"thoughts": [as_thought(entry) for entry in found], "chain_key": chain.key, "total": len(indexes)}
+        shown = [as_thought(entry, chain.registry) for entry in found]
+        return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes)}
 
     def traverse(self, chain_key: str | None, walk: Walk) -> Traversal:
         return traverse(self.chain(chain_key), walk)
@@ -359,7 +330,7 @@ class Ledger(Part):
         chain = self.chain(chain_key)
         size = chain.size
         found = chain.entries(range(max(0, size - last_n), size))
-        return render.prompt(chain.key, [as_thought(entry) for entry in found], size, max_tokens)
+        return render.prompt(chain.key, [as_thought(entry, chain.registry) for entry in found], size, max_tokens)
 
     def memory_markdown(
         self, chain_key: str | None, chosen: Filter, limit: int | None = None, max_tokens: int = MAX_TOKENS
@@ -385,7 +356,7 @@ class Ledger(Part):
                 "there is no such thought on this chain", hint="mentisdb_search finds thoughts and their index."
             )
         with self._lock:
-            links = self._links.setdefault(chain.key, Links())
+            links = self._links.setdefault(chain, LinksByTarget())
             return causal_thread(chain, links, found["index"], depth, limit, max_tokens)
 
     def registered(self, chain_key: str | None, agent_id: str) -> Agent | None:
@@ -394,7 +365,7 @@ class Ledger(Part):
     # -- housekeeping
 
     def open_chains(self) -> list[Chain]:
-        return self._shelf.open_chains()
+        return self._chains.open_chains()
 
     def checkpoint_all(self) -> None:
         """On a schedule: sign and keep what grew since the last time."""
@@ -408,7 +379,7 @@ class Ledger(Part):
                 chain.verify_some(seconds)
 
     def close_chain(self, key: str) -> None:
-        self._shelf.close_chain(key)
+        self._chains.close_chain(key)
 
     def start(self) -> None:
         self._search.start()
@@ -424,13 +395,19 @@ class Ledger(Part):
         return self._search.complete()
 
     def problem(self) -> str | None:
-        if any(chain.problem is not None for chain in self.open_chains()):
+        if self._chains.damaged():
             return "a chain of the ledger is damaged: `lithos ledger verify` says which"
         return self._search.problem()
 
     def close(self) -> None:
         self._search.close()
-        self._shelf.close()
+        self._chains.close()
+
+
+def _joined(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return "\n".join(str(item) for item in value) if isinstance(value, list | tuple) else ""
 
 
 def _growth(chain: Chain, old: int, new: int) -> Growth:

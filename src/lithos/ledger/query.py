@@ -26,6 +26,7 @@ else:
 Direction = Literal["forward", "backward"]
 LARGEST_CHUNK = 1000
 CHUNK = 50
+LATEST = 10**18  # microseconds: some 30,000 years
 _UNITS = {"seconds": 1_000_000, "milliseconds": 1_000}
 
 
@@ -53,13 +54,17 @@ class Filter:
 
 
 def time_window(start: int, delta: int, unit: str) -> tuple[int, int]:
-    """`delta` may be negative: the window then ends at `start`."""
-    scale = _UNITS[unit]
-    first, last = sorted((start, start + delta))
-    if abs(first) > 10**12 * (1 if unit == "seconds" else 1000) or abs(last) > 10**12 * 1000:
+    """From `start` on for `delta` units, both ends included."""
+    if delta < 0:
+        raise InvalidInput(
+            f"time_window.delta is {delta}: a window cannot end before it starts",
+            hint="start is the earlier end, delta the length: 0 or more.",
+        )
+    scale, last = _UNITS[unit], start + delta
+    if max(abs(start), abs(last)) * scale > LATEST:
         raise InvalidInput("time_window is beyond any date", hint="start is epoch time in `unit`.")
     # A window of seconds ends with its last second, not at its first microsecond.
-    return first * scale, (last + 1) * scale - 1
+    return start * scale, (last + 1) * scale - 1
 
 
 def optional_time(text: str | None, field_name: str) -> datetime | None:
@@ -165,7 +170,7 @@ def traverse(chain: Chain, walk: Walk) -> Traversal:
         "include_anchor": walk.include_anchor,
         "chunk_size": walk.chunk_size,
         "anchor": None if anchor is None or chain.size == 0 else as_cursor(chain.entry(anchor)),
-        "thoughts": [as_thought(entry) for entry in found],
+        "thoughts": [as_thought(entry, chain.registry) for entry in found],
         "has_more": has_more,
         "next_cursor": as_cursor(found[-1]) if found and has_more else None,
         "previous_cursor": as_cursor(found[0]) if found and _has_before(chain, walk, found[0].index) else None,

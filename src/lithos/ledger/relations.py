@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from lithos.ledger.answers import Link, Thread, as_thought
+from lithos.ledger.answers import ThoughtLink, Thread, as_thought
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.columns import REFERS
 from lithos.ledger.chain.format import Entry
@@ -14,14 +14,14 @@ DEPTH = 3
 MOST = 50
 
 
-def links_of(entry: Entry) -> list[Link]:
+def links_of(entry: Entry) -> list[ThoughtLink]:
     """From this thought to earlier ones; a typed relation says more than a bare reference to the same thought."""
-    typed: list[Link] = [
+    typed: list[ThoughtLink] = [
         {"source": entry.index, "target": one["target"], "kind": one["kind"]}
         for one in entry.record.get("relations", ())
     ]
     named = {link["target"] for link in typed}
-    plain: list[Link] = [
+    plain: list[ThoughtLink] = [
         {"source": entry.index, "target": target, "kind": "References"}
         for target in entry.record.get("refs", ())
         if target not in named
@@ -29,7 +29,7 @@ def links_of(entry: Entry) -> list[Link]:
     return typed + plain
 
 
-class Links:
+class LinksByTarget:
     """Who refers to whom on one chain, kept up as it grows. Only thoughts with references are held."""
 
     def __init__(self) -> None:
@@ -47,16 +47,16 @@ class Links:
 
 
 def causal_thread(
-    chain: Chain, links: Links, start: int, depth: int = DEPTH, most: int = MOST, max_tokens: int = MAX_TOKENS
+    chain: Chain, links: LinksByTarget, start: int, depth: int = DEPTH, most: int = MOST, max_tokens: int = MAX_TOKENS
 ) -> Thread:
     links.update(chain)
     entries, truncated = _around(chain, links, start, depth, most)
     shown = sorted(entries)
-    found = [as_thought(entries[index]) for index in shown]
+    found = [as_thought(entries[index], chain.registry) for index in shown]
     edges = [link for index in shown for link in links_of(entries[index]) if link["target"] in entries]
     return {
         "chain_key": chain.key,
-        "thought": as_thought(entries[start]),
+        "thought": as_thought(entries[start], chain.registry),
         "thoughts": found,
         "links": edges,
         "truncated": truncated,
@@ -64,7 +64,7 @@ def causal_thread(
     }
 
 
-def _around(chain: Chain, links: Links, start: int, depth: int, most: int) -> tuple[dict[int, Entry], bool]:
+def _around(chain: Chain, links: LinksByTarget, start: int, depth: int, most: int) -> tuple[dict[int, Entry], bool]:
     """Breadth first, so that what is left out when there is too much is what lies farthest away."""
     entries = {start: chain.entry(start)}
     waiting = deque([(start, 0)])

@@ -6,12 +6,15 @@ thought acknowledged before it began.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from lithos.core.clock import parse_time
+from lithos.errors import Damaged
 from lithos.ledger.answers import Thoughts, as_thought
 from lithos.ledger.chain.format import Entry
 from lithos.ledger.query import Filter, matches, says
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 THOUGHT_KEYWORDS = ("chain", "type", "role", "agent", "tag", "concept")
 THOUGHT_NUMBERS = ("confidence", "importance", "time")
 BATCH = 256
+_log = logging.getLogger(__name__)
 
 
 class ThoughtFeed:
@@ -31,12 +35,15 @@ class ThoughtFeed:
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self._chains: dict[str, Chain] = {}  # by folder
+        self._guard = threading.Lock()  # for the two below; a chain is added while `lock` may be held elsewhere
+        self._open: WeakValueDictionary[str, Chain] = WeakValueDictionary()  # by folder
+        self._behind: dict[str, Chain] = {}  # kept open until their thoughts are applied
         self._positions: dict[str, int] = {}
         self._gaps: dict[str, list[int]] = {}  # before the position, and not in the collection
 
     def add(self, chain: Chain) -> None:
-        self._chains[chain.folder.name] = chain
+        with self._guard:
+            self._open[chain.folder.name] = self._behind[chain.folder.name] = chain
 
     def restart(self, known: Mapping[str, str]) -> None:
         held: dict[str, set[int]] = defaultdict(set)
@@ -45,18 +52,25 @@ class ThoughtFeed:
             held[folder].add(int(index))
         self._positions = {folder: max(indexes) + 1 for folder, indexes in held.items()}
         self._gaps = {folder: sorted({*range(max(indexes))} - indexes) for folder, indexes in held.items()}
+        with self._guard:
+            self._behind.update(self._open)
 
     def next_batch(self) -> Sequence[DocumentChange]:
-        for folder, chain in list(self._chains.items()):
+        with self._guard:
+            behind = list(self._behind.items())
+        for folder, chain in behind:
             if gaps := self._gaps.pop(folder, None):  # lost, or forgotten: then the change is its removal
                 self._gaps[folder] = gaps[BATCH:]
-                return [_change(chain, entry) for entry in chain.entries(gaps[:BATCH])]
+                if changes := _changes(chain, gaps[:BATCH]):
+                    return changes
             start = self._positions.get(folder, 0)
             end = min(chain.size, start + BATCH)
-            if start < end:
-                changes = [_change(chain, entry) for entry in chain.entries(range(start, end))]
+            if start < end and (changes := _changes(chain, range(start, end))):
                 self._positions[folder] = end
                 return changes
+            with self._guard:
+                if chain.size <= end or start < end:  # else something was appended just now
+                    self._behind.pop(folder, None)
         return ()
 
 
@@ -79,12 +93,12 @@ class ThoughtSearch:
 
     def add(self, chain: Chain) -> None:
         """A chain was opened."""
-        self._feed.add(chain)
-        self.wake()
+        self.wake(chain)
 
-    def wake(self) -> None:
+    def wake(self, chain: Chain) -> None:
         """Something was appended."""
         if self._projector is not None:
+            self._feed.add(chain)
             self._projector.wake()
 
     def complete(self) -> int:
@@ -117,9 +131,9 @@ class ThoughtSearch:
         for hit in found.hits:
             entry = chain.entry(int(hit.id.rpartition(":")[2]))
             if entry.body is not None:
-                answer["thoughts"].append({**as_thought(entry), "score": round(hit.score, 6)})
+                answer["thoughts"].append({**as_thought(entry, chain.registry), "score": round(hit.score, 6)})
         if found.degraded:
-            answer["degraded"] = found.degraded
+            answer["degraded"], answer["degraded_reason"] = True, found.degraded
         return answer
 
 
@@ -129,7 +143,7 @@ def _find_plainly(chain: Chain, chosen: Filter, limit: int) -> Thoughts:
     for index in matches(chain, chosen)[::-1]:
         entry = chain.entry(int(index))
         if says(entry, chosen.words):
-            found.append(as_thought(entry))
+            found.append(as_thought(entry, chain.registry))
             if len(found) == limit:
                 break
     return {"thoughts": found, "chain_key": chain.key, "total": len(found)}
@@ -137,6 +151,15 @@ def _find_plainly(chain: Chain, chosen: Filter, limit: int) -> Thoughts:
 
 def _name(chain: Chain, index: int) -> str:
     return f"{chain.folder.name}:{index}"
+
+
+def _changes(chain: Chain, indexes: Sequence[int]) -> list[DocumentChange]:
+    """None of a damaged chain: its own calls say so, and those of other chains must go on."""
+    try:
+        return [_change(chain, entry) for entry in chain.entries(indexes)]
+    except Damaged as error:
+        _log.warning("chain %s is not indexed: %s", chain.folder.name, error.message)
+        return []
 
 
 def _change(chain: Chain, entry: Entry) -> DocumentChange:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from importlib.resources import files
@@ -16,8 +16,9 @@ from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock, from_micros, micros, rfc3339
 from lithos.core.ids import Ids
 from lithos.core.text import slug
+from lithos.core.validators import label, one_of, optional_text
 from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound
-from lithos.ledger import AgentRecord, thoughts
+from lithos.ledger import AgentRecord
 from lithos.skills.safety import RuleInfo, published_rules, safety_warnings
 from lithos.skills.text import (
     FIELDS,
@@ -136,24 +137,24 @@ class Skills:
         ids: Ids,
         *,
         uploader: Callable[[str | None, str], tuple[str, AgentRecord]],
-        check: Callable[[str], None] = lambda text: None,
+        refuse_secrets: Callable[[Mapping[str, Any]], None] = lambda fields: None,
     ) -> None:
-        """`uploader(chain_key, agent_id)` gives the chain's key and the agent's record; `check` refuses secrets."""
+        """`uploader(chain_key, agent_id)` gives the chain's key and the agent's record."""
         self._database = database
         self._effects = effects
         self._clock = clock
         self._ids = ids
         self._uploader = uploader
-        self._check = check
+        self._refuse_secrets = refuse_secrets
 
     # -- writing
 
     def upload(
         self, call: Call, chain_key: str | None, skill_id: str | None, agent_id: str, source: str, content: str
     ) -> OneSkill:
-        kind = FORMATS[thoughts.one_of(source, tuple(FORMATS), "format")]
+        kind = FORMATS[one_of(source, tuple(FORMATS), "format")]
         text = read_skill(content, kind)
-        self._check(content)
+        self._refuse_secrets({"content": content, "skill_id": skill_id, "agent_id": agent_id})
         chain, agent = self._uploader(chain_key, agent_id)
         if agent["status"] != "active":
             raise Forbidden(f"{agent_id} is revoked on chain {chain!r}", hint="An active agent must upload the skill.")
@@ -190,7 +191,8 @@ class Skills:
         return True
 
     def set_status(self, call: Call, skill_id: str, status: SkillStatus, reason: str | None) -> OneSkill:
-        why = thoughts.optional_text(reason, "reason", 2000)
+        why = optional_text(reason, "reason", 2000)
+        self._refuse_secrets({"reason": why})
 
         def work(tx: Tx) -> Outcome:
             tx.lock(f"skill {skill_id}")
@@ -223,7 +225,7 @@ class Skills:
     def read(self, skill_id: str, version_id: str | None, format: str | None) -> ReadSkill:
         row = self._database.read(lambda tx: _version(tx, skill_id, version_id))
         source: Format = row["source_format"]
-        wanted = source if format is None else FORMATS[thoughts.one_of(format, tuple(FORMATS), "format")]
+        wanted = source if format is None else FORMATS[one_of(format, tuple(FORMATS), "format")]
         text = read_skill(row["content"], source)
         # In the format that it came in: the very bytes whose hash the version names.
         written = as_markdown if wanted == "markdown" else as_json
@@ -296,7 +298,7 @@ def skill_guide() -> str:
 
 
 def _skill_id(given: str | None, text: SkillText) -> str:
-    wanted = thoughts.label(given.strip(), "skill_id") if given is not None else slug(text.name)
+    wanted = label(given.strip(), "skill_id") if given is not None else slug(text.name)
     if not wanted:
         raise InvalidInput("the name gives no skill_id", hint="Send a skill_id of letters and digits.")
     return wanted

@@ -9,8 +9,8 @@ import orjson
 from ryaml import InvalidYamlError, loads  # type: ignore[attr-defined]
 
 from lithos.core.markdown import Heading, front_matter_end, scan, split_lines
+from lithos.core.validators import label, optional_text, terms, text_block
 from lithos.errors import InvalidInput
-from lithos.ledger import thoughts
 
 Format = Literal["markdown", "json"]
 FORMATS: dict[str, Format] = {"markdown": "markdown", "md": "markdown", "json": "json"}
@@ -43,7 +43,7 @@ class SkillText:
 
 
 def read_skill(content: str, source: Format) -> SkillText:
-    thoughts.content(content, "content", LONGEST_SKILL)
+    text_block(content, "content", LONGEST_SKILL)
     fields, body = _read_json(content) if source == "json" else _read_markdown(content)
     name = fields.get("name") or _first_heading(body)
     if not isinstance(name, str) or not name.strip():
@@ -51,7 +51,7 @@ def read_skill(content: str, source: Format) -> SkillText:
             "the skill has no name", hint="Put `name:` in the frontmatter, a first heading, or a JSON key `name`."
         )
     return SkillText(
-        name=thoughts.label(name.strip(), "name"),
+        name=label(name.strip(), "name"),
         description=_text(fields, "description") or _first_paragraph(body),
         tags=_list(fields, "tags"),
         triggers=_list(fields, "triggers"),
@@ -127,7 +127,7 @@ def _text(fields: dict[str, Any], name: str) -> str:
         return ""
     if not isinstance(value, str):
         raise InvalidInput(f"{name} is not text", hint="Put it in quotes.")
-    return thoughts.optional_text(value, name, 4000) or ""
+    return optional_text(value, name, 4000) or ""
 
 
 def _list(fields: dict[str, Any], name: str) -> tuple[str, ...]:
@@ -139,8 +139,8 @@ def _list(fields: dict[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InvalidInput(f"{name} is not a list of texts", hint=f"Write {name}: [one, two].")
     if name != "warnings":
-        return thoughts.terms(value, name)
-    return tuple(thoughts.content(item, name, 2000) for item in value)
+        return terms(value, name)
+    return tuple(text_block(item, name, 2000) for item in value)
 
 
 def _headings(body: str) -> list[Heading]:

@@ -1,7 +1,7 @@
-"""How many thoughts were acknowledged, for whoever opens a chain after its host was killed.
+"""How many thoughts were acknowledged: evidence for the next opening after the host was killed.
 
-Sixteen bytes, overwritten in place after every flush and never flushed themselves: they survive the process. After the
-machine itself went down, the checkpoints tell, which are flushed.
+Sixteen bytes, overwritten in place after every flush and never flushed themselves: they survive the process, not the
+machine. The checkpoints, which are flushed, cover a power loss.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 NAME = "acknowledged.bin"
-_FORM = struct.Struct("<QQ")  # the count, and its complement, so that damage is told from a count
+_FORM = struct.Struct("<QQ")  # the count and its complement, which detects damage
 _ALL = 2**64 - 1
 
 
@@ -29,15 +29,16 @@ class Mark:
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
+        self._file = -1
+
+    __del__ = close  # a caller may use it once more after the chain was closed
 
 
-def marked(folder: Path) -> int | None:
-    """None: there is no mark. One that was just being made counts for nothing, a damaged one for less than that."""
+def marked(folder: Path) -> int:
+    """0 where there is no count, or a damaged one: then only the checkpoints say how many there were."""
     try:
         data = (folder / NAME).read_bytes()
-    except FileNotFoundError:
-        return None
-    if not data.strip(b"\0"):
+    except OSError:
         return 0
     count, complement = _FORM.unpack(data) if len(data) == _FORM.size else (0, 0)
-    return int(count) if count == _ALL - complement else -1
+    return int(count) if count == _ALL - complement else 0

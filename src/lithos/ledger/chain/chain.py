@@ -1,20 +1,22 @@
-"""One chain: an append-only log of thoughts, its tree, its columns and its registry."""
+"""One chain: an append-only log of thoughts, its Merkle tree, its index and its registry."""
 
 from __future__ import annotations
 
+import hmac
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from lithos.core.clock import micros, rfc3339
 from lithos.errors import Damaged, LedgerFork, NotFound
-from lithos.ledger.chain import admission
-from lithos.ledger.chain import idempotency as repeats
+from lithos.ledger.chain import admission, idempotency
 from lithos.ledger.chain.acknowledged import Mark
-from lithos.ledger.chain.format import SALT_BYTES, Entry, open_entry, seal
+from lithos.ledger.chain.columns import FORGETS
+from lithos.ledger.chain.convert import convert
+from lithos.ledger.chain.format import SALT_BYTES, Entry, Json, canonical_bytes, open_entry, seal
 from lithos.ledger.chain.log import Log, translated
 from lithos.ledger.chain.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.chain.segments import ADAPTERS, list_segments
@@ -28,15 +30,18 @@ from lithos.ledger.registry.registry import Key, Registry
 from lithos.ledger.thoughts import Draft, Request
 
 CHECKPOINT_EVERY = 1024
-FORGETTING = "forgetting.json"  # there while a forgetting is under way
+REBUILD_AT_ONCE = 4096  # thoughts; bounds memory
+FORGETTING = "forgetting.json"  # exists while a forgetting is under way
+FORGOTTEN_ARGUMENTS = b"lithos.forgotten.v1\n"
 _log = logging.getLogger(__name__)
 
 
-class Unhashed:
-    """How far the part that was taken on trust has been hashed anew."""
+class TrustedPart:
+    """How far the part that opening took on trust from a checkpoint has been hashed since."""
 
     def __init__(self, trusted: int) -> None:
         self.place = 0
+        self.lock = threading.Lock()
         self._end = trusted
         self._head: str | None = None
 
@@ -59,32 +64,34 @@ class Unhashed:
 
 
 class Chain:
-    def __init__(self, folder: Path, world: Environment) -> None:
+    def __init__(self, folder: Path, environment: Environment) -> None:
         self.folder = folder
-        self._world = world
+        self._environment = environment
         self.header = read_header(folder)
         self.origin = self.header.origin
-        self.checkpoint_file = CheckpointFile(world.checkpoints / f"{folder.name}.jsonl")
+        self.checkpoint_file = CheckpointFile(environment.checkpoints / f"{folder.name}.jsonl")
         self.checkpoint_file.cut_torn_tail()
         self._lock = threading.RLock()
-        self._flushing = threading.Lock()
+        self._flushing = threading.RLock()
         self._pending: list[Ticket] = []
-        self._writing = False  # somebody is writing, and will wake whoever comes meanwhile
+        self._writing = False  # a caller writes for all that wait, and calls up the next one
         self._open()
 
     def _open(self) -> None:
         segments = list_segments(self.folder)
         adapter = segments[-1].adapter if segments else ADAPTERS["jsonl"]
-        self._log = Log(self.folder, adapter, self._world.faults, self._world.segment_bytes)
+        self._log = Log(self.folder, adapter, self._environment.faults, self._environment.segment_bytes)
         # A forgetting that was cut short may have left derived files that no longer fit.
         trust = not (self.folder / FORGETTING).exists()
         tail = Opening(self.folder, self.origin, self.checkpoint_file, self._log, trust=trust).run()
+        self._forgets: dict[int, int] = {}  # index of a forgotten thought → of the newest thought that says so
+        self._forgets_seen = 0
         self._take_over(tail)
         self._mark = Mark(self.folder)
         self._open_registry()
         self._since_checkpoint = self.size - tail.trusted
-        # Thoughts before this were vouched for by a checkpoint at opening; `verify_some` hashes them anew in passing.
-        self._unhashed = Unhashed(tail.trusted)
+        # Thoughts before this were vouched for by a checkpoint at opening; `verify_some` hashes them in passing.
+        self._trusted = TrustedPart(tail.trusted)
 
     def _take_over(self, tail: Tail) -> None:
         self.columns = tail.columns
@@ -142,7 +149,7 @@ class Chain:
             if entry.index != index or int(entry.hash[:16], 16) != int(hashes[index]):
                 raise Damaged(
                     f"thought {index} is not where the index says",
-                    hint="Run `lithos ledger verify --full`; deleting rows.bin lets the index be made anew.",
+                    hint="Run `lithos ledger verify`. The next start rebuilds the index.",
                     finding="index_damaged",
                     index=index,
                 )
@@ -171,19 +178,25 @@ class Chain:
     @property
     def verified_through(self) -> int | None:
         """The last thought of those that were all hashed since this process opened the chain."""
-        done = self.size if self._unhashed.is_done else self._unhashed.place
+        done = self.size if self._trusted.is_done else self._trusted.place
         return done - 1 if done else None
 
+    @property
+    def integrity(self) -> bool | None:
+        """Whether everything was hashed and found right; None: not everything was hashed yet."""
+        if self.problem is not None:
+            return False
+        return True if self._trusted.is_done else None
+
     def verify_some(self, seconds: float) -> None:
-        if self.problem is not None or self._unhashed.is_done:
-            return
         end = time.monotonic() + seconds
-        while not self._unhashed.is_done and time.monotonic() < end:
-            try:
-                self._unhashed.advance(self)
-            except Damaged as error:
-                self.problem = error
-                return
+        with self._trusted.lock:
+            while self.problem is None and not self._trusted.is_done and time.monotonic() < end:
+                try:
+                    self._trusted.advance(self)
+                except Damaged as error:
+                    error.details.setdefault("index", self._trusted.place)
+                    self.problem = error
 
     # -- proofs
 
@@ -199,7 +212,7 @@ class Chain:
             size, head = self.size, self.head_hash
         if at_most is not None and at_most < size:
             size, head = at_most, self.entry(at_most - 1).hash if at_most else None
-        return self._sign(size, head, self.registry.head, rfc3339(self._world.clock.now()), self.nodes.root(size))
+        return self._sign(size, head, self.registry.head, rfc3339(self._environment.clock.now()), self.nodes.root(size))
 
     def checkpoint_of(self, stored: Stored) -> Checkpoint:
         """For the answer to an append. With an idempotency key its own, which a repetition of the call gets again."""
@@ -214,7 +227,7 @@ class Chain:
 
     def _sign(self, size: int, head: str | None, registry: str | None, timestamp: str, root: bytes) -> Checkpoint:
         return sign_checkpoint(
-            self._world.key,
+            self._environment.key,
             chain_key=self.key,
             origin=self.origin,
             size=size,
@@ -228,7 +241,7 @@ class Chain:
         """That the chain only grew since an earlier checkpoint, or `ledger_fork`."""
         old, new = earlier["size"], self.size
         same_chain = earlier["origin"] == self.origin and earlier["chain_key"] == self.key
-        if not same_chain or old > new or self.nodes.root(old).hex() != earlier["root"]:
+        if not same_chain or old > new or not self._has_root(old, earlier["root"]):
             raise LedgerFork(
                 f"this chain is not the one of your checkpoint of {old} thoughts; it has {new} now",
                 hint="Thoughts were rewritten, cut off or restored from an old copy. Stop, and keep your checkpoint.",
@@ -244,60 +257,77 @@ class Chain:
                 size=new,
             )
 
+    def _has_root(self, size: int, root: str) -> bool:
+        if self.nodes.root(size).hex() == root:
+            return True
+        self._rebuild_tree()  # the file may be damaged: only the thoughts themselves can contradict a checkpoint
+        return self.nodes.root(size).hex() == root
+
     def growth_proof(self, old: int, new: int) -> list[str]:
-        return [step.hex() for step in merkle.consistency_proof(old, new, self.nodes.read)]
+        def proof() -> list[bytes]:
+            return merkle.consistency_proof(old, new, self.nodes.read)
+
+        if not merkle.consistent(old, new, self.nodes.root(old), self.nodes.root(new), found := proof()):
+            self._rebuild_tree()
+            found = proof()
+        return [step.hex() for step in found]
 
     def inclusion_proof(self, index: int, size: int) -> list[str]:
-        return [step.hex() for step in merkle.inclusion_proof(index, size, self.nodes.read)]
+        def proof() -> list[bytes]:
+            return merkle.inclusion_proof(index, size, self.nodes.read)
+
+        leaf = merkle.leaf_hash(bytes.fromhex(self.entry(index).hash))
+        if not merkle.included(leaf, index, size, found := proof(), self.nodes.root(size)):
+            self._rebuild_tree()
+            found = proof()
+        return [step.hex() for step in found]
+
+    def _rebuild_tree(self) -> None:
+        """From the thoughts: `merkle.bin` is damaged. Reads the whole chain."""
+        _log.warning("chain %s: the tree in merkle.bin is damaged and is rebuilt", self.folder.name)
+        with self._flushing, self._lock:
+            self.nodes.close()
+            self._nodes = Nodes(self.folder / "merkle.bin", 0)
+            for start in range(0, self.size, REBUILD_AT_ONCE):
+                entries = self.entries(range(start, min(self.size, start + REBUILD_AT_ONCE)))
+                self._nodes.append([bytes.fromhex(entry.hash) for entry in entries])
 
     # -- appending
 
-    def append(self, draft: Draft) -> Stored:
-        """Durable when it returns; a repetition of an earlier request returns what that one wrote."""
+    @overload
+    def append(self, draft: Draft) -> Stored: ...
+
+    @overload
+    def append(self, draft: Draft, *, only_first: bool) -> Stored | None: ...
+
+    def append(self, draft: Draft, *, only_first: bool = False) -> Stored | None:
+        """Append durably; a repetition of an earlier request returns what that one wrote.
+
+        With `only_first`: None if the chain already has a thought, flushed or pending.
+        """
         signer = admission.signer_of(self, draft)
-        fresh = self._fresh()
+        # Before the lock is taken: asking for randomness lets other threads run.
+        fresh = self._environment.ids.sortable(), self._environment.noise(SALT_BYTES)
         with self._lock:
-            ticket = self._repeated(draft.request) or self._enqueue(draft, signer, fresh)
-            turn = self._take_turn(ticket)
-        return self._settled(ticket, turn)
-
-    def _fresh(self) -> tuple[str, bytes]:
-        """Id and salt, before the lock is taken: asking for randomness lets other threads run."""
-        return self._world.ids.sortable(), self._world.noise(SALT_BYTES)
-
-    def _take_turn(self, ticket: Ticket | Entry) -> bool:
-        """True: nobody writes now, so this caller does, for all that wait."""
-        if isinstance(ticket, Entry) or self._writing:
-            return False
-        self._writing = True
-        return True
-
-    def _settled(self, ticket: Ticket | Entry, turn: bool) -> Stored:
-        if isinstance(ticket, Entry):
-            return Stored(ticket, None)
-        if turn or ticket.wait():
-            self._write_for_all()
+            ticket = self._repeated(draft.request)
+            if ticket is None and only_first and self._next_index:
+                return None
+            ticket = ticket or self._enqueue(draft, signer, fresh)
+            if isinstance(ticket, Entry):
+                return Stored(ticket, None)
+            is_writer, self._writing = not self._writing, True
+        if is_writer or ticket.wait():
+            self._flush()
         if ticket.error is not None:
             raise ticket.error
         return Stored(ticket.entry, ticket.flushed)
-
-    def append_first(self, draft: Draft) -> Stored | None:
-        """Only if the chain has no thought, durable or on its way; None: it has."""
-        fresh = self._fresh()
-        with self._lock:
-            ticket = self._repeated(draft.request)
-            if ticket is None and self._next_index:
-                return None
-            ticket = ticket or self._enqueue(draft, None, fresh)
-            turn = self._take_turn(ticket)
-        return self._settled(ticket, turn)
 
     def _repeated(self, request: Request) -> Entry | Ticket | None:
         """What an earlier call with the same key, or the same delivery sent again, wrote or is writing."""
         if request.key is None and not (request.delivery and request.resent):
             return None
-        oldest = micros(self._world.clock.now()) - int(self._world.remember_hours * 3_600_000_000)
-        return repeats.pending(self._pending, request) or repeats.stored(self, request, oldest)
+        oldest = micros(self._environment.clock.now()) - int(self._environment.remember_hours * 3_600_000_000)
+        return idempotency.pending(self, self._pending, request) or idempotency.stored(self, request, oldest)
 
     def _enqueue(self, draft: Draft, signer: Key | None, fresh: tuple[str, bytes]) -> Ticket:
         """Give the thought its place; from here on it is written, or everything after it fails with it."""
@@ -306,7 +336,7 @@ class Chain:
         record["id"], noise = fresh
         record["index"] = self._next_index
         record["prev_hash"] = self._next_head
-        record["timestamp"] = rfc3339(self._world.clock.now())
+        record["timestamp"] = rfc3339(self._environment.clock.now())
         if self.registry.head is not None:
             record["registry"] = self.registry.head
         raw, entry = seal(record, draft.body(), noise)
@@ -325,28 +355,23 @@ class Chain:
             **(problem.details if problem else {}),
         )
 
-    def _write_for_all(self) -> None:
-        """One write and one flush for everything that waits; then the next in line does the same for the rest."""
-        try:
-            with self._flushing:
-                self._flush()
-        finally:
-            with self._lock:
-                self._writing = bool(self._pending)
-                if self._pending:
-                    self._pending[0].call_up()
-
     def _flush(self) -> None:
-        with self._lock:
-            batch = list(self._pending)
-        if not batch:
-            return
-        try:
-            offsets = self._log.append(self.size, [ticket.data for ticket in batch])
-        except Exception as error:  # noqa: BLE001 - whatever it is, each waiting caller must hear of it
-            self._fail_all(error)
-            return
-        self._publish(batch, offsets)
+        """One write and one flush for everything that waits; then the next in line does the same for the rest."""
+        with self._flushing:
+            with self._lock:
+                batch = list(self._pending)
+            try:
+                offsets = self._log.append(self.size, [ticket.data for ticket in batch]) if batch else []
+            except Exception as error:  # noqa: BLE001 - every waiting caller must get it, whatever it is
+                self._fail_all(error)
+            else:
+                if batch:
+                    self._publish(batch, offsets)
+            finally:
+                with self._lock:
+                    self._writing = bool(self._pending)
+                    if self._pending:
+                        self._pending[0].call_up()
 
     def _publish(self, batch: list[Ticket], offsets: list[int]) -> None:
         rows = [(ticket.entry, offset, len(ticket.data)) for ticket, offset in zip(batch, offsets, strict=True)]
@@ -362,7 +387,7 @@ class Chain:
             self.checkpoint_soon()
 
     def _grow(self, rows: list[tuple[Entry, int, int]]) -> Flushed:
-        """The thoughts are durable: whatever happens to what is derived, they are there after the next opening."""
+        """The thoughts are durable: if a derived file fails, the next opening rebuilds it from them."""
         self._files.append(self.columns.add(rows))
         root = self.nodes.append([bytes.fromhex(entry.hash) for entry, _, _ in rows])
         try:
@@ -374,6 +399,8 @@ class Chain:
     def _fail_all(self, error: Exception) -> None:
         """What waits was chained to what could not be written: all of it fails, and the chain is as before."""
         with self._lock:
+            if isinstance(error, Damaged):
+                self.problem = self.problem or error
             failed, self._pending = self._pending, []
             self._next_index, self._next_head = self.size, self._head
             for ticket in failed:
@@ -391,7 +418,7 @@ class Chain:
                 op=op,
                 agent_id=agent_id,
                 details=details,
-                at=rfc3339(self._world.clock.now()),
+                at=rfc3339(self._environment.clock.now()),
                 by=by,
                 thoughts=self.size,
                 prev_hash=self.registry.head or self.origin,
@@ -402,36 +429,49 @@ class Chain:
 
     # -- forgetting
 
-    def erase(self, index: int) -> None:
-        """Remove a thought's body from its segment and from everything derived; hashes and proofs stay."""
+    def forgetting_record(self, index: int) -> Entry | None:
+        """The newest thought that says that this one was forgotten."""
+        for place in self.columns.flagged(FORGETS, self._forgets_seen):
+            self._forgets[self.entry(place).record["forgets"]] = place
+            self._forgets_seen = place + 1
+        recorded = self._forgets.get(index)
+        return None if recorded is None else self.entry(recorded)
+
+    def keyed_hash(self, arguments: str) -> str:
+        """A hash of arguments that only the holder of the host's key can compare with a guess."""
+        return hmac.new(self._environment.key.seed(), FORGOTTEN_ARGUMENTS + arguments.encode(), "sha256").hexdigest()
+
+    def erase(self, index: int, record: Json) -> None:
+        """Replace an entry by this record alone, in its segment and in the index; hashes and proofs stay."""
         with self._flushing:
-            while not self._erase_unless_pending(index):
-                self._flush()
+            self._flush()  # nothing is written while this lock is held, so nothing waits to be written below
+            with self._lock:
+                if self.problem is not None:
+                    raise self.refusal()
+                self._erase(index, record)
 
-    def _erase_unless_pending(self, index: int) -> bool:
-        with self._lock:
-            if self._pending:
-                return False
-            if self.problem is not None:
-                raise self.refusal()
-            self._erase(index)
-            return True
-
-    def _erase(self, index: int) -> None:
-        """One segment is rewritten, and the columns are changed as that changes them: nothing else is read."""
+    def _erase(self, index: int, record: Json) -> None:
+        """Rewrite one segment, and the part of the index that describes it."""
         offset, size = int(self.columns["offset"][index]), int(self.columns["size"][index])
-        [(record, _, _, digest)] = self._log.read_many([(index, offset, size)])
-        bare = self._log.adapter.encode((record, b"", b"", digest))
-        segment = self._log.segment_of(index)
+        [(_, _, _, digest)] = self._log.read_many([(index, offset, size)])
+        bare = self._log.segment_of(index).adapter.encode((canonical_bytes(record), b"", b"", digest))
         try:
-            self._log.rewrite(segment, offset, size, bare)
+            self._log.rewrite(self._log.segment_of(index), offset, size, bare)
             end = next((one.first for one in self._log.segments if one.first > index), self.size)
-            self.columns = self.columns.without_content(index, len(bare), end)
-            self._files.replace(self.columns)
+            self.columns.forget(Entry(record, None, digest.decode()), len(bare), end)
+            self._files.rewrite(self.columns, index, end)
         except OSError as error:
-            # The announcement is still there: the next opening reads everything anew and finishes.
-            self.problem = Damaged(f"forgetting was cut short: {error}", finding="index_damaged")
+            # The announcement is still there: the next opening rebuilds the index and finishes.
+            self.problem = Damaged(f"forgetting was interrupted: {error}", finding="index_damaged")
             raise translated(error) from error
+
+    def convert(self, to: str) -> None:
+        """Rewrite the segments for the other adapter. Calls to the chain wait meanwhile."""
+        with self._flushing, self._lock:
+            self._flush()
+            self.close()
+            convert(self.folder, to)
+            self._open()
 
     # -- checkpoints and the end
 
@@ -440,7 +480,7 @@ class Chain:
         return self.problem is None and self._since_checkpoint > 0
 
     def checkpoint_soon(self) -> None:
-        """If one is due, and the disk lets us. The thoughts are durable without it: nobody's call fails with it."""
+        """Write a checkpoint if one is due. The thoughts are durable without it, so no call fails with it."""
         try:
             if self.needs_checkpoint:
                 self.write_checkpoint()
@@ -461,9 +501,9 @@ class Chain:
         return checkpoint
 
     def close(self) -> None:
-        with self._flushing:
+        """Write what is derived and close the files. A caller that still holds the chain may go on: they reopen."""
+        with self._flushing, self._lock:
             self.checkpoint_soon()
-            self._files.close()
             if self._nodes is not None:
                 self._nodes.close()
             self._mark.close()

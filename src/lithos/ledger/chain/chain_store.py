@@ -1,19 +1,21 @@
-"""The chains of a ledger in their folders: found by key, made whole or not at all, opened once."""
+"""The chains of a ledger in their folders: found by key, created whole or not at all, a bounded number open."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import threading
+from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import rfc3339
 from lithos.core.text import slug
 from lithos.errors import Damaged
 from lithos.ledger.chain.chain import Chain, not_there
-from lithos.ledger.chain.convert import convert, finish_conversion
+from lithos.ledger.chain.convert import finish_conversion
 from lithos.ledger.chain.format import VERSION
 from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.chain.opening import HEADER, header_bytes, read_header
@@ -22,52 +24,74 @@ from lithos.ledger.environment import Environment
 from lithos.ledger.words import Adapter
 
 UNFINISHED = ".new-"
+MOST_OPEN = 32  # chains; each takes up to 3 descriptors and from 0.3 MB
 
 
 class ChainStore:
-    def __init__(self, folder: Path, world: Environment, opened: Callable[[Chain], None]) -> None:
-        """`opened` is told of each chain before anybody gets it."""
+    """Chains by key. A few stay open; each is one object for as long as any caller holds it."""
+
+    def __init__(
+        self, folder: Path, environment: Environment, opened: Callable[[Chain], None], most_open: int = MOST_OPEN
+    ) -> None:
+        """`opened(chain)` runs before any caller gets the chain."""
         self.folder = folder
-        self._world = world
+        self._environment = environment
         self._opened = opened
-        self._chains: dict[str, Chain] = {}
+        self._most_open = most_open
+        self._recent: OrderedDict[str, Chain] = OrderedDict()  # the last used is last
+        self._held: WeakValueDictionary[str, Chain] = WeakValueDictionary()  # with those a caller still uses
+        self._damaged: set[str] = set()  # keys of chains that were damaged when they were last closed
         self._lock = threading.Lock()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _sweep(folder)
 
     def chain(self, key: str, adapter: Adapter | None = None) -> Chain:
-        """One that exists; with an adapter it is made where there is none: reading never makes one."""
+        """Open a chain. Reading never creates one; with an adapter, a missing one is created."""
         with self._lock:
-            known = self._chains.get(key)
-            if known is not None:
-                return known
-            folder = chain_folder(self.folder, key)
-            if not folder.is_dir():
-                if adapter is None:
-                    raise not_there(key)
-                self._create(key, folder, adapter)
-            return self._open(key, folder)
+            chain = self._held.get(key)
+            if chain is None:
+                chain = self._held[key] = self._open(key, adapter)
+                self._damaged.discard(key)
+            self._recent[key] = chain
+            self._recent.move_to_end(key)
+            idle = [self._recent.popitem(last=False)[1] for _ in range(len(self._recent) - self._most_open)]
+            self._damaged |= {each.key for each in idle if each.problem is not None}
+        for each in idle:
+            each.close()
+        return chain
 
-    def _open(self, key: str, folder: Path) -> Chain:
+    def damaged(self) -> set[str]:
+        """Keys of the chains that were found damaged, open or not."""
+        return self._damaged | {chain.key for chain in self.open_chains() if chain.problem is not None}
+
+    def exists(self, key: str) -> bool:
+        return key in self._recent or chain_folder(self.folder, key).is_dir()
+
+    def _open(self, key: str, adapter: Adapter | None) -> Chain:
+        folder = chain_folder(self.folder, key)
+        if not folder.is_dir():
+            if adapter is None:
+                raise not_there(key)
+            self._create(key, folder, adapter)
         finish_conversion(folder)
-        chain = Chain(folder, self._world)
+        chain = Chain(folder, self._environment)
         if chain.key != key:
             raise Damaged(
-                f"{folder.name} holds the chain {chain.key!r}", hint="Somebody moved folders; move them back."
+                f"{folder.name} holds the chain {chain.key!r}",
+                hint="A folder of the ledger was renamed; rename it back.",
             )
-        self._chains[key] = chain
         self._opened(chain)
         return chain
 
     def _create(self, key: str, folder: Path, adapter: Adapter) -> None:
-        """Whole or not at all: made under another name, flushed, then renamed."""
+        """Whole or not at all: written under another name, flushed, then renamed."""
         fresh = self.folder / f"{UNFINISHED}{folder.name}"
         shutil.rmtree(fresh, ignore_errors=True)  # an attempt that failed, on a full disk for example
         fresh.mkdir(mode=0o700)
         fields = {
             "chain_key": key,
-            "created_at": rfc3339(self._world.clock.now()),
-            "nonce": self._world.noise(16).hex(),
+            "created_at": rfc3339(self._environment.clock.now()),
+            "nonce": self._environment.noise(16).hex(),
             "version": VERSION,
         }
         _write_durably(fresh / HEADER, header_bytes(fields))
@@ -76,23 +100,16 @@ class ChainStore:
         fresh.rename(folder)
         sync_folder(self.folder)
 
-    def convert(self, key: str, to: Adapter) -> Chain:
-        folder = chain_folder(self.folder, key)
-        with self._lock:
-            self._chains.pop(key).close()
-            convert(folder, to)
-            return self._open(key, folder)
-
     def keys(self) -> list[str]:
         return sorted(key for folder in chain_folders(self.folder) if (key := _key_of(folder)) is not None)
 
     def open_chains(self) -> list[Chain]:
         with self._lock:
-            return list(self._chains.values())
+            return list(self._recent.values())
 
     def close_chain(self, key: str) -> None:
         with self._lock:
-            chain = self._chains.pop(key, None)
+            chain = self._recent.pop(key, None)
         if chain is not None:
             chain.close()
 
@@ -102,13 +119,13 @@ class ChainStore:
 
 
 def chain_folder(ledger: Path, key: str) -> Path:
-    """A safe name that tells a person which chain it is, and a hash that tells chains apart."""
+    """A readable, safe name, and a hash that makes it unique."""
     readable = slug(key, 40) or "chain"
     return ledger / f"{readable}-{sha256_hex(key.encode('utf-8', 'surrogatepass'))[:16]}"
 
 
 def chain_folders(ledger: Path, checkpoints: Path | None = None) -> list[Path]:
-    """Those that are there, and those of which only the checkpoints are left."""
+    """Those that exist, and those of which only the checkpoints are left."""
     found = {folder for folder in ledger.iterdir() if folder.is_dir()} if ledger.is_dir() else set()
     if checkpoints is not None:
         found |= {ledger / path.stem for path in checkpoints.glob("*.jsonl")}
@@ -132,6 +149,6 @@ def _write_durably(path: Path, data: bytes) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """What a crash left of a chain that was being made: nothing in it was ever acknowledged."""
+    """Remove what a crash left of a chain being created: nothing in it was ever acknowledged."""
     for unfinished in folder.glob(f"{UNFINISHED}*"):
         shutil.rmtree(unfinished)

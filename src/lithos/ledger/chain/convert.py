@@ -1,4 +1,4 @@
-"""Changing how a chain is stored. The same canonical bytes in other frames: no hash, proof or signature changes."""
+"""Convert a chain to the other adapter: the same canonical bytes in other frames, so no hash or proof changes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lithos.errors import Damaged, InvalidInput
+from lithos.ledger.chain.columns import CHECKSUMS, FILES
 from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.chain.segments import ADAPTERS, SEGMENT_BYTES, Adapter, Rest, Segment, list_segments, read_blocks
 
@@ -15,7 +16,7 @@ DECIDED = "converting.txt"  # from here on the new files are the chain; holds th
 
 
 def convert(folder: Path, to: str) -> int:
-    """Rewrite all segments of a chain that nobody has open; returns how many entries."""
+    """Rewrite all segments of a chain whose files are closed; returns how many entries."""
     finish_conversion(folder)
     old = list_segments(folder)
     adapter = ADAPTERS[to]
@@ -41,7 +42,7 @@ def finish_conversion(folder: Path) -> bool:
             segment.path.unlink()
     for path in fresh:
         path.rename(path.with_suffix(adapter.suffix))
-    for name in ("rows.bin", "terms.bin", "names.jsonl"):
+    for name in (*FILES, CHECKSUMS):
         (folder / name).unlink(missing_ok=True)
     sync_folder(folder)
     (folder / DECIDED).unlink()

@@ -7,6 +7,8 @@ a salted commitment to the body, so that the body can go and every hash and proo
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,7 @@ from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
 VERSION = 1
 THOUGHT = b"lithos.thought.v1\n"
+REDACTED = b"lithos.redacted.v1\n"
 CONTENT = b"lithos.content.v1\n"
 ORIGIN = b"lithos.chain.v1\n"
 SALT_BYTES = 16
@@ -30,6 +33,7 @@ RECORD_MAY = RECORD_NEEDS | {
     "agent_owner",
     "confidence",
     "forgets",
+    "redacted",
     "refs",
     "registry",
     "relations",
@@ -39,9 +43,13 @@ RECORD_MAY = RECORD_NEEDS | {
     "signature_hash",
     "signing_key_id",
 }
+# What forgetting removes from a record besides the body; with the commitment, whose salt is gone, nobody can guess it.
+NAMES = ("agent_id", "agent_name", "agent_owner", "session_id", "signing_key_id")
+REDACTED_NEEDS = RECORD_NEEDS - {"agent_id", "commitment"}
 BODY_NEEDS = frozenset(("content",))
 BODY_MAY = BODY_NEEDS | {"arguments", "concepts", "tags", "thought_signature"}
 RELATION_KEYS = ("kind", "target")
+_HEX_HASH = re.compile(b"[0-9a-f]{64}")
 _FRACTIONS = frozenset(("confidence", "importance"))
 _WHOLE = frozenset(("forgets", "index", "refs", "relations"))  # numbers and lists of them
 
@@ -109,6 +117,10 @@ def open_entry(raw: RawEntry) -> Entry:
     """Parse and check one entry by itself; its place in the chain is for the caller to check."""
     record_bytes, body_bytes, salt, digest = raw
     record = parse_record(record_bytes)
+    if is_redacted(record):
+        if body_bytes or salt or not _HEX_HASH.fullmatch(digest):
+            raise Damaged("a record without commitment has a content, or no hash", finding="malformed")
+        return Entry(record, None, digest.decode())
     if thought_hash(record_bytes).encode() != digest:
         raise Damaged("the stored hash is not the hash of the record", finding="hash_mismatch")
     if not body_bytes and not salt:
@@ -119,12 +131,32 @@ def open_entry(raw: RawEntry) -> Entry:
     return Entry(record, body, digest.decode())
 
 
+def is_redacted(record: Json) -> bool:
+    """Names and commitment were removed by forgetting: the hash is no longer that of what is left."""
+    return "commitment" not in record
+
+
+def redacted(record: Json, names: Iterable[str]) -> Json:
+    """The record without these names; as it is when it has none of them."""
+    gone = {name for name in names if name in record}
+    return {name: value for name, value in record.items() if name not in gone | {"commitment"}} if gone else record
+
+
+def redacted_hash(record: Json) -> str:
+    """What the thought that forgets holds: it vouches for what is left of the record."""
+    return hashlib.sha256(REDACTED + canonical_bytes(record)).hexdigest()
+
+
 def parse_record(data: bytes) -> Json:
     record = _parse(data)
     shape = tuple(record)
     if shape not in _known_records:
-        _check_shape(shape, RECORD_NEEDS, RECORD_MAY, _known_records)
-    _check_types(record)
+        needs = REDACTED_NEEDS if is_redacted(record) else RECORD_NEEDS
+        _check_shape(shape, needs, RECORD_MAY, _known_records)
+    try:
+        _check_types(record)
+    except TypeError as error:  # a list where a text belongs, and the like
+        raise Damaged(f"a field is of the wrong type: {error}", finding="malformed") from None
     _check_spelling(data, record)
     return record
 

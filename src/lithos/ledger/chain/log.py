@@ -1,14 +1,15 @@
-"""The segments of one chain, open for appending: one write and one flush for everything that waits."""
+"""The segments of one chain, open for appending: one write and one flush for a whole batch."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from lithos.errors import StorageFull, Unavailable
+from lithos.errors import Damaged, StorageFull, Unavailable
 from lithos.ledger.chain.format import RawEntry
 from lithos.ledger.chain.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entries, segment_path
 from lithos.storage import Faults
@@ -18,6 +19,7 @@ REWRITING = ".rewriting"
 
 class Log:
     def __init__(self, folder: Path, adapter: Adapter, faults: Faults, segment_bytes: int = SEGMENT_BYTES) -> None:
+        self._file = -1  # the last segment, while it is open
         self.folder = folder
         self.adapter = adapter
         self._faults = faults
@@ -25,7 +27,6 @@ class Log:
         for unfinished in folder.glob(f"*{REWRITING}"):
             unfinished.unlink()
         self.segments = list_segments(folder)
-        self._file = -1
         self.end = 0
         if not self.segments:
             self._start_segment(0)
@@ -34,11 +35,26 @@ class Log:
 
     def _open_last(self) -> None:
         last = self.segments[-1]
-        self._file = os.open(last.path, os.O_WRONLY | os.O_CLOEXEC)
+        self._file = _open_to_write(last.path)
         self.end = os.fstat(self._file).st_size
         if self.end < len(last.adapter.magic):
             os.pwrite(self._file, last.adapter.magic, 0)
             self.end = len(last.adapter.magic)
+
+    def _writable(self) -> int:
+        """The last segment, reopened after `close`; `Damaged` if it was cut, replaced or removed meanwhile."""
+        path = self.segments[-1].path
+        if self._file < 0:
+            self._file = _open_to_write(path)
+        state = os.fstat(self._file)
+        if state.st_size != self.end or not state.st_nlink:
+            found = f"has {state.st_size} bytes" if state.st_nlink else "was removed"
+            raise Damaged(
+                f"{path.name} {found}; {self.end} were written",
+                hint="The file was changed from outside: restore the chain from a backup.",
+                finding="tail_missing",
+            )
+        return self._file
 
     def _start_segment(self, first: int) -> None:
         path = segment_path(self.folder, first, self.adapter)
@@ -50,7 +66,7 @@ class Log:
             sync_folder(self.folder)
         except OSError:
             os.close(descriptor)
-            path.unlink()  # or the next attempt would stumble over it
+            path.unlink()  # or the next attempt would fail, because the file exists
             raise
         if self._file >= 0:
             os.close(self._file)
@@ -63,12 +79,14 @@ class Log:
         try:
             if self.end >= self._segment_bytes:
                 self._start_segment(first)
+            descriptor = self._writable()
             self._faults.at("ledger.write")
-            write_all(self._file, data, self.end)
+            write_all(descriptor, data, self.end)
             self._faults.at("ledger.flush")
-            os.fdatasync(self._file)
+            os.fdatasync(descriptor)
         except OSError as error:
-            os.ftruncate(self._file, self.end)
+            with contextlib.suppress(OSError):  # what is left is found by the next append, which then refuses
+                os.ftruncate(self._file, self.end)
             raise translated(error) from error
         offsets, place = [], self.end
         for entry in entries:
@@ -123,12 +141,27 @@ class Log:
 
     def reopen(self) -> None:
         """After a segment file was replaced."""
-        os.close(self._file)
+        self.close()
         self.segments = list_segments(self.folder)
         self._open_last()
 
     def close(self) -> None:
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+    __del__ = close  # a caller may use it once more after the chain was closed
+
+
+def _open_to_write(path: Path) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except OSError as error:
+        raise Damaged(
+            f"{path.name} cannot be opened: {error.strerror}",
+            hint="Restore the chain from a backup, or its permissions.",
+            finding="malformed",
+        ) from None
 
 
 def sync_folder(folder: Path) -> None:
@@ -147,7 +180,7 @@ def write_all(descriptor: int, data: bytes | bytearray, offset: int) -> None:
 
 
 def append_whole(descriptor: int, data: bytes | bytearray) -> None:
-    """All of it and durable, or nothing: half a row or line would spoil what is written after it."""
+    """Append durably, all or nothing: half a row or line would shift everything written after it."""
     end = os.fstat(descriptor).st_size
     try:
         write_all(descriptor, data, end)

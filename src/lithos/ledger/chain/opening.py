@@ -86,7 +86,7 @@ class Opening:
         self._log = log
         self._trust = trust
         self._checkpoint = checkpoints.last(origin)
-        self._acknowledged = max(marked(folder) or 0, self._checkpoint["size"] if self._checkpoint else 0)
+        self._acknowledged = max(marked(folder), self._checkpoint["size"] if self._checkpoint else 0)
 
     def run(self) -> Tail:
         tail = self._trusted_part()

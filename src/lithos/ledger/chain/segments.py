@@ -196,12 +196,19 @@ def _magic_matches(segment: Segment, head: bytes) -> bool:
 def read_entries(segment: Segment, places: Sequence[tuple[int, int]]) -> list[RawEntry]:
     """Entries by offset and size."""
     found = []
-    descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise Damaged(f"{segment.path.name} cannot be read: {error.strerror}", finding="segment_missing") from None
     try:
         for offset, size in places:
             data = os.pread(descriptor, size, offset)
             if len(data) != size:
-                raise Damaged(f"{segment.path.name} ends before its entry does", finding="tail_missing")
+                raise Damaged(
+                    f"{segment.path.name} ends before its entry does",
+                    hint="The file was cut: restore the chain from a backup.",
+                    finding="tail_missing",
+                )
             found.append(segment.adapter.decode(data))
     finally:
         os.close(descriptor)

@@ -15,7 +15,17 @@ from typing import Any, NamedTuple
 import orjson
 
 from lithos.errors import Damaged
-from lithos.ledger.chain.format import CONTENT, RELATION_KEYS, THOUGHT, Entry, Json, RawEntry, open_entry
+from lithos.ledger.chain.format import (
+    CONTENT,
+    RELATION_KEYS,
+    THOUGHT,
+    Entry,
+    Json,
+    RawEntry,
+    is_redacted,
+    open_entry,
+    redacted_hash,
+)
 from lithos.ledger.chain.opening import check_link
 from lithos.ledger.chain.segments import Adapter, Block, Rest, Segment, read_blocks
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
@@ -33,8 +43,8 @@ class Part:
     joins: str | None = None  # prev_hash of its first entry
     head: str | None = None
     hashes: list[bytes] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)
-    forgets: list[int] = field(default_factory=list)
+    missing: dict[int, str | None] = field(default_factory=dict)  # contents that are gone → hash of a redacted record
+    forgets: dict[int, str | None] = field(default_factory=dict)  # thoughts named as forgotten → the hash it must have
     wrong: tuple[str, str, int] | None = None  # finding, message, index
     rest: tuple[int, bool] | None = None  # where unfinished bytes begin, and whether they look torn
 
@@ -88,8 +98,11 @@ def _take(part: Part, right: Right, entries: Sequence[bytes], offset: int, look:
     part.joins = part.joins or right.records[0]["prev_hash"]
     part.head = right.digests[-1].hex()
     part.hashes += right.digests
-    part.missing += [place for place, body in enumerate(right.bodies, index) if body is None]
-    part.forgets += [record["forgets"] for record in right.records if "forgets" in record]
+    for place, (record, body) in enumerate(zip(right.records, right.bodies, strict=True), index):
+        if body is None:
+            part.missing[place] = redacted_hash(record) if is_redacted(record) else None
+        if "forgets" in record:
+            part.forgets[record["forgets"]] = record.get("redacted")
     part.count += len(entries)
     if look is None:
         return offset + sum(map(len, entries))

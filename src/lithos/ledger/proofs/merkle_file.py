@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -15,8 +16,16 @@ class Nodes:
     def __init__(self, path: Path, size: int) -> None:
         """Open with the tree of the first `size` leaves; whatever is stored beyond is dropped."""
         self.path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self._file = -1
+        self._lock = threading.Lock()  # a reader must not meet a descriptor that is closed, or another file's
         self._reset(size)
+
+    @property
+    def _descriptor(self) -> int:
+        """Opened on first need, and again after `close`."""
+        if self._file < 0:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        return self._file
 
     @staticmethod
     def peek(path: Path, size: int) -> bytes | None:
@@ -34,9 +43,9 @@ class Nodes:
 
     def _reset(self, size: int) -> None:
         stored = merkle.stored_count(size) * merkle.HASH_BYTES
-        if os.fstat(self._file).st_size < stored:
+        if os.fstat(self._descriptor).st_size < stored:
             size = stored = 0
-        os.ftruncate(self._file, stored)
+        os.ftruncate(self._descriptor, stored)
         # Where the file ends, and what `flush` will write there: one pair, so that a reader never sees half a flush.
         self._tail = (stored, bytearray())
         self._tree = merkle.MerkleTree(size, merkle.right_edge(size, self.read))
@@ -54,7 +63,8 @@ class Nodes:
         start = place * merkle.HASH_BYTES
         end, waiting = self._tail
         if start < end:
-            node = os.pread(self._file, merkle.HASH_BYTES, start)
+            with self._lock:
+                node = os.pread(self._descriptor, merkle.HASH_BYTES, start)
         else:
             node = bytes(waiting[start - end : start - end + merkle.HASH_BYTES])
         if len(node) != merkle.HASH_BYTES:
@@ -66,9 +76,14 @@ class Nodes:
 
     def flush(self) -> None:
         end, waiting = self._tail
-        write_all(self._file, waiting, end)
-        os.fdatasync(self._file)
+        write_all(self._descriptor, waiting, end)
+        os.fdatasync(self._descriptor)
         self._tail = (end + len(waiting), bytearray())
 
     def close(self) -> None:
-        os.close(self._file)
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
+
+    __del__ = close  # a caller may use it once more after the chain was closed

@@ -1,10 +1,12 @@
-"""Checking a chain from its bytes alone. Reads only: it repairs, cuts and writes nothing."""
+"""Verify a chain from its segments, registry and checkpoints. Reads only: it repairs, cuts and writes nothing.
+
+Derived files (index, tree) are not read: the tree is rebuilt from the thoughts and compared with the checkpoints.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from pathlib import Path
 
 from lithos.errors import Damaged
 from lithos.ledger.chain import acknowledged as mark
-from lithos.ledger.chain.columns import FILES, Columns
+from lithos.ledger.chain.columns import pack_row
 from lithos.ledger.chain.format import Entry, Json
 from lithos.ledger.chain.opening import read_header
 from lithos.ledger.chain.segments import Segment, list_segments
@@ -41,12 +43,8 @@ EXIT_CODES = {
     "checkpoint_damaged": 22,
     "registry_damaged": 23,
     "signature_wrong": 24,
-    "index_damaged": 25,
     "torn_tail": 26,
 }
-
-
-LOOKED_AT_ONCE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +81,8 @@ class Report:
 class Verification:
     """One run over one chain.
 
-    `full` adds agents' signatures and the index files to what the hashes cover. `live`: a host may be writing, so that
-    only what it has acknowledged by now is looked at. `workers` processes share the segments; the caller must then be
-    a process that may fork, which a host with its threads is not.
+    `full` adds agents' signatures to what the hashes cover. `live`: a host may be writing, so only what it has
+    acknowledged by now is checked. `workers` processes share the segments.
     """
 
     def __init__(
@@ -103,10 +100,8 @@ class Verification:
         self._full = full
         self._against = against
         self._workers = workers
-        # The derived files are written with each checkpoint: what came after the newest may be missing in them.
-        self._derived = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
-        self._mark = mark.marked(folder)
-        self._acknowledged = max(self._mark or 0, self._derived)
+        signed = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
+        self._acknowledged = max(mark.marked(folder), signed)
         self._limit = self._acknowledged if live else None
         self._signatures: set[str | None] = set()
         self.report = Report()
@@ -123,33 +118,23 @@ class Verification:
         return self.report
 
     def _run(self, origin: str) -> None:
-        looked = _Looked(self, self._derived) if self._full else None
-        tree = _Tree(self._folder / "merkle.bin", self._roots, self._derived)
-        missing, forgets = set[int](), set[int]()
+        tree = _RootsBySize(self._roots)
+        missing: dict[int, str | None] = {}
+        forgets: dict[int, str | None] = {}
         head = origin
-        for segment, part in self._parts(looked):
+        for segment, part in self._parts(_SignatureCheck(self) if self._full else None):
             head = self._join(part, head, segment)
-            missing.update(part.missing)
-            forgets.update(part.forgets)
+            missing |= part.missing
+            forgets |= part.forgets
             tree.grow(part.hashes)
             if part.wrong is not None:
                 self._add(*part.wrong)
                 break
         self._sum_up(tree, head, len(missing))
         if not self.report.findings or self.report.findings[-1].code == "torn_tail":
-            self._whole(tree, missing, forgets, looked)
-
-    def _whole(self, tree: _Tree, missing: set[int], forgets: set[int], looked: _Looked | None) -> None:
-        """What can only be said of a chain that was read to its end."""
-        self._contents(missing, forgets)
-        self._compare_roots(tree)
-        wrong_at = tree.close(self._limit is not None)
-        if wrong_at is not None:
-            self._add("index_damaged", "merkle.bin differs from the tree", file="merkle.bin", place=wrong_at)
-        if self._mark is not None and self._mark < self._derived:
-            self._add("index_damaged", f"{mark.NAME} holds no count of these thoughts", file=mark.NAME, place=0)
-        if looked is not None:
-            self._compare_columns(looked)
+            # Only a chain that was read to its end can lack a content or a root.
+            self._contents(missing, forgets)
+            self._compare_roots(tree)
 
     def _parts(self, look: Look | None) -> Iterator[tuple[Segment, Part]]:
         segments = list_segments(self._folder)
@@ -193,16 +178,20 @@ class Verification:
             self._add("registry_damaged", error.message, file="registry.jsonl", place=error.details.get("entry"))
             return Registry()
 
-    def _sum_up(self, tree: _Tree, head: str, forgotten: int) -> None:
+    def _sum_up(self, tree: _RootsBySize, head: str, forgotten: int) -> None:
         self.report.head_hash = head if self.report.thoughts else None
         self.report.root = tree.root()
         self.report.forgotten = forgotten
 
-    def _contents(self, missing: set[int], forgets: set[int]) -> None:
+    def _contents(self, missing: dict[int, str | None], forgets: dict[int, str | None]) -> None:
         """A content may be missing only where a later thought says that it was forgotten, and then must be."""
-        for index in sorted(missing - forgets):
-            self._add("content_missing", f"the content of thought {index} is gone, and nothing says why", index)
-        for index in sorted(forgets - missing):
+        for index, redacted in sorted(missing.items()):
+            if index not in forgets:
+                self._add("content_missing", f"the content of thought {index} is gone, and nothing says why", index)
+            elif redacted is not None and redacted != forgets[index]:
+                message = f"the record of thought {index} is not the one that was left when it was forgotten"
+                self._add("hash_mismatch", message, index)
+        for index in sorted(forgets.keys() - missing.keys()):
             self._add("content_remains", f"thought {index} was forgotten, and its content is still there", index)
 
     def _roots_wanted(self, origin: str) -> dict[int, list[_Wanted]]:
@@ -215,11 +204,11 @@ class Verification:
                 wanted.setdefault(checkpoint["size"], []).append(_Wanted(checkpoint, "the host's own checkpoint"))
         if self._against is not None:
             if self._against["origin"] != origin:
-                self._add("fork", "the checkpoint is of another chain, or this chain was made anew")
+                self._add("fork", "the checkpoint is of another chain, or this chain was recreated")
             wanted.setdefault(self._against["size"], []).append(_Wanted(self._against, "the checkpoint given"))
         return wanted
 
-    def _compare_roots(self, tree: _Tree) -> None:
+    def _compare_roots(self, tree: _RootsBySize) -> None:
         count = self.report.thoughts
         for wanted in (one for size in sorted(self._roots) for one in self._roots[size]):
             size, registry = wanted.checkpoint["size"], wanted.checkpoint["registry"]
@@ -234,17 +223,6 @@ class Verification:
         if self._acknowledged > count and not self.report.findings:
             message = f"{self._acknowledged} thoughts were acknowledged, {count} are there"
             self._add("tail_missing", message, count)
-
-    def _compare_columns(self, looked: _Looked) -> None:
-        looked.finish()
-        for name, parts, least in zip(FILES, looked.files, looked.least, strict=True):
-            wanted = b"".join(parts)
-            found = (self._folder / name).read_bytes() if (self._folder / name).exists() else b""
-            if self._limit is not None:
-                found = found[: len(wanted)]
-            if len(found) < least or found != wanted[: len(found)]:
-                place = _differs(found, wanted)
-                self._add("index_damaged", f"{name} differs from the thoughts", file=name, place=place)
 
     def signature(self, entry: Entry, after: int) -> int:
         """Checks one thought's binding to the registry and its signature; returns how far the registry had come."""
@@ -284,41 +262,21 @@ def _checked(segments: list[Segment], limit: int | None, look: Look | None, work
     if workers < 2 or len(segments) < 2 or look is not None:
         yield (check_segment(segment, limit, look) for segment in segments)
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("fork")) as pool:
+    # A fork server: the caller may have threads, and a forked copy of a lock that one of them holds stays locked.
+    with ProcessPoolExecutor(workers, mp_context=get_context("forkserver")) as pool:
         yield pool.map(check_segment, segments, [limit] * len(segments))
 
 
-class _Looked:
-    """In a full check each thought is looked at once more: its signature, and its row in the index."""
+class _SignatureCheck:
+    """In a full check each thought is checked once more: its signature, and that the index can hold its fields."""
 
-    def __init__(self, verification: Verification, derived: int) -> None:
+    def __init__(self, verification: Verification) -> None:
         self._verification = verification
-        self._derived = derived
-        self._columns = Columns()
         self._after = -1
-        self._waiting: list[tuple[Entry, int, int]] = []
-        self.files: tuple[list[bytes], ...] = ([], [], [])
-        self.least = [0, 0, 0]  # bytes that the files must have
 
     def __call__(self, entry: Entry, offset: int, size: int) -> None:
+        pack_row(entry, offset, size, 0)
         self._after = self._verification.signature(entry, self._after)
-        self._waiting.append((entry, offset, size))
-        if entry.index + 1 == self._derived:
-            self.finish()
-            self.least = [sum(map(len, parts)) for parts in self.files]
-        elif len(self._waiting) >= LOOKED_AT_ONCE:
-            self.finish()
-
-    def finish(self) -> None:
-        """Make the rows of what waits: many at a time, because numpy costs 40 µs a call, for one row or for all."""
-        waiting, self._waiting = self._waiting, []
-        try:
-            grown = self._columns.add(waiting)
-        except (ValueError, KeyError, TypeError, struct.error) as error:
-            first = waiting[0][0].index
-            raise Damaged(f"a field cannot be read: {error}", finding="malformed", index=first) from None
-        for parts, data in zip(self.files, grown, strict=True):
-            parts.append(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,56 +285,22 @@ class _Wanted:
     source: str
 
 
-class _Tree:
-    """The tree as it grows, compared with `merkle.bin`, its root noted at every size that a checkpoint names."""
+class _RootsBySize:
+    """The tree as it grows, its root noted at every size that a checkpoint names."""
 
-    def __init__(self, path: Path, sizes: dict[int, list[_Wanted]], derived: int) -> None:
-        self._growing = merkle.MerkleTree()
+    def __init__(self, sizes: Iterable[int]) -> None:
+        self._tree = merkle.MerkleTree()
         self._sizes = sorted(sizes)
-        self._file = path.open("rb") if path.exists() else None
-        self._place = 0
-        self._least = merkle.stored_count(derived) * merkle.HASH_BYTES
-        self._wrong_at: int | None = None
         self.roots = {0: merkle.EMPTY_ROOT.hex()}
 
     def grow(self, hashes: list[bytes]) -> None:
         leaves = [merkle.leaf_hash(digest) for digest in hashes]
-        start, place = self._growing.size, 0
+        start, place = self._tree.size, 0
         for size in (size for size in self._sizes if start < size <= start + len(leaves)):
-            self._extend(leaves[place : size - start])
+            self._tree.extend(leaves[place : size - start])
             place = size - start
             self.roots[size] = self.root()
-        self._extend(leaves[place:])
-
-    def _extend(self, leaves: list[bytes]) -> None:
-        wanted = self._growing.extend(leaves)
-        if self._file is None or self._wrong_at is not None:
-            return
-        found = self._file.read(len(wanted))
-        missing = self._place + len(found) < min(self._least, self._place + len(wanted))
-        if missing or found != wanted[: len(found)]:
-            self._wrong_at = self._place + _differs(found, wanted)
-        self._place += len(wanted)
+        self._tree.extend(leaves[place:])
 
     def root(self) -> str:
-        return self._growing.root().hex()
-
-    def close(self, more_may_follow: bool) -> int | None:
-        """Where the file is wrong, if it is."""
-        if self._file is not None:
-            if self._wrong_at is None and not more_may_follow and self._file.read(1):
-                self._wrong_at = self._place
-            self._file.close()
-        return self._wrong_at
-
-
-def _differs(found: bytes, wanted: bytes) -> int:
-    """The first byte in which they differ."""
-    low, high = 0, min(len(found), len(wanted))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if found[:middle] == wanted[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+        return self._tree.root().hex()

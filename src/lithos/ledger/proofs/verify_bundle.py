@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Check a Lithos bundle or proof with nothing but Python: `python verify_bundle.py FILE [--against CHECKPOINT]`.
 
-This file imports nothing of Lithos and may be copied anywhere. It follows docs/ledger-format.md, not the code.
-Exit code 0: everything holds. 1: something does not; the first wrong thing is named. 2: not a bundle.
+Installed with Lithos as `lithos-verify`. This file imports nothing of Lithos and may be copied anywhere. It follows
+docs/ledger-format.md, not the code. Exit code 0: everything holds. 1: something does not; the first wrong thing is
+named. 2: a file cannot be read, or the arguments are wrong.
 """
 
 from __future__ import annotations
@@ -23,8 +24,34 @@ SIGNED = (
 )
 
 
+FIELDS = {
+    "bundle": {"lithos_bundle", "header"},
+    "proof": {"lithos_proof", "chain_key", "index", "hash", "entry", "inclusion", "checkpoint"},
+    "header": {"chain_key", "created_at", "nonce", "version"},
+    "entry": {"body", "record", "salt", "hash"},
+    "registry line": {"entry", "hash"},
+    "registry entry": {"agent_id", "at", "by", "details", "op", "prev_hash", "seq", "thoughts"},
+    "last line": {"checkpoint"},
+    "checkpoint": {
+        *("chain_key", "head_hash", "origin", "public_key", "registry", "root", "signature", "size", "timestamp")
+    },
+}
+
+
 class Wrong(Exception):
     """The first thing that does not hold."""
+
+
+def exactly(value: Any, kind: str) -> dict[str, Any]:
+    """An object with all the fields of its kind and no other: what nobody checks must not ride along."""
+    if not isinstance(value, dict) or set(value) != FIELDS[kind]:
+        raise Wrong(f"a {kind} is an object with {', '.join(sorted(FIELDS[kind]))}")
+    return value
+
+
+def known_version(version: Any) -> None:
+    if version != 1 or type(version) is not int:
+        raise Wrong(f"version {version!r} is unknown to this file")
 
 
 # -- RFC 8785
@@ -70,6 +97,8 @@ def parse(text: str) -> Any:
 
     try:
         return json.loads(text, object_pairs_hook=no_repeats)
+    except RecursionError:
+        raise Wrong("not JSON: nested too deeply") from None
     except ValueError as error:
         raise Wrong(f"not JSON: {error}") from None
 
@@ -159,13 +188,16 @@ def signature_holds(public: bytes, signature: bytes, message: bytes) -> bool:
 # -- entries, registry, checkpoints
 
 
-def entry_hash(line: dict[str, Any], index: int) -> str:
+def entry_hash(line: Any, index: int) -> str:
     """The hash of one entry, after checking all that it says about itself."""
-    if set(line) != {"body", "record", "salt", "hash"}:
-        raise Wrong(f"thought {index}: an entry has body, record, salt and hash")
+    exactly(line, "entry")
     record, body = line["record"], line["body"]
-    if record["index"] != index:
+    if record["index"] != index or type(record["index"]) is not int:
         raise Wrong(f"thought {index}: its index says {record['index']}")
+    if (body is None) != (line["salt"] is None):
+        raise Wrong(f"thought {index}: content and salt belong together")
+    if is_redacted(line):
+        return str(line["hash"])
     digest = sha256(b"lithos.thought.v1\n", canonical(record).encode()).hex()
     if digest != line["hash"]:
         raise Wrong(f"thought {index}: the hash does not fit the record")
@@ -174,6 +206,15 @@ def entry_hash(line: dict[str, Any], index: int) -> str:
         if sealed != record["commitment"]:
             raise Wrong(f"thought {index}: the content is not the one committed to")
     return digest
+
+
+def is_redacted(line: dict[str, Any]) -> bool:
+    """A forgotten thought without its names: its hash stays, and the thought that forgets it vouches for the rest."""
+    return line["body"] is None and "commitment" not in line["record"]
+
+
+def redacted_hash(record: dict[str, Any]) -> str:
+    return sha256(b"lithos.redacted.v1\n", canonical(record).encode()).hex()
 
 
 def checkpoint_holds(checkpoint: dict[str, Any]) -> bool:
@@ -189,8 +230,8 @@ class Registry:
         self.hashes = [origin]
         self.keys: dict[tuple[str, str], list[list[Any]]] = {}
 
-    def take(self, line: dict[str, Any]) -> None:
-        entry, place = line["entry"], len(self.hashes) - 1
+    def take(self, line: Any) -> None:
+        entry, place = exactly(exactly(line, "registry line")["entry"], "registry entry"), len(self.hashes) - 1
         digest = sha256(b"lithos.registry.v1\n", canonical(entry).encode()).hex()
         if digest != line["hash"] or entry["prev_hash"] != self.hashes[-1] or entry["seq"] != place:
             raise Wrong(f"registry entry {place} does not fit its hash or its place")
@@ -231,16 +272,14 @@ def check_signature(line: dict[str, Any], chain_key: str, registry: Registry) ->
 # -- the two kinds of files
 
 
-def check_bundle(lines: list[dict[str, Any]], against: dict[str, Any] | None) -> str:
-    header = lines[0]["header"]
+def check_bundle(lines: list[Any], against: dict[str, Any] | None) -> str:
+    header, entries, changes, checkpoint = _parts(lines)
     origin = head = sha256(b"lithos.chain.v1\n", canonical(header).encode()).hex()
-    entries = [line for line in lines[1:] if "record" in line]
     registry = Registry(origin)
-    for line in lines[1:]:
-        if "entry" in line:
-            registry.take(line)
+    for line in changes:
+        registry.take(line)
     hashes: list[bytes] = []
-    missing, forgotten, signed = set(), set(), 0
+    contents, signed = Contents(), 0
     for index, line in enumerate(entries):
         digest = entry_hash(line, index)
         if line["record"]["prev_hash"] != head:
@@ -248,16 +287,48 @@ def check_bundle(lines: list[dict[str, Any]], against: dict[str, Any] | None) ->
         head = digest
         hashes.append(bytes.fromhex(digest))
         signed += check_signature(line, header["chain_key"], registry)
-        missing |= {index} if line["body"] is None else set()
-        forgotten |= {line["record"]["forgets"]} if "forgets" in line["record"] else set()
-    if missing - forgotten:
-        raise Wrong(f"thought {min(missing - forgotten)}: its content is gone, and nothing says why")
-    checkpoints = [line["checkpoint"] for line in lines[1:] if "checkpoint" in line]
-    if not checkpoints:
+        contents.take(index, line)
+    contents.check()
+    for one in [checkpoint, *([against] if against else [])]:
+        _check_checkpoint(one, header["chain_key"], origin, hashes, registry)
+    counts = f"{len(entries)} thoughts, {signed} signatures, {len(contents.missing)} forgotten"
+    return f"{counts}, root {tree_root(hashes).hex()}"
+
+
+def _parts(lines: list[Any]) -> tuple[dict[str, Any], list[Any], list[Any], dict[str, Any]]:
+    """Header, entries, registry, checkpoint: in this order, and nothing before, between or after them."""
+    header = exactly(exactly(lines[0], "bundle")["header"], "header")
+    known_version(lines[0]["lithos_bundle"])
+    if len(lines) < 2:
         raise Wrong("the bundle has no checkpoint")
-    for checkpoint in [*checkpoints, *([against] if against else [])]:
-        _check_checkpoint(checkpoint, header["chain_key"], origin, hashes, registry)
-    return f"{len(entries)} thoughts, {signed} signatures, {len(missing)} forgotten, root {tree_root(hashes).hex()}"
+    checkpoint = exactly(exactly(lines[-1], "last line")["checkpoint"], "checkpoint")
+    middle = lines[1:-1]
+    if not all(isinstance(line, dict) for line in middle):
+        raise Wrong("a line is not an object")
+    count = next((place for place, line in enumerate(middle) if "entry" in line), len(middle))
+    return header, middle[:count], middle[count:], checkpoint
+
+
+class Contents:
+    """Which contents are gone, and what later thoughts say of it."""
+
+    def __init__(self) -> None:
+        self.missing: dict[int, str | None] = {}  # index → hash of the redacted record, if it is one
+        self._forgotten: dict[int, str | None] = {}
+
+    def take(self, index: int, line: dict[str, Any]) -> None:
+        record = line["record"]
+        if line["body"] is None:
+            self.missing[index] = redacted_hash(record) if is_redacted(line) else None
+        if "forgets" in record:
+            self._forgotten[record["forgets"]] = record.get("redacted")
+
+    def check(self) -> None:
+        for index, redacted in self.missing.items():
+            if index not in self._forgotten:
+                raise Wrong(f"thought {index}: its content is gone, and nothing says why")
+            if redacted is not None and redacted != self._forgotten[index]:
+                raise Wrong(f"thought {index}: its record is not the one that was left when it was forgotten")
 
 
 def _check_checkpoint(
@@ -277,42 +348,61 @@ def _check_checkpoint(
 
 
 def check_proof(proof: dict[str, Any], against: dict[str, Any] | None) -> str:
-    checkpoint, index = proof["checkpoint"], proof["index"]
+    exactly(proof, "proof")
+    known_version(proof["lithos_proof"])
+    checkpoint, index = exactly(proof["checkpoint"], "checkpoint"), proof["index"]
     digest = entry_hash(proof["entry"], index)
+    if proof["hash"] != digest or proof["chain_key"] != checkpoint["chain_key"]:
+        raise Wrong("hash and chain_key of the proof are not those of its entry and checkpoint")
     steps = [bytes.fromhex(step) for step in proof["inclusion"]]
     if not checkpoint_holds(checkpoint):
         raise Wrong("the checkpoint is not rightly signed")
+    if not 0 <= index < checkpoint["size"]:
+        raise Wrong(f"the checkpoint has {checkpoint['size']} thoughts, and none at {index}")
     if root_from_proof(bytes.fromhex(digest), index, checkpoint["size"], steps).hex() != checkpoint["root"]:
         raise Wrong("the proof does not lead to the checkpoint's root")
     if against is not None and against != checkpoint:
         raise Wrong("the proof is for another checkpoint than the one you trust")
-    return f"thought {index} of {checkpoint['chain_key']!r} is one of {checkpoint['size']}, root {checkpoint['root']}"
+    kept = " (forgotten: only its hash is proved)" if is_redacted(proof["entry"]) else ""
+    place = f"thought {index} of {checkpoint['chain_key']!r}{kept} is one of {checkpoint['size']}"
+    return f"{place}, root {checkpoint['root']}"
 
 
-def check(text: str, against: dict[str, Any] | None = None) -> str:
+def check(text: str, against: Any = None) -> str:
     """What was found to hold; raises `Wrong` otherwise."""
-    lines = text.split("\n")
-    if lines[-1] == "":
-        lines.pop()
     try:
-        whole = [parse(line) for line in lines] if lines and '"lithos_bundle"' in lines[0] else [parse(text)]
-        if "lithos_bundle" in whole[0]:
-            return check_bundle(whole, against)
-        if "lithos_proof" in whole[0]:
-            return check_proof(whole[0], against)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise Wrong(f"not a whole bundle: {type(error).__name__} {error}") from None
-    raise Wrong("neither a bundle nor a proof")
+        trusted = None if against is None else exactly(against, "checkpoint")
+        first = text.partition("\n")[0]
+        if '"lithos_bundle"' not in first:
+            return check_proof(parse(text), trusted)
+        return check_bundle([parse(line) for line in text.removesuffix("\n").split("\n")], trusted)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
+        raise Wrong(f"not a whole bundle or proof: {type(error).__name__} {error}") from None
 
 
-def main(arguments: list[str]) -> int:
-    files = [argument for argument in arguments if argument != "--against"]
-    if not 1 <= len(files) <= 2 or (len(files) == 2) != ("--against" in arguments):
-        sys.stderr.write("usage: verify_bundle.py FILE [--against CHECKPOINT]\n")
-        return 2
+def read(name: str) -> str:
+    with open(name, "rb") as file:
+        data = file.read()
     try:
-        texts = [open(name, encoding="utf-8", newline="").read() for name in files]  # noqa: SIM115 - ends with us
-        found = check(texts[0], parse(texts[1]) if len(texts) == 2 else None)
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise Wrong(f"{name} is not UTF-8 text at byte {error.start}") from None
+
+
+def read_checkpoint(name: str) -> Any:
+    """As `lithos ledger checkpoint` writes it, or the answer of a tool that carries one."""
+    value = parse(read(name))
+    return value.get("checkpoint", value) if isinstance(value, dict) else value
+
+
+def main(arguments: list[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    files = [argument for argument in given if argument != "--against"]
+    if not 1 <= len(files) <= 2 or (len(files) == 2) != ("--against" in given) or "--help" in given:
+        sys.stderr.write("usage: lithos-verify FILE [--against CHECKPOINT]\n")
+        return 0 if "--help" in given else 2
+    try:
+        found = check(read(files[0]), read_checkpoint(files[1]) if len(files) == 2 else None)
     except OSError as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -324,4 +414,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

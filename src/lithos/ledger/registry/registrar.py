@@ -1,4 +1,4 @@
-"""Changing a chain's registry. Each change is an entry of its history; one that changes nothing leaves none."""
+"""Change a chain's registry. Each change is an entry of its history; one that changes nothing adds none."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from lithos.core.call import Call
 from lithos.core.names import agent_name
+from lithos.core.validators import label, one_of, optional_text
 from lithos.errors import InvalidInput, NotFound
-from lithos.ledger import thoughts
 from lithos.ledger.answers import AgentRecord, AgentRegistry, Agents, OneAgent
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.ledger import Ledger
@@ -41,7 +41,15 @@ class Registrar:
         return {"chain_key": chain.key, "agents": AgentActivity(chain).records()}
 
     def uploader(self, chain_key: str | None, agent_id: str) -> tuple[str, AgentRecord]:
-        found = self.agent(chain_key, agent_id)
+        """Chain and record of an agent that uploads a skill."""
+        try:
+            found = self.agent(chain_key, agent_id)
+        except NotFound:
+            key = chain_key or self._ledger.default_chain
+            raise NotFound(
+                f"{agent_id!r} is not registered on chain {key!r}, and only a registered agent uploads skills",
+                hint="Register it with mentisdb_upsert_agent, then upload again.",
+            ) from None
         return found["chain_key"], found["agent"]
 
     # -- changing
@@ -50,7 +58,8 @@ class Registrar:
         """`given` holds only what the caller named; the rest stays as it is. Makes the chain if there is none."""
         for name, longest in (("display_name", 200), ("agent_owner", 200), ("description", LONGEST_DESCRIPTION)):
             if name in given:
-                given[name] = thoughts.optional_text(given[name], name, longest)
+                given[name] = optional_text(given[name], name, longest)
+        self._ledger.refuse_secrets({"agent_id": agent_id, **given})
         chain = self._ledger.chain_to_write(chain_key)
 
         def decide(chain: Chain, roster: AgentActivity) -> tuple[Op, dict[str, Any]] | None:
@@ -62,7 +71,7 @@ class Registrar:
         return self._change(call, chain, agent_name(agent_id, "agent_id"), decide)
 
     def describe(self, call: Call, chain_key: str | None, agent_id: str, description: str | None) -> OneAgent:
-        text = thoughts.optional_text(description, "description", LONGEST_DESCRIPTION)
+        text = optional_text(description, "description", LONGEST_DESCRIPTION)
 
         def decide(chain: Chain, roster: AgentActivity) -> tuple[Op, dict[str, Any]] | None:
             return None if roster.record(agent_id)["description"] == text else ("describe", {"description": text})
@@ -70,7 +79,7 @@ class Registrar:
         return self._change(call, self._ledger.chain(chain_key), agent_id, decide)
 
     def add_alias(self, call: Call, chain_key: str | None, agent_id: str, alias: str) -> OneAgent:
-        name = thoughts.label(alias.strip(), "alias")
+        name = label(alias.strip(), "alias")
 
         def decide(chain: Chain, roster: AgentActivity) -> tuple[Op, dict[str, Any]] | None:
             return ("alias", {"alias": name}) if alias_for(roster, agent_id, name) else None
@@ -80,8 +89,8 @@ class Registrar:
     def add_key(
         self, call: Call, chain_key: str | None, agent_id: str, key_id: str, algorithm: str, public: Sequence[int]
     ) -> OneAgent:
-        name = thoughts.label(key_id.strip(), "key_id")
-        thoughts.one_of(algorithm, ("ed25519",), "algorithm")
+        name = label(key_id.strip(), "key_id")
+        one_of(algorithm, ("ed25519",), "algorithm")
         data = octets(public, "public_key_bytes", KEY_BYTES)
         if not is_public_key(data):
             raise InvalidInput("public_key_bytes is no Ed25519 key", hint="`lithos ledger keygen` makes one.")
@@ -110,9 +119,12 @@ class Registrar:
         return self._change(call, self._ledger.chain(chain_key), agent_id, decide)
 
     def _change(self, call: Call, chain: Chain, agent_id: str, decide: Decide) -> OneAgent:
+        self._ledger.refuse_secrets({"agent_id": agent_id, "agent": call.agent, "user": call.user})
+
         def work(tx: Tx) -> Outcome:
             """May run twice: what the first run wrote to the history is then found there, and not written again."""
             decided = decide(chain, AgentActivity(chain))
+            self._ledger.refuse_secrets(decided[1] if decided else {})
             events: tuple[EventDraft, ...] = ()
             if decided is not None:
                 change = chain.record_change(*_spread(decided, agent_id), by=call.agent or call.user)

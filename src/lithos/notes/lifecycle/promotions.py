@@ -14,7 +14,7 @@ from lithos.core.canonical import canonical_json, version_of
 from lithos.core.clock import Clock, rfc3339
 from lithos.core.names import one_line
 from lithos.errors import InvalidInput, NotFound
-from lithos.ledger import Ledger
+from lithos.ledger import Draft, Ledger
 from lithos.notes.format.note import Note
 from lithos.notes.lifecycle.decisions import check_approver, check_promotion, clean_references
 
@@ -86,15 +86,9 @@ class Promotions:
 
     def _appended(self, call: Call, told: dict[str, Any]) -> Promoted:
         sealed = {**told, "seal": self._seal(canonical_json(told))}
-        answer = self._ledger.append(
-            call,
-            thought_type="Decision",
-            role="Audit",
-            content=orjson.dumps(sealed).decode(),
-            chain_key=CHAIN,
-            agent_id=told["actor"],
-            tags=["promotion"],
-        )
+        content, actor = orjson.dumps(sealed).decode(), told["actor"]
+        draft = Draft("Decision", content, agent_id=actor, role="Audit", tags=["promotion"])
+        answer = self._ledger.append(call, draft, chain_key=CHAIN)
         thought = answer["thought"]
         kept = orjson.loads(thought["content"] or "{}")  # of the first attempt, if this is a retry
         kept.pop("seal", None)

@@ -15,6 +15,7 @@ from lithos.ledger import (
     Bootstrapped,
     Chains,
     Direction,
+    Draft,
     Filter,
     Head,
     OneThought,
@@ -83,18 +84,18 @@ def mentisdb_bootstrap(
 ) -> Bootstrapped:
     """Begin a chain: makes it if needed and writes its first thought, only if it has none. Safe to call at every
     start: `bootstrapped` false means that there was a memory already."""
-    answer = lithos.ledger.bootstrap(
-        call,
+    draft = Draft(
+        thought_type="Summary",
+        role="Checkpoint",
         content=content,
-        chain_key=chain_key,
         agent_id=agent_id,
         agent_name=agent_name,
         agent_owner=agent_owner,
-        importance=importance,
+        importance=1.0 if importance is None else importance,
         tags=tags,
         concepts=concepts,
-        storage_adapter=storage_adapter,
     )
+    answer = lithos.ledger.bootstrap(call, draft, chain_key=chain_key, storage_adapter=storage_adapter)
     lithos.agents.seen(agent_id or "system")
     return answer
 
@@ -124,11 +125,9 @@ def mentisdb_append(
     """Store a durable thought: a decision, constraint, fact, mistake, plan, summary. For good: it cannot be edited,
     only followed by a Correction with refs. Returns the thought with index, id and hashes, and a signed checkpoint;
     keep the last checkpoint to prove later that nothing was rewritten. ledger_fork: stop, the chain was changed."""
-    answer = lithos.ledger.append(
-        call,
+    draft = Draft(
         thought_type=thought_type,
         content=content,
-        chain_key=chain_key,
         agent_id=agent_id,
         agent_name=agent_name,
         agent_owner=agent_owner,
@@ -142,9 +141,9 @@ def mentisdb_append(
         session_id=session_id,
         signing_key_id=signing_key_id,
         thought_signature=thought_signature,
-        last_checkpoint=last_checkpoint,
     )
-    lithos.agents.seen(answer["thought"]["agent_id"])
+    answer = lithos.ledger.append(call, draft, chain_key=chain_key, last_checkpoint=last_checkpoint)
+    lithos.agents.seen(agent_id or answer["chain_key"])
     return answer
 
 
@@ -171,17 +170,14 @@ def mentisdb_append_retrospective(
 ) -> Appended:
     """Store a lesson after a hard failure, a repeated snag or a non-obvious fix, so that nobody struggles twice. Like
     mentisdb_append, with role Retrospective and importance 0.7."""
-    answer = lithos.ledger.append(
-        call,
+    draft = Draft(
         thought_type=thought_type,
         content=content,
-        chain_key=chain_key,
         agent_id=agent_id,
         agent_name=agent_name,
         agent_owner=agent_owner,
         role="Retrospective",
-        importance=importance,
-        default_importance=0.7,
+        importance=0.7 if importance is None else importance,
         confidence=confidence,
         tags=tags,
         concepts=concepts,
@@ -190,9 +186,9 @@ def mentisdb_append_retrospective(
         session_id=session_id,
         signing_key_id=signing_key_id,
         thought_signature=thought_signature,
-        last_checkpoint=last_checkpoint,
     )
-    lithos.agents.seen(answer["thought"]["agent_id"])
+    answer = lithos.ledger.append(call, draft, chain_key=chain_key, last_checkpoint=last_checkpoint)
+    lithos.agents.seen(agent_id or answer["chain_key"])
     return answer
 
 

@@ -1,6 +1,6 @@
 """The test vectors of docs/ledger-format.md, made from fixed keys, ids, times and salts.
 
-`python -m tests.ledger_vectors` writes the golden file anew: only when the format changes on purpose.
+`python -m tests.support.ledger_vectors` writes the golden file anew: only when the format changes on purpose.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from lithos.ledger.chain.segments import ADAPTERS
 from lithos.ledger.registry.keys import sign_arguments, signed_bytes, signing_key
-from tests.ledgers import CALL, open_ledger
+from tests.support.ledgers import CALL, append, open_ledger
 
-GOLDEN = Path(__file__).parent / "golden" / "ledger_vectors.json"
+GOLDEN = Path(__file__).parents[1] / "golden" / "ledger_vectors.json"
 AGENT_SEED = "03" * 32
 
 
@@ -25,8 +25,7 @@ def make() -> dict[str, Any]:
 
 def _make(folder: Path) -> dict[str, Any]:
     ledger = open_ledger(folder, default_adapter="jsonl", default_chain="vectors")
-    append = ledger.append
-    append(CALL, thought_type="Summary", role="Checkpoint", content="Memory of the test vectors.", importance=1.0)
+    append(ledger, thought_type="Summary", role="Checkpoint", content="Memory of the test vectors.", importance=1.0)
     key = signing_key(bytes.fromhex(AGENT_SEED))
     chain = ledger.chain(None)
     details = {"key_id": "k1", "algorithm": "ed25519", "public_key": key.public.hex()}
@@ -45,8 +44,8 @@ def _make(folder: Path) -> dict[str, Any]:
         "session_id": "s-1",
     }
     signed = sign_arguments(key, "k1", wish, "vectors")
-    append(CALL, **signed)
-    append(CALL, thought_type="Mistake", content="This content is forgotten below.", agent_id="astro")
+    append(ledger, **signed)
+    append(ledger, thought_type="Mistake", content="This content is forgotten below.", agent_id="astro")
     before = _lines(chain.folder)
     ledger.forget(CALL, None, thought_id=None, thought_index=2, reason="a test vector")
     lines = _lines(chain.folder)

@@ -16,12 +16,12 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.core.ids import SeededIds
-from lithos.ledger import Environment, Ledger, Verification, host_key
+from lithos.ledger import Appended, Draft, Environment, Ledger, Verification, host_key
 from lithos.ledger.registry.keys import signing_key
 from lithos.storage import Faults, NoFaults
 
 CALL = Call(tool="test")
-DERIVED = ("rows.bin", "terms.bin", "names.jsonl", "merkle.bin", "acknowledged.bin")
+DERIVED = ("rows.bin", "terms.bin", "names.jsonl", "index.crc", "merkle.bin", "acknowledged.bin")
 
 
 def open_ledger(folder: Path, *, seed: int = 1, faults: Faults | None = None, **options: Any) -> Ledger:
@@ -39,11 +39,18 @@ def open_ledger(folder: Path, *, seed: int = 1, faults: Faults | None = None, **
     return Ledger(folder / "ledger", world, storage_root=folder, **options)
 
 
+def append(
+    ledger: Ledger, call: Call = CALL, *, chain_key: str | None = None, last_checkpoint: Any = None, **fields: Any
+) -> Appended:
+    """The fields are those of a draft, as `mentisdb_append` has them."""
+    return ledger.append(call, Draft(**fields), chain_key=chain_key, last_checkpoint=last_checkpoint)
+
+
 def fill(ledger: Ledger, count: int, chain_key: str | None = None) -> None:
     kinds = ("Decision", "Mistake", "FactLearned", "Plan")
     for number in range(count):
-        ledger.append(
-            CALL,
+        append(
+            ledger,
             chain_key=chain_key,
             thought_type=kinds[number % 4],
             content=f"Thought number {number}: Ünïcode, “quotes” and a\nsecond line 🙂",
@@ -111,22 +118,24 @@ def independent_check(folder: Path) -> tuple[int, str]:
     need(canonical(header) + b"\n" == header_bytes, "header")
     head = sha(b"lithos.chain.v1\n" + canonical(header)).hex()
     leaves: list[bytes] = []
-    missing, forgets = set(), set()
+    missing: dict[int, str | None] = {}
+    forgets: dict[int, str | None] = {}
     for record_bytes, body_bytes, salt, digest in entries(folder):
         index = len(leaves)
         record = json.loads(record_bytes)
         need(canonical(record) == record_bytes, f"{index}: record not canonical")
         need(record["index"] == index and type(record["index"]) is int, f"{index}: index")
         need(record["prev_hash"] == head, f"{index}: chain")
-        need(sha(b"lithos.thought.v1\n" + record_bytes).hex() == digest, f"{index}: hash")
+        redacted = body_bytes is None and "commitment" not in record
+        need(redacted or sha(b"lithos.thought.v1\n" + record_bytes).hex() == digest, f"{index}: hash")
         if body_bytes is None:
-            missing.add(index)
+            missing[index] = sha(b"lithos.redacted.v1\n" + record_bytes).hex() if redacted else None
         else:
             need(canonical(json.loads(body_bytes)) == body_bytes, f"{index}: body not canonical")
             sealed = sha(b"lithos.content.v1\n" + str(salt).encode() + b"\n" + body_bytes).hex()
             need(sealed == record["commitment"], f"{index}: commitment")
         if "forgets" in record:
-            forgets.add(record["forgets"])
+            forgets[record["forgets"]] = record.get("redacted")
         head = digest
         leaves.append(sha(b"\0" + bytes.fromhex(digest)))
     need(missing == forgets, "a content is missing or remains")
