@@ -5,7 +5,10 @@ BIN := $(VENV)/bin
 # Many tests wait for a disk or a process: on 2 cores a third worker saves a minute.
 PYTEST_WORKERS ?= 3
 
-.PHONY: serve test lint types imports tests docs golden bench torture conformance clean
+# What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
+PYTHONS ?= 3.11 3.12 3.13
+
+.PHONY: serve test test-pythons lint types imports tests docs golden bench torture conformance clean
 
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
@@ -25,6 +28,18 @@ imports: $(VENV)/.test-installed
 tests: $(VENV)/.test-installed
 	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture" --hypothesis-profile repeatable
 
+# The suite under every supported Python that is installed, each in a venv of its own.
+test-pythons:
+	@found=; for version in $(PYTHONS); do \
+	  python=; for candidate in $$(command -v python$$version) $${PYENV_ROOT:-$$HOME/.pyenv}/versions/$$version.*/bin/python; do \
+	    if [ -z "$$python" ] && "$$candidate" -c '' 2>/dev/null; then python=$$candidate; fi; \
+	  done; \
+	  if [ -z "$$python" ]; then echo "== Python $$version is not installed: skipped"; continue; fi; \
+	  echo "== Python $$version: $$python"; found=1; \
+	  $(MAKE) --no-print-directory tests VENV=.venv-$$version PYTHON="$$python" || exit 1; \
+	done; \
+	if [ -z "$$found" ]; then echo "none of these Pythons is installed: $(PYTHONS)"; exit 1; fi
+
 torture: $(VENV)/.test-installed
 	$(BIN)/pytest -m torture --timeout 3600
 
@@ -42,12 +57,14 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@echo "Installing Lithos into $(VENV): about 400 MB, a minute or two, once."
+	$(BIN)/pip install --disable-pip-version-check -e .
 	touch $@
 
 $(VENV)/.test-installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@echo "Installing Lithos and its test tools into $(VENV): a few minutes, once."
+	$(BIN)/pip install --disable-pip-version-check -e '.[test]'
 	touch $(VENV)/.installed $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf $(VENV) .venv-3.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

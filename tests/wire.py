@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 
 from lithos.app import Lithos
-from lithos.serving import Listener, bind, build_server, http_app
+from lithos.serving import ConnectionLimits, Listener, bind, build_server, http_app
 from lithos.settings import ServerSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -38,7 +38,8 @@ def serving(
         default = Caller(toolsets=settings.toolsets, read_only=settings.read_only, agent=settings.agent)
         server = build_server(lithos, registry_, default=default, output_schemas=settings.output_schemas)
         app = http_app(server, registry_, settings, default=default, tokens=lithos.tokens, health=lithos.health)
-        listener = Listener(app, bind("127.0.0.1", 0), server.in_flight, settings.stop_seconds)
+        limits = ConnectionLimits(settings.header_seconds, settings.idle_seconds)
+        listener = Listener(app, bind("127.0.0.1", 0), server.in_flight, settings.stop_seconds, limits)
         started.append(listener)
         serving = asyncio.create_task(listener.serve())
         await listener.until_ready()

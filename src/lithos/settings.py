@@ -18,6 +18,8 @@ from lithos.errors import ConfigInvalid
 
 PREFIX = "LITHOS_"
 FILE_NAME = "config.yaml"
+# A misspelt safety switch is refused, not warned of: the server would accept what it should refuse.
+_SAFETY_VARIABLES = ("LITHOS_READ_ONLY", "LITHOS_SERVER__READ_ONLY")
 FILE_VARIABLE = "LITHOS_CONFIG"  # where the file lies; not an option itself
 
 
@@ -46,6 +48,12 @@ class ServerSettings(Section):
         (), description="Host headers accepted besides loopback, for example `lithos.lan:8765`."
     )
     allowed_origins: Names = Field((), description="Web origins accepted besides loopback.")
+    header_seconds: float = Field(
+        10.0, gt=0, description="A client that has not sent its HTTP headers by then is cut off."
+    )
+    idle_seconds: float = Field(
+        30.0, gt=0, description="A client that neither sends its request nor reads its answer is cut off after this."
+    )
     stop_seconds: float = Field(10.0, ge=0, description="How long a stop waits for calls in flight.")
     idle_exit_minutes: float = Field(15.0, gt=0, description="A background host ends after so long without clients.")
     workers: int = Field(32, ge=1, le=512, description="Threads that run tools.")
@@ -242,9 +250,15 @@ def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, _Value]
             continue  # as if it were not set: how scripts and containers leave one out
         if variable in known:
             found[known[variable]] = _Value(environment[variable], variable)
+        elif _folded(variable) in map(_folded, _SAFETY_VARIABLES):
+            raise ConfigInvalid(f"{variable} is no setting of Lithos", hint=f"Did you mean {_SAFETY_VARIABLES[0]}?")
         elif variable.startswith(PREFIX) and variable != FILE_VARIABLE:
             warnings.append(f"{variable} is no setting of Lithos{_did_you_mean(variable, known)}")
     return found, warnings
+
+
+def _folded(variable: str) -> str:
+    return variable.replace("_", "").upper()
 
 
 def _found_file(data_dir: _Value | None) -> Path | None:

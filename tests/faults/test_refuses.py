@@ -299,7 +299,6 @@ def test_a_header_that_decides_is_accepted_once_only(data_dir: Path, headers: st
         assert answer.split(" ")[1] in ("400", "421"), answer
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F12")
 def test_a_lost_sse_client_writes_no_traceback(data_dir: Path) -> None:
     with served(data_dir) as host:
         for _ in range(5):

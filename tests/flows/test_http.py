@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -17,10 +19,12 @@ from mcp.client.sse import sse_client
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.serving import bind
+from lithos.serving.http.app import MOST_SESSIONS
 from lithos.settings import ServerSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry, tool
 from tests.conftest import CallTool
+from tests.guests import until
 from tests.wire import ACCEPT, Raw, serving
 
 OPEN = ServerSettings(host="0.0.0.0")  # the rules of an address that others can reach; the tests bind loopback
@@ -223,6 +227,84 @@ def test_a_body_that_is_no_request_answers_400_and_the_server_goes_on(url: str, 
         answer = client.http.post("/mcp", content=body, headers=headers)
         assert answer.status_code == 400
         assert client.call("lithos_stats")["structuredContent"]["documents"] == 0
+
+
+@pytest.mark.parametrize("option", ["?readonly=1", "?readOnly=1", "?read-only=true", "?READ_ONLY=1"])
+def test_an_option_in_the_url_that_is_almost_spelled_right_is_refused(url: str, era: str, option: str) -> None:
+    answer = Raw(url, era, path=f"/mcp{option}").post("tools/list")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, "invalid_input")
+    assert "read_only" in answer.json()["error"]["hint"]
+
+
+@pytest.mark.parametrize("header", ["x-lithos-readonly", "x-lithos-read-onyl", "x-lithos-scope"])
+def test_a_header_of_ours_that_is_unknown_is_refused(url: str, era: str, header: str) -> None:
+    assert Raw(url, era, headers={header: "1"}).post("tools/list").status_code == 400
+
+
+def test_parameters_of_others_in_the_url_are_left_alone(url: str, era: str) -> None:
+    with Raw(url, era, path="/mcp?utm_source=x&key=1") as client:
+        assert client.call("lithos_stats")["structuredContent"]["agents"] == 0
+
+
+@pytest.mark.parametrize("option", ["?read_only=YES", "?read_only=0&read_only=1"])
+def test_messages_of_an_sse_client_have_the_options_of_its_stream(lithos: Lithos, url: str, option: str) -> None:
+    import anyio
+
+    async def talk() -> Any:
+        async with sse_client(f"{url}/sse{option}&agent=carla") as streams, mcp.ClientSession(*streams) as session:
+            await session.initialize()
+            await session.call_tool("lithos_stats", {})
+            return await session.call_tool("lithos_task_create", {"title": "t", "agent": "a"})
+
+    answer = anyio.run(talk)
+    assert answer.is_error and answer.structured_content["error"]["code"] == "forbidden"
+    assert lithos.agents.info("carla")["id"] == "carla"
+
+
+def test_half_a_request_does_not_hold_a_stop_up(lithos: Lithos) -> None:
+    with serving(lithos) as (url, stop):
+        port = int(url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), 60) as connection:
+            head = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+            connection.sendall(head + b"Accept: application/json, text/event-stream\r\nContent-Length: 99\r\n\r\n{")
+            Raw(url, "auto").post("tools/list")
+            started = time.monotonic()
+            stop()
+            with suppress(ConnectionError):
+                assert connection.recv(1) == b""
+        assert time.monotonic() - started < ServerSettings().stop_seconds
+
+
+def test_a_client_that_does_not_read_its_answer_is_cut_off(lithos: Lithos, call: CallTool) -> None:
+    call("lithos_write", title="Long", content="word " * 200_000, agent="a")
+    with serving(lithos, ServerSettings(idle_seconds=0.2)) as (url, _):
+        port = int(url.rpartition(":")[2])
+        message, headers = Raw(url, "auto").message(
+            "tools/call", {"name": "lithos_read", "arguments": {"path": "long"}}
+        )
+        body = json.dumps(message).encode()
+        lines = "".join(f"{name}: {value}\r\n" for name, value in {**ACCEPT, **headers}.items())
+        head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode()
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.settimeout(60)
+            connection.connect(("127.0.0.1", port))
+            connection.sendall((head + body) * 8)  # more than the kernel holds for a client that reads nothing
+            until(lambda: _is_reset(connection), "the end of the connection")
+
+
+def _is_reset(connection: socket.socket) -> bool:
+    return connection.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
+
+
+def test_above_the_limit_of_sessions_the_one_idle_longest_makes_room(lithos: Lithos) -> None:
+    with serving(lithos) as (url, _), Raw(url, "legacy") as first, Raw(url, "legacy") as second:
+        for _ in range(MOST_SESSIONS - 2):
+            Raw(url, "legacy").__enter__().__exit__()
+        assert first.call("lithos_stats")  # used again, so that the second one is idle longest
+        with Raw(url, "legacy") as last:
+            assert last.call("lithos_stats") and first.call("lithos_stats")
+            assert second.post("tools/list").status_code == 404
 
 
 def _read_to_the_end(lines: Iterator[str]) -> None:

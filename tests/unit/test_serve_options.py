@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lithos.errors import ConfigInvalid
 from lithos.host.guest.options import ServeOptions, differing, parse_serve
+from lithos.settings import load_config
 
 
 def options(*arguments: str, **environment: str) -> ServeOptions:
@@ -47,6 +49,23 @@ def test_a_settings_file_inside_the_data_directory_may_choose_the_transport(tmp_
 @pytest.mark.parametrize("arguments", [["--help"], ["--data-dri", "x"], ["--data-dir"], ["extra"], ["--read-only=1"]])
 def test_what_is_wrong_is_left_to_the_command_line_proper(arguments: list[str]) -> None:
     assert parse_serve(arguments, {}) is None
+
+
+@pytest.mark.parametrize(
+    "environment", [{"LITHOS_READ_ONLY": "maybe"}, {"LITHOS_READONLY": "1"}, {"lithos_read_only": "1"}]
+)
+def test_a_read_only_switch_that_is_not_understood_is_left_to_the_settings_which_refuse_it(
+    environment: dict[str, str],
+) -> None:
+    assert parse_serve([], environment) is None
+    with pytest.raises(ConfigInvalid, match=next(iter(environment))):
+        load_config(environ=environment)
+
+
+@pytest.mark.parametrize("word", ["1", "TRUE", "Yes", "on"])
+def test_every_spelling_of_read_only_that_the_settings_know_counts_for_a_guest(word: str) -> None:
+    assert options(LITHOS_READ_ONLY=word).connection()["read_only"] is True
+    assert load_config(environ={"LITHOS_READ_ONLY": word}).config.server.read_only
 
 
 def test_what_belongs_to_one_client_is_never_handed_to_the_host() -> None:

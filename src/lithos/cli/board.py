@@ -73,10 +73,11 @@ def _table(page: dict[str, Any]) -> Table:
 
 
 def rows_of(task: dict[str, Any], now: datetime) -> list[tuple[str, ...]]:
-    """One row per claim; a task that nobody holds has one as well."""
+    """One row per claim; one for a task without claims."""
     from rich.markup import escape
 
-    head = (str(task["priority"]), escape(task["title"]), "blocked" if task["blocked"] else "ready")
+    state = "blocked" if task["blocked"] else "held" if task["claims"] else "ready"
+    head = (str(task["priority"]), escape(task["title"]), state)
     if not task["claims"]:
         return [(*head, "", "", "")]
     rows: list[tuple[str, ...]] = []

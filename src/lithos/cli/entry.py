@@ -10,8 +10,17 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
+
+
 def main() -> int:
-    arguments = sys.argv[1:]
+    try:
+        return _run(sys.argv[1:])
+    except KeyboardInterrupt:  # while it was still importing: what runs later handles it
+        return INTERRUPTED
+
+
+def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["serve"]:
         code = _serve_as_guest(arguments[1:])
         if code is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from lithos.cli.banner import banner
 from lithos.cli.terminal import Terminal, verb
 from lithos.errors import InvalidInput
 
@@ -64,7 +65,8 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
     gc.freeze()
     gc.enable()
     set_up_log(config)
-    serve_http(config, options, announce=lambda port: print(_welcome(config, port), file=sys.stderr, flush=True))
+    serve_http(config, options, announce=lambda port: print(banner(config, port), file=sys.stderr, flush=True))
+    print("Lithos has stopped.", file=sys.stderr)
 
 
 def _be_a_guest(config: LithosConfig, options: ServeOptions) -> int:
@@ -72,24 +74,3 @@ def _be_a_guest(config: LithosConfig, options: ServeOptions) -> int:
     from lithos.host.guest.guest import main
 
     return main(options, str(config.storage.data_dir.expanduser().resolve()))
-
-
-def _welcome(config: LithosConfig, port: int) -> str:
-    """How to connect, for the person who started it."""
-    host = "127.0.0.1" if config.server.host in ("0.0.0.0", "::") else config.server.host  # noqa: S104 - compared only
-    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    data = config.storage.data_dir.expanduser().resolve()
-    return f"""
-Lithos is serving {data}
-  Streamable HTTP  {url}/mcp
-  SSE              {url}/sse
-  health           {url}/health
-
-Connect a client:
-  Claude Code      claude mcp add --transport http lithos {url}/mcp
-  Codex            codex mcp add lithos -- lithos serve --data-dir {data}
-  Cursor           .cursor/mcp.json   {{"mcpServers": {{"lithos": {{"url": "{url}/mcp"}}}}}}
-  VS Code          .vscode/mcp.json   {{"servers": {{"lithos": {{"type": "http", "url": "{url}/mcp"}}}}}}
-  Gemini CLI       ~/.gemini/settings.json   {{"mcpServers": {{"lithos": {{"httpUrl": "{url}/mcp"}}}}}}
-
-Ctrl-C ends it."""

@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
@@ -19,14 +19,15 @@ from lithos.core.call import Delivery
 from lithos.errors import HostRestarted, Unavailable
 from lithos.host import wire
 from lithos.host.guest.guest import told
-from lithos.host.host_lock import NO_HOST, HostLock, belongs_to_another, peer_uid
+from lithos.host.host_lock import NO_HOST, HostLock, belongs_to_another, is_stopped, peer_pid, peer_uid
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
     from lithos.settings import LithosConfig
 
-ASK_SECONDS = 4.0  # of a host that was ready once; with the start of the command it stays below five
+ASK_SECONDS = 10.0
 START_SECONDS = 60.0  # a host that is only starting answers within it
+STOPPED_SECONDS = 1.0  # silent for so long: look whether a signal has stopped the host
 CALL_SECONDS = 600.0  # rebuilding an index of a large vault is a call too
 STOP_SECONDS = 60.0
 NAP_SECONDS = 0.02
@@ -56,11 +57,11 @@ class Link:
         try:
             self._connection.settimeout(patience)
             self._connection.sendall(wire.line({"lithos": "control", "op": op, **details}))
-            answer = wire.parse(self._line())
+            answer = wire.parse(self._line(time.monotonic() + patience))
         except TimeoutError:
             raise Unavailable(
                 f"the host of {self._place.data_dir} ({self._place.describe_holder()}) does not answer",
-                hint="Look at its log, or end it by its pid.",
+                hint="See its log, or end it by its pid.",
             ) from None
         except OSError as error:
             raise HostLost from error
@@ -68,15 +69,29 @@ class Link:
             raise told(answer["error"])
         return answer
 
-    def _line(self) -> bytes:
+    def _line(self, deadline: float) -> bytes:
         while (end := self._buffer.find(b"\n")) < 0:
-            data = self._connection.recv(1 << 16)
+            data = self._receive(deadline)
             if not data:
                 raise ConnectionResetError
             self._buffer += data
         text = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
         return text
+
+    def _receive(self, deadline: float) -> bytes:
+        """The next bytes. A host that a signal has stopped would keep its caller waiting until the deadline."""
+        while (left := deadline - time.monotonic()) > 0:
+            self._connection.settimeout(min(left, STOPPED_SECONDS))
+            with suppress(TimeoutError):
+                return self._connection.recv(1 << 16)
+            pid = peer_pid(self._connection)
+            if is_stopped(pid):
+                raise Unavailable(
+                    f"the host of {self._place.data_dir}, pid {pid}, was stopped by a signal",
+                    hint=f"`kill -CONT {pid}` lets it go on, `kill -KILL {pid}` ends it; nothing is lost.",
+                )
+        raise TimeoutError
 
     def receive_fds(self, seconds: float) -> list[int]:
         """What a host sends last when it hands over. No byte may be read past the line before it."""
@@ -107,11 +122,6 @@ def linked(place: HostLock) -> Iterator[Link | None]:
     try:
         if peer_uid(connection) != os.getuid():
             raise belongs_to_another(place.data_dir)
-        if place.holder_is_stopped():
-            raise Unavailable(
-                f"the host of {place.data_dir} ({place.describe_holder()}) is stopped by a signal",
-                hint="Continue it with `kill -CONT` and its pid, or end it with `kill -KILL`.",
-            )
         yield link
     finally:
         link.close()

@@ -154,15 +154,6 @@ class HostLock:
             return {}
         return note if isinstance(note, dict) else {}
 
-    def holder_is_stopped(self) -> bool:
-        """Whether SIGSTOP or a debugger holds the process that has the lock: it answers nothing until it goes on."""
-        try:
-            with open(f"/proc/{int(self.read_note()['pid'])}/stat", "rb") as file:
-                state = file.read(4096).rpartition(b")")[2].split()[0]
-        except (OSError, KeyError, ValueError, TypeError, IndexError):  # no /proc, no note, no such process
-            return False
-        return state in (b"T", b"t")
-
     def describe_holder(self) -> str:
         """`pid 123 since 2026-…Z`, for refusals."""
         note = self.read_note()
@@ -188,11 +179,30 @@ def utc_now() -> str:
 def peer_uid(connection: socket.socket) -> int:
     """The user at the other end, as the kernel says."""
     if hasattr(socket, "SO_PEERCRED"):
-        import struct
-
-        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return int(struct.unpack("3i", credentials)[1])
+        return _peer_credentials(connection)[1]
     return os.getuid()  # macOS: the folder's mode 0700 and the socket's 0600 keep others out
+
+
+def peer_pid(connection: socket.socket) -> int | None:
+    """The process at the other end; None where the kernel does not say."""
+    return (_peer_credentials(connection)[0] or None) if hasattr(socket, "SO_PEERCRED") else None
+
+
+def _peer_credentials(connection: socket.socket) -> tuple[int, int, int]:
+    import struct
+
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, uid, gid = struct.unpack("3i", credentials)
+    return pid, uid, gid
+
+
+def is_stopped(pid: int | None) -> bool:
+    """Whether SIGSTOP, Ctrl-Z or a debugger holds this process; False where there is no /proc."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] in ("T", "t")  # the name in parentheses may hold anything
+    except (OSError, IndexError):
+        return False
 
 
 def cannot_start(data_dir: str, error: OSError) -> LithosError:

@@ -8,6 +8,7 @@ build_models_late()
 
 from lithos.serving.http.app import http_app
 from lithos.serving.http.guard import is_loopback
+from lithos.serving.http.limits import ConnectionLimits
 from lithos.serving.http.listener import Listener, bind
 from lithos.serving.mcp.adapter import LithosServer, build_server
 from lithos.serving.mcp.callers import Connection
@@ -16,6 +17,7 @@ from lithos.serving.mcp.start import BoundedLog, default_caller, require_token, 
 __all__ = [
     "BoundedLog",
     "Connection",
+    "ConnectionLimits",
     "Listener",
     "LithosServer",
     "bind",

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from lithos.core.call import Correlation, Delivery
 from lithos.core.names import agent_name
-from lithos.errors import Forbidden
+from lithos.errors import Forbidden, InvalidInput
 
 DEFAULT_TOOLSETS = ("core",)
 NO_IDS = Correlation()
+SWITCHED_ON = frozenset({"1", "true", "yes", "on", "t", "y", ""})  # as the settings read them
+SWITCHED_OFF = frozenset({"0", "false", "no", "off", "f", "n"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,14 @@ class Caller:
                 hint="Leave user_id out, or use a token of that user.",
             )
         return self.user
+
+
+def parse_switch(text: str, name: str) -> bool:
+    """`1`, `true`, `yes`, `on`, nothing (`?read_only`) or the opposites. Anything else is refused, never ignored."""
+    word = text.strip().lower()
+    if word in SWITCHED_ON or word in SWITCHED_OFF:
+        return word in SWITCHED_ON
+    raise InvalidInput(f"{name} is {text[:40]!r}", hint=f"Write {name}=true or {name}=false.")
 
 
 def parse_toolsets(text: str) -> tuple[str, ...]:

@@ -99,7 +99,6 @@ def served(data_dir: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str],
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("client", [False, True])
-@pytest.mark.xfail(strict=True, reason="issue 15.17")
 def test_a_clean_stop_prints_one_line(data_dir: Path, number: int, client: bool) -> None:
     with served(data_dir) as (process, _, port):
         with contextlib.ExitStack() as opened:
@@ -114,7 +113,6 @@ def test_a_clean_stop_prints_one_line(data_dir: Path, number: int, client: bool)
         assert len(rest.strip().splitlines()) == 1, rest
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.18")
 def test_the_banner_of_an_open_address_prints_what_works(run: Run, data_dir: Path) -> None:
     made = json.loads(run("token", "new", "--name", "laptop", "--json").stdout)
     with served(data_dir, "--host", "0.0.0.0") as (_, lines, port):
@@ -144,7 +142,6 @@ def test_a_note_that_is_unknown_is_called_unknown(run: Run, words: tuple[str, ..
     assert "there is no note" in said and "nowhere" in said and "version" not in said.partition("\n")[0]
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.19")
 def test_the_board_shows_a_held_task_as_held(run: Run) -> None:
     free = run("task", "create", "Free one").stdout.strip()
     held = run("task", "create", "Held one").stdout.strip()
@@ -167,7 +164,6 @@ def test_a_change_of_a_note_is_undone_by_the_event_that_history_shows(
     assert tool("lithos_search", query="two")["results"] == []
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.19")
 def test_verify_never_prints_none(run: Run, tool: Callable[..., dict[str, Any]], data_dir: Path) -> None:
     """Whatever is damaged, no field without a value is printed."""
     for number in range(3):
@@ -314,7 +310,6 @@ def test_leftovers_of_a_killed_index_are_removed(run: Run, tool: Callable[..., d
 # 22 Installing and Pythons
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.22")
 def test_make_serve_shows_progress_and_the_pythons_are_named() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     install = makefile.partition("$(VENV)/.installed:")[2].partition("\n\n")[0]

@@ -36,6 +36,7 @@ _VARIABLES = {
     "--agent": ("LITHOS_SERVER__AGENT", "LITHOS_AGENT"),
     "--read-only": ("LITHOS_SERVER__READ_ONLY", "LITHOS_READ_ONLY"),
 }
+_ON, _OFF = ("1", "true", "yes", "on", "t", "y"), ("0", "false", "no", "off", "f", "n")
 _NOT_THE_HOSTS = {*_VARIABLES, "--standalone", "--host", "--port", "--json"}
 _NOT_THE_HOSTS_VARIABLES = {variable for variables in _VARIABLES.values() for variable in variables}
 # What a host keeps of its starter's environment besides LITHOS_*; PYTHON* so that it finds the same Lithos.
@@ -71,8 +72,15 @@ class ServeOptions:
 
     def connection(self) -> dict[str, str | bool | None]:
         """What holds for this client alone; None: as the host's settings say."""
-        read_only = (self.get("--read-only") or "").lower() in ("1", "true", "yes", "on", "t", "y")
+        read_only = (self.get("--read-only") or "").strip().lower() in _ON
         return {"toolsets": self.get("--toolsets"), "agent": self.get("--agent"), "read_only": read_only}
+
+    def understood(self) -> bool:
+        """Whether LITHOS_READ_ONLY is spelled as the settings read it: a safety switch must not be ignored."""
+        exact = _VARIABLES["--read-only"]
+        folded = {name.replace("_", "") for name in exact}
+        misspelt = [name for name in self._environment if name.replace("_", "").upper() in folded and name not in exact]
+        return not misspelt and (self.get("--read-only") or "0").strip().lower() in (*_ON, *_OFF)
 
     def host_wide(self) -> dict[str, str]:
         """What configures the host for all: the first starter's counts."""
@@ -111,7 +119,8 @@ def parse_serve(arguments: Sequence[str], environment: Mapping[str, str]) -> Ser
             given[_TAKES_VALUE[flag]] = value if equals else rest.pop(0)
         else:
             return None
-    return ServeOptions(given, environment)
+    options = ServeOptions(given, environment)
+    return options if options.understood() else None
 
 
 def differing(wanted: Mapping[str, str], running: Mapping[str, str]) -> list[str]:

@@ -16,7 +16,7 @@ from lithos.host.host_lock import HostLock
 from lithos.host.server.listener import HostListener
 from lithos.host.server.loop import run_loop
 from lithos.host.server.server import Host
-from lithos.serving import Listener, LithosServer, bind, default_caller, http_app, require_token
+from lithos.serving import ConnectionLimits, Listener, LithosServer, bind, default_caller, http_app, require_token
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
 
@@ -112,4 +112,5 @@ def _open_http(
         health=lithos.health,
     )
     announce(int(listening.getsockname()[1]))  # bound and listening: whoever connects now is served in a moment
-    return Listener(app, listening, server.in_flight, config.server.stop_seconds)
+    limits = ConnectionLimits(config.server.header_seconds, config.server.idle_seconds)
+    return Listener(app, listening, server.in_flight, config.server.stop_seconds, limits)

@@ -107,12 +107,12 @@ class Host:
             gate=self.fairness.turn,
         )
         self.lithos.start()
+        _log.info("host of %s, pid %s, Lithos %s", self.place.data_dir, os.getpid(), __version__)
         if self._open_http is not None:
             self._http = self._open_http(self.lithos, self.server)
         self._door.open(self._enter)
         self._door.note(version=__version__, foreground=self.foreground, ready=True)
         behind = [asyncio.create_task(self._watch()), asyncio.create_task(self._serve_http())]
-        _log.info("host of %s, pid %s, Lithos %s", self.place.data_dir, os.getpid(), __version__)
         await self._stopping.wait()
         if self._taker is None:
             self._door.close()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_dual_era_loop
 from mcp.server.sse import SseServerTransport
+from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse
 from starlette.routing import Mount, Route
+from starlette.types import Receive, Scope, Send
 
 from lithos import __version__
 from lithos.serving.http.guard import Guard, KnownTokens, Rules
@@ -26,6 +30,7 @@ from lithos.tools.caller import Caller
 from lithos.tools.registry import Registry
 
 MESSAGES = "/messages/"
+MOST_SESSIONS = 400  # of clients that `initialize`; each keeps 38 KB
 
 
 def http_app(
@@ -37,9 +42,12 @@ def http_app(
     tokens: KnownTokens,
     health: Callable[[], str | None],
 ) -> Starlette:
-    """To be run by uvicorn, in a loop of its own or the host's; `health` gives the reason why not, or None."""
-    sessions = StreamableHTTPSessionManager(
-        app=server, json_response=True, max_request_body_size=settings.max_request_bytes
+    """Build the ASGI application that `Listener` runs. `health` gives the reason why the host is not ready, or None."""
+    sessions = BoundedSessions(
+        app=server,
+        json_response=True,
+        max_request_body_size=settings.max_request_bytes,
+        max_sessions=MOST_SESSIONS,
     )
     guard = Middleware(
         Guard,
@@ -57,6 +65,29 @@ def http_app(
     return Starlette(routes=routes, middleware=[guard], lifespan=partial(_lifespan, sessions))
 
 
+class BoundedSessions(StreamableHTTPSessionManager):
+    """At the limit, the session that was idle longest ends; its client gets 404 and initializes again.
+
+    The SDK would refuse the new client instead, and one that opens sessions without end would lock all others out.
+    """
+
+    def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
+        if self.max_sessions is not None and len(self._server_instances) >= self.max_sessions:
+            self._end_longest_idle()
+        return super()._admit_session(requestor)
+
+    def _end_longest_idle(self) -> None:
+        idle = {
+            scope.deadline: (session, scope)
+            for session, transport in self._server_instances.items()
+            if (scope := transport.idle_scope) is not None and scope.deadline < math.inf  # inf: it serves a request
+        }
+        if idle:
+            session, scope = idle[min(idle)]
+            scope.cancel()  # as its idle time-out would
+            del self._server_instances[session]
+
+
 @asynccontextmanager
 async def _lifespan(sessions: StreamableHTTPSessionManager, app: Starlette) -> AsyncIterator[None]:
     async with sessions.run():
@@ -65,19 +96,28 @@ async def _lifespan(sessions: StreamableHTTPSessionManager, app: Starlette) -> A
 
 def _sse_routes(server: Server[Any], largest: int) -> list[Route | Mount]:
     transport = SseServerTransport(MESSAGES, max_request_body_size=largest)
+    return [
+        Route("/sse", endpoint=SseStream(server, transport), methods=["GET"]),
+        Mount(MESSAGES, app=transport.handle_post_message),
+    ]
 
-    async def open_stream(request: Request) -> Response:
-        async with transport.connect_sse(request.scope, request.receive, request._send) as (incoming, outgoing):
+
+class SseStream:
+    """An ASGI application, not a function: Starlette would send a second response after that of the transport."""
+
+    def __init__(self, server: Server[Any], transport: SseServerTransport) -> None:
+        self._server = server
+        self._transport = transport
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
             await serve_dual_era_loop(
-                server,
+                self._server,
                 incoming,
                 outgoing,
-                lifespan_state=request.scope.get(SCOPE_KEY),
-                init_options=server.create_initialization_options(),
+                lifespan_state=scope.get(SCOPE_KEY),
+                init_options=self._server.create_initialization_options(),
             )
-        return Response()
-
-    return [Route("/sse", endpoint=open_stream), Mount(MESSAGES, app=transport.handle_post_message)]
 
 
 async def _health(reason: Callable[[], str | None], request: Request) -> JSONResponse:

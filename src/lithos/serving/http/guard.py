@@ -1,4 +1,4 @@
-"""What every HTTP request passes before anything reads its body: Host, Origin, token, and who it makes the caller."""
+"""Checks of every HTTP request before its body is read: Host, Origin, token; they make the `Caller`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -18,18 +18,15 @@ from lithos.errors import Forbidden, InvalidInput, LithosError
 from lithos.serving.mcp.callers import SCOPE_KEY
 from lithos.serving.mcp.inflight import InFlight
 from lithos.tools.answers import failure, http_status
-from lithos.tools.caller import Caller, parse_toolsets
+from lithos.tools.caller import Caller, parse_switch, parse_toolsets
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LOOPBACK_BINDS = ("localhost", "::1")
-OPEN_PATHS = frozenset({"/health"})  # a container's probe has no token; the page tells nothing of worth
-TOOLSETS_HEADER = "x-lithos-toolsets"
-AGENT_HEADER = "x-lithos-agent"
-READ_ONLY_HEADER = "x-lithos-read-only"
-# Headers that decide who calls and what the call may do. Two of one name could be read differently behind us.
-ONCE = frozenset(("host", "origin", "authorization", TOOLSETS_HEADER, AGENT_HEADER, READ_ONLY_HEADER, "mcp-session-id"))
-ON = frozenset(("1", "true", "yes", "on", "y", "t", ""))  # `?read_only` alone switches it on
-OFF = frozenset(("0", "false", "no", "off", "n", "f"))
+OPEN_PATHS = frozenset({"/health"})  # a container's probe has no token; the page shows nothing private
+OPTION_HEADERS = "x-lithos-"
+OPTIONS = ("toolsets", "agent", "read_only")  # of one connection: in the URL, or as X-Lithos-… headers
+# Headers that decide who calls. Of two with one name a proxy may have checked the other.
+ONCE_ONLY = frozenset({"host", "origin", "authorization", "mcp-session-id"})
 
 
 def is_loopback(bind: str) -> bool:
@@ -104,10 +101,11 @@ class Guard:
             await app(scope, receive, send)
 
     async def _admit(self, scope: Scope) -> JSONResponse | None:
-        # Backwards, so that of two with one name the first counts, as for everybody who reads them after us.
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
-        if twice := _sent_twice(scope):
-            return _refuse(400, InvalidInput(f"the header {twice} was sent more than once", hint="Send it once."))
+        """None, or the refusal."""
+        try:
+            headers = _headers(scope)
+        except InvalidInput as error:
+            return _refuse(400, error)
         if not self._rules.accepts_host(headers.get("host")):
             return _refuse(421, Forbidden("this Host header is not ours", hint="Add it to server.allowed_hosts."))
         if not self._rules.accepts_origin(headers.get("origin")):
@@ -123,7 +121,7 @@ class Guard:
         return None
 
     async def _caller(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
-        caller = self._wishes(scope, headers)
+        caller = self._with_options(_options(scope))
         shown = _bearer(headers)
         if shown is None:
             if self._rules.bound_to_loopback:
@@ -136,18 +134,15 @@ class Guard:
         scope["user"] = AuthenticatedUser(granted)
         return _restricted(caller, token)
 
-    def _wishes(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
-        """Toolsets, agent and read-only of one request: in the URL or in headers; both only ever narrow."""
+    def _with_options(self, options: Mapping[str, list[str]]) -> Caller:
+        """Toolsets, agent and read-only of one request. They only ever narrow what the start of the server allows."""
         caller = self._default
-        query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True)
-        toolsets = (query.get("toolsets") or [headers.get(TOOLSETS_HEADER)])[0]
-        if toolsets is not None:
-            caller = replace(caller, toolsets=self._check_toolsets(parse_toolsets(toolsets)))
-        agent = (query.get("agent") or [headers.get(AGENT_HEADER)])[0]
-        if agent:
-            caller = replace(caller, agent=caller.acting_as(agent))
-        switches = [*query.get("read_only", []), *([headers[READ_ONLY_HEADER]] if READ_ONLY_HEADER in headers else [])]
-        return replace(caller, read_only=True) if max(map(_is_on, switches), default=False) else caller
+        if options.get("toolsets", [""])[0]:
+            caller = replace(caller, toolsets=self._check_toolsets(parse_toolsets(options["toolsets"][0])))
+        if options.get("agent", [""])[0]:
+            caller = replace(caller, agent=caller.acting_as(options["agent"][0]))
+        read_only = [parse_switch(value, "read_only") for value in options.get("read_only", ())]
+        return replace(caller, read_only=caller.read_only or any(read_only))
 
 
 class Unauthorized(Forbidden):
@@ -165,26 +160,47 @@ def _restricted(caller: Caller, token: Token) -> Caller:
     return replace(caller, agent=token["agent"], bound=True)
 
 
+def _headers(scope: Scope) -> dict[str, str]:
+    """Header → value; of two with one name the first counts, except where that would decide who may call."""
+    headers: dict[str, str] = {}
+    for name, value in scope["headers"]:
+        text = name.decode("latin-1")
+        if text in headers and (text in ONCE_ONLY or text.startswith(OPTION_HEADERS)):
+            raise InvalidInput(f"the header {text} is sent twice", hint="Send it once.")
+        headers.setdefault(text, value.decode("latin-1"))
+    return headers
+
+
+def _options(scope: Scope) -> dict[str, list[str]]:
+    """The options of one connection, from the URL first, then from headers.
+
+    An option that is almost spelled right is refused: who asks for `readonly` must not be able to write.
+    """
+    found: dict[str, list[str]] = {}
+    for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
+        if _folded(name) in map(_folded, OPTIONS):
+            found.setdefault(_known_option(name, name), []).append(value)
+    for header, value in scope["headers"]:
+        name = header.decode("latin-1")
+        if name.startswith(OPTION_HEADERS):
+            option = _known_option(name.removeprefix(OPTION_HEADERS).replace("-", "_"), name)
+            found.setdefault(option, []).append(value.decode("latin-1"))
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "").replace("_", "")
+
+
+def _known_option(name: str, sent_as: str) -> str:
+    if name not in OPTIONS:
+        raise InvalidInput(f"there is no option {sent_as[:80]!r}", hint=f"There are: {', '.join(OPTIONS)}.")
+    return name
+
+
 def _bearer(headers: Mapping[str, str]) -> str | None:
     scheme, _, secret = headers.get("authorization", "").partition(" ")
     return secret.strip() if scheme.lower() == "bearer" else None
-
-
-def _sent_twice(scope: Scope) -> str | None:
-    seen: set[bytes] = set()
-    for name, _ in scope["headers"]:
-        if name in seen and (text := name.decode("latin-1")) in ONCE:
-            return text
-        seen.add(name)
-    return None
-
-
-def _is_on(text: str) -> bool:
-    """A safety switch that we do not understand is refused: ignored, it would let through what it should stop."""
-    word = text.strip().lower()
-    if word in ON or word in OFF:
-        return word in ON
-    raise InvalidInput(f"read_only is {text[:20]!r}, which is neither on nor off", hint="Send true or false.")
 
 
 def _without_port(host: str) -> str:

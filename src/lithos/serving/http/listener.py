@@ -1,4 +1,4 @@
-"""An ASGI application on a bound socket, run by uvicorn inside whatever loop is there."""
+"""An ASGI application on a bound socket, run by uvicorn in the running event loop."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import errno
 import socket
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any, cast
 
 import uvicorn
 from starlette.applications import Starlette
 
 from lithos.errors import ConfigInvalid
+from lithos.serving.http.limits import ConnectionLimits, LimitedProtocol
 from lithos.serving.mcp.inflight import InFlight
 
 BACKLOG = 1024
@@ -43,11 +46,19 @@ def _explained(host: str, port: int, error: Exception) -> ConfigInvalid:
 class _Uvicorn(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        yield  # signals belong to whoever runs the loop
+        yield  # the host handles the signals
 
 
 class Listener:
-    def __init__(self, app: Starlette, listening: socket.socket, in_flight: InFlight, stop_seconds: float) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        listening: socket.socket,
+        in_flight: InFlight,
+        stop_seconds: float,
+        limits: ConnectionLimits | None = None,
+    ) -> None:
+        self._app = app
         self._socket = listening
         self._in_flight = in_flight
         self._stop_seconds = stop_seconds
@@ -55,13 +66,13 @@ class Listener:
         self._server = _Uvicorn(
             uvicorn.Config(
                 app,
-                http="httptools",
+                http=cast(Any, partial(LimitedProtocol, limits=limits or ConnectionLimits())),
                 ws="none",
-                lifespan="on",
+                lifespan="off",  # entered by `serve`: uvicorn's own logs a traceback when it is stopped by force
                 log_config=None,
                 access_log=False,
                 server_header=False,
-                proxy_headers=False,  # nobody's word on who a client is counts but the token's
+                proxy_headers=False,  # only the token says who a client is
                 date_header=False,
             )
         )
@@ -76,20 +87,29 @@ class Listener:
         return self._server.started
 
     async def serve(self) -> None:
-        """Until `stop`: then no new request is taken, and those in flight are answered."""
+        """Serve until `stop`; then accept nothing new, and answer what is in flight."""
+        async with self._app.router.lifespan_context(self._app):
+            await self._serve()
+
+    async def _serve(self) -> None:
         serving = asyncio.create_task(self._server.serve(sockets=[self._socket]))
         stopping = asyncio.create_task(self._stopping.wait())
         await asyncio.wait([serving, stopping], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         for accepting in getattr(self._server, "servers", ()):
             accepting.close()
+        for connection in self._connections():
+            if not connection.has_request:  # half a request would hold the stop up for as long as its client likes
+                connection.transport.close()
         await self._in_flight.none(self._stop_seconds)
         await asyncio.sleep(FLUSH_SECONDS)
-        for protocol in list(self._server.server_state.connections):  # streams that only their clients would end
-            transport: asyncio.Transport = getattr(protocol, "transport")  # noqa: B009 - the base class does not name it
-            transport.close()
+        for connection in self._connections():  # streams that only their clients would end
+            connection.transport.close()
         self._server.should_exit = self._server.force_exit = True
         await serving
+
+    def _connections(self) -> list[LimitedProtocol]:
+        return cast(list[LimitedProtocol], list(self._server.server_state.connections))
 
     def stop(self) -> None:
         self._stopping.set()

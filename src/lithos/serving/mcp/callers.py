@@ -1,4 +1,4 @@
-"""From what a transport attached to a message to the `Caller` that the registry knows."""
+"""Find the `Caller` of a message from what its transport attached to it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASG
 
 
 class Connection(Protocol):
-    """What the host puts into `request_context`: it knows its guest, and makes a delivery of each request id."""
+    """The `request_context` that the host attaches: one guest, and a delivery for each request id."""
 
     def caller(self, request_id: RequestId | None) -> Caller: ...
 
 
 def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Caller:
-    """HTTP: what the guard found; host: the guest's hello; in process: the default of the start."""
+    """HTTP: the guard's. Guest: from its hello. In process: the default of the start."""
     base = context.lifespan_context if isinstance(context.lifespan_context, Caller) else None
     request = context.request
     if request is None:
@@ -34,13 +34,16 @@ def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Calle
         return connection.caller(context.request_id)
     caller: Caller = request.scope.get(SCOPE_KEY, default)
     if (session := request.headers.get(SESSION_HEADER)) is not None:
-        told = context.session.client_params
-        caller = replace(caller, attributed=stand_in(told.client_info.name if told else None, session))
-    # An SSE client names its toolsets when it opens the stream; its messages come in requests of their own.
-    return replace(caller, toolsets=base.toolsets) if base else caller
+        client = context.session.client_params
+        caller = replace(caller, attributed=stand_in(client.client_info.name if client else None, session))
+    if base is None:
+        return caller
+    # An SSE client states its options when it opens the stream; each of its messages is a request without them.
+    read_only = caller.read_only or base.read_only
+    return replace(caller, toolsets=base.toolsets, agent=caller.agent or base.agent, read_only=read_only)
 
 
 def traced(caller: Caller, context: ServerRequestContext[Any, Any]) -> Caller:
-    """With what the request's `_meta` says: the ids of the caller's own trace, the key of a retry."""
+    """Add what the request's `_meta` says: correlation ids, and the key of a retry."""
     meta = (context.params or {}).get("_meta")
     return beside(caller, meta) if isinstance(meta, Mapping) else caller
