@@ -195,7 +195,8 @@ An unknown key in the file or a wrong value stops the start with one line that n
 the nearest right name; an unknown `LITHOS_*` variable only warns. Lists are written `a,b` in the environment.
 
 The vault lies in `storage.knowledge_subdir` below the data directory; `storage.knowledge_dir`, an absolute folder,
-wins over it. The vault's root may be a symbolic link; nothing below it is followed. `server.host` is `127.0.0.1` by
+wins over it. A second host on one vault is refused, also with a vault or data directory inside the other's or around
+it. The vault's root may be a symbolic link; nothing below it is followed. `server.host` is `127.0.0.1` by
 default and not `0.0.0.0` as in the original Lithos: an address that others can reach needs a token first
 ([serving.md](serving.md)).
 """

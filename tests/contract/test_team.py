@@ -15,7 +15,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.errors import Forbidden, NotFound, Unsupported
 from lithos.settings import LithosConfig
-from lithos.storage import hold_folder
+from lithos.storage.files.folder_lock import hold_folder
 from lithos.tools.catalogue import catalogue
 from tests.states import PostgresStates
 

@@ -28,6 +28,7 @@ class Call:
     tool: str
     agent: str | None = None
     user: str | None = None
+    user_named: bool = False  # by the caller or its token; else `user` is only whose process or token it is
     arguments_hash: str = ""
     idempotency_key: str | None = None
     delivery: Delivery | None = None

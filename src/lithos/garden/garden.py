@@ -38,6 +38,7 @@ from lithos.garden.targets import (
 from lithos.storage import Answer, Database, Effects, EventDraft, Events, FileChange, Outcome, Plan, Root, Tx
 
 MOST_PATHS = 1_000
+MOST_USERS = 20  # named by an error
 Told = Callable[[Draft], Answer]
 
 
@@ -72,7 +73,7 @@ class Garden:
         if (path is None) == (note_id is None):
             raise InvalidInput("give either path or id", hint="path: a file of the garden; id: a note of the vault.")
         if path is not None:
-            return garden_target(self.policy, call, path)
+            return garden_target(self.policy, self._user(call), path)
         return note_target(self._notes, note_id or "")
 
     # Looking
@@ -113,7 +114,7 @@ class Garden:
     def ensure_folder(self, call: Call, path: str) -> answers.Made:
         """No event: an empty folder is no change of anybody's words."""
         writer_of(call)
-        self.policy.check_folder(path, user_of(call))
+        self.policy.check_folder(path, self._user(call))
         self.root.make_folder(path.rstrip("/"))
         return {"path": path.rstrip("/")}
 
@@ -196,7 +197,7 @@ class Garden:
     def explain(self, call: Call, path: str, op: str) -> answers.Explanation:
         """What would happen to this path under this operation, and why."""
         try:
-            kind = self.policy.kind_of(path, user_of(call))
+            kind = self.policy.kind_of(path, self._user(call))
         except LithosError as refusal:
             reasons = [refusal.message, refusal.hint]
             return {"path": path, "op": op, "allowed": False, "kind": None, "reasons": reasons}
@@ -227,16 +228,24 @@ class Garden:
         file = self._roots[target.root].read(target.path)
         return reading.text_of(file.data, target.path), file.version
 
+    def _user(self, call: Call) -> str:
+        return user_of(call, self._users)
+
+    def _users(self) -> list[str]:
+        """Who has files, by their paths."""
+        owners = (self.policy.owner_of(entry.path) for entry in self.root.scan())
+        return sorted({owner for owner in owners if owner})[:MOST_USERS]
+
     def _folder(self, call: Call, path: str | None) -> str:
         """The folder to look in: the user's own, or one below it."""
         wanted = (path or "").strip("/")
         if wanted in ("", "."):
-            return self.policy.home(user_of(call))
-        self.policy.check_folder(wanted, user_of(call))
+            return self.policy.home(self._user(call))
+        self.policy.check_folder(wanted, self._user(call))
         return wanted
 
     def _allows(self, call: Call, path: str) -> bool:
-        return self.policy.allows(path, user_of(call))
+        return self.policy.allows(path, self._user(call))
 
 
 def _written(draft: Draft) -> Answer:

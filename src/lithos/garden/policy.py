@@ -123,6 +123,14 @@ class Policy(_Part):
     def allows(self, path: str, user_id: str) -> bool:
         return any(rule.matches(path, user_id) for rule in self.paths)
 
+    def owner_of(self, path: str) -> str | None:
+        """Whose file this is by its path; None: nobody's."""
+        for rule in self.paths:
+            names = rule.template.split("/")
+            if "{user_id}" in names and _pattern(rule.template, None).fullmatch(path):
+                return path.split("/")[names.index("{user_id}")]
+        return None
+
     def check_owner(self, path: str, user_id: str | None) -> None:
         """Refuse a file of somebody else; what is no path of the garden at all is nobody's."""
         somebodys = any(_pattern(rule.template, None).fullmatch(path) for rule in self.paths)

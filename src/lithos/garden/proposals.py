@@ -98,7 +98,7 @@ class Proposals:
         return list(drafts.values())
 
     def _redrafted(self, call: Call, kept: Proposed) -> Draft:
-        target = garden_target(self._editor.policy, call, kept.path)
+        target = garden_target(self._editor.policy, call.user or "", kept.path)
         now = self._editor.current(target)
         if now.version != kept.before:
             raise Conflict(

@@ -57,8 +57,8 @@ class Target:
         return _TYPES[self.kind]
 
 
-def garden_target(policy: Policy, call: Call, path: str) -> Target:
-    return Target(GARDEN, path, policy.kind_of(path, user_of(call)), path)
+def garden_target(policy: Policy, user_id: str, path: str) -> Target:
+    return Target(GARDEN, path, policy.kind_of(path, user_id), path)
 
 
 def note_target(notes: NoteFiles | None, note_id: str) -> Target:
@@ -69,13 +69,16 @@ def note_target(notes: NoteFiles | None, note_id: str) -> Target:
 
 def for_user(call: Call, user_id: str | None) -> Call:
     """The call in the name of this user; what the caller says comes before what its token is called."""
-    return replace(call, user=user_id) if user_id is not None else call
+    return replace(call, user=user_id, user_named=True) if user_id is not None else call
 
 
-def user_of(call: Call) -> str:
-    if not call.user:
-        raise InvalidInput("user_id is missing", hint="Name the user whose files these are.")
-    return call.user
+def user_of(call: Call, known: Callable[[], list[str]]) -> str:
+    """Whose files a call is about. A login or the name of a token is no answer: nobody chose it as one."""
+    if call.user_named and call.user:
+        return call.user
+    users = known()
+    there = f"There are files of: {', '.join(users)}." if users else "Nobody has files yet."
+    raise InvalidInput("user_id is missing", hint=f"Name the user whose files these are. {there}")
 
 
 def writer_of(call: Call) -> str:

@@ -20,7 +20,7 @@ from lithos.storage.effects.effects import Effects
 from lithos.storage.effects.idempotency import KEEP_HOURS, Idempotency
 from lithos.storage.faults import Faults
 from lithos.storage.files import Limits, Root
-from lithos.storage.files.folder_lock import hold_folder
+from lithos.storage.files.folder_lock import hold_folder, hold_folders
 
 STATE = ".lithos"
 SERVER_PATIENCE_S = 10.0  # PostgreSQL may be starting together with us
@@ -45,6 +45,9 @@ class Storage(Part):
         self.clock, self.ids, self.faults = clock, ids, faults
         make_private_folder(self.state)
         with ExitStack() as opened:
+            for folder in options.roots.values():
+                folder.mkdir(parents=True, exist_ok=True)
+            opened.enter_context(hold_folders([options.data_dir, *options.roots.values()]))
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             for folder in options.shared_roots:
                 opened.enter_context(hold_folder(folder))

@@ -431,17 +431,16 @@ def other(tmp_path: Path) -> Iterator[list[Lithos]]:
         each.close()
 
 
-@pytest.mark.parametrize("place", ["knowledge", "knowledge/sub", "."])
-@pytest.mark.xfail(strict=True, reason="issue 15.5")
+@pytest.mark.parametrize("place", ["knowledge", "knowledge/sub", ".", "..", "garden", ".lithos/inside"])
 def test_a_vault_that_another_host_serves_is_refused(
     call: CallTool, data_dir: Path, tmp_path: Path, other: list[Lithos], place: str
 ) -> None:
     call("lithos_write", agent="a", title="T", content="x")
-    (data_dir / "knowledge/sub").mkdir()
+    (data_dir / place).mkdir(parents=True, exist_ok=True)
     storage = StorageSettings(data_dir=tmp_path / "b", knowledge_dir=(data_dir / place).resolve())
     with pytest.raises(LithosError) as refusal:
         other.append(open_lithos(LithosConfig(storage=storage)))
-    assert refusal.value.code in ("unavailable", "busy", "config_invalid", "conflict")
+    assert refusal.value.code == "forbidden"
 
 
 def test_two_hosts_with_one_vault_outside_of_both_are_refused(tmp_path: Path, other: list[Lithos]) -> None:
@@ -469,7 +468,6 @@ def test_two_hosts_with_one_vault_outside_of_both_are_refused(tmp_path: Path, ot
         ("lithos_propose_change", {"path": "users/ana/notes.md", "content": "x"}),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="issue 15.6")
 def test_a_missing_user_is_asked_for_and_never_the_login(
     call: CallTool, refused: Refuse, tool: str, arguments: dict[str, Any]
 ) -> None:
