@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from ryaml import InvalidYamlError, loads  # type: ignore[attr-defined]
@@ -28,9 +29,14 @@ class Frontmatter:
 
 
 def parse_frontmatter(front: str | None) -> Frontmatter:
-    """Dates, `yes` and `no` stay the text that was typed; the result is always JSON-ready."""
-    if front is None:
-        return Frontmatter()
+    """Dates, `yes` and `no` stay the text that was typed; the result is always JSON-ready. Do not change its fields:
+    they are shared with whoever parses the same text next."""
+    return Frontmatter() if front is None else _parsed(front)
+
+
+# A write needs the same text three times: loaded, checked after the edit, and indexed.
+@lru_cache(maxsize=32)
+def _parsed(front: str) -> Frontmatter:
     if len(front) > LONGEST:
         return Frontmatter(problem=f"longer than {LONGEST} characters")
     if _depth(front) > DEEPEST:

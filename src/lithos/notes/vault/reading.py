@@ -107,7 +107,7 @@ class Reader:
             "id": found.id,
             "title": note.title,
             "content": content,
-            "metadata": note.fields,
+            "metadata": dict(note.fields),
             "links": self._links(found),
             "truncated": content != note.content,
             "path": found.path,
