@@ -76,6 +76,8 @@ class Notes(Part):
         if self.watcher.is_running:
             self.watcher.wait_for_first_look()
             return
+        if self._reindexing is not None:
+            self._reindexing.join()
         if self._is_current:
             return
         with self._once:

@@ -40,16 +40,7 @@ def text(data_dir: Path, path: str) -> str:
 # 7 What changed
 
 
-@pytest.mark.parametrize(
-    "way",
-    [
-        "patch",
-        "curate",
-        "revert",
-        "move",
-        pytest.param("person", marks=pytest.mark.xfail(strict=True, reason="issue 15.7")),
-    ],
-)
+@pytest.mark.parametrize("way", ["patch", "curate", "revert", "move", "person"])
 def test_every_kind_of_edit_appears_in_the_list_since(
     call: CallTool, clock: FakeClock, data_dir: Path, way: str
 ) -> None:
