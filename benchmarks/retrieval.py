@@ -69,7 +69,8 @@ def read(folder: Path) -> Judged:
     for row in lines(folder / "docs.jsonl"):
         content = json.dumps(row, sort_keys=True).encode()
         title, text = row.get("title") or "", row.get("text") or ""
-        documents.append(Document(row["id"], title, text, sha256_hex(content), path=f"{row['id']}.md"))
+        names = tuple(row.get("aliases") or ())
+        documents.append(Document(row["id"], title, text, sha256_hex(content), path=f"{row['id']}.md", names=names))
     known = {document.id for document in documents}
     queries = [
         (row["query"], {id: g for id, g in row["rel"].items() if id in known})

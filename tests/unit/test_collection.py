@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, Where
+from lithos.search import Collection, Document, Embedding, HashedEmbedder, Query, Remove, Where
 from lithos.search.collection import indexer
 from lithos.search.collection.catalogue import Catalogue, IndexEntry
 from lithos.search.vectors.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
+from tests.collections_at_hand import collection as at_hand
 from tests.collections_at_hand import note, opened
 
 
@@ -295,3 +296,26 @@ def test_known_vectors_outlive_a_kill_while_the_index_is_made_anew(tmp_path: Pat
     again.keep({3: 1})
     assert again.reuse([Wanted(3, 0, wanted.key)]) == []
     assert (3, 0) in again.nearest(HashedEmbedder().embed("some words"), 1)
+
+
+def test_other_names_find_a_document_and_the_title_counts_for_itself(tmp_path: Path) -> None:
+    with at_hand(tmp_path) as made:
+        long = "Fillers about nothing in particular. " * 40
+        named = Document("named", "Retry policy", long, "h1", names=("exponential back-off", "retry.md"))
+        said = Document("said", "Other things", f"{long} the back-off of a retry {long}", "h2")
+        made.apply([named, said])
+        made.settle()
+        assert [hit.id for hit in made.query(Query("exponential", by="words")).hits] == ["named"]
+        assert [hit.id for hit in made.query(Query("retry", by="words")).hits] == ["named", "said"]
+        assert [hit.id for hit in made.query(Query('"retry policy" AND exponential', by="words")).hits] == ["named"]
+        assert [hit.id for hit in made.query(Query("expon*", by="words")).hits] == ["named"]
+
+
+@pytest.mark.parametrize("asked", ["parse_query", "parseQuery", "ParseQuery", "parse query", "parser.parse_query"])
+def test_an_identifier_is_found_in_every_spelling(tmp_path: Path, asked: str) -> None:
+    with at_hand(tmp_path) as made:
+        texts = {"snake": "calls parse_query twice", "camel": "calls parseQuery twice", "other": "parses no question"}
+        made.apply([Document(id, "", text, id) for id, text in texts.items()])
+        made.settle()
+        found = [hit.id for hit in made.query(Query(asked, by="words")).hits]
+        assert set(found[:2]) == {"snake", "camel"}

@@ -24,6 +24,7 @@ class Document:
     version: str = ""  # what a citation names
     path: str = ""
     author: str = ""
+    names: tuple[str, ...] = ()  # what else it is called: aliases, the text of links to it, paths it cites
     tags: tuple[str, ...] = ()
     keywords: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # exact filter fields: status, kind …
     numbers: Mapping[str, float] = field(

@@ -19,6 +19,8 @@ from lithos.notes.format.links import WikiLink, find_links, find_property_links
 
 _HEADING = re.compile(r"(?:[ \t]*\n)*#[ \t]([^\n]*)(?:\n|\Z)")
 LONGEST_TITLE = 500
+# Frontmatter keys that real vaults use for another name of the note, besides `aliases`.
+NAMING_PROPERTIES = ("alias", "name", "names", "aka", "also_known_as", "subtitle", "short_title", "linkTitle")
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,13 @@ class Note:
     @cached_property
     def aliases(self) -> list[str]:
         return list(dict.fromkeys(each.strip() for each in _texts(self.fields.get("aliases")) if each.strip()))
+
+    @cached_property
+    def other_names(self) -> list[str]:
+        """What people call it besides its title: aliases, other naming properties, the file's name."""
+        properties = [text for name in NAMING_PROPERTIES for text in _texts(self.fields.get(name))]
+        named = (each.strip() for each in (*self.aliases, *properties, PurePosixPath(self.path).stem))
+        return list(dict.fromkeys(each for each in named if each and each != self.title))
 
     @property
     def contributors(self) -> list[str]:

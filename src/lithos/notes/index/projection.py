@@ -24,6 +24,7 @@ def search_document(note: Note, note_id: str, updated: int, standing: str) -> Do
         version=note.version,
         path=note.path,
         author=note.text("author") or "",
+        names=tuple(note.other_names),
         tags=tuple(note.tags),
         keywords=keywords,
         numbers=numbers,

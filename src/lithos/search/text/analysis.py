@@ -22,6 +22,10 @@ UNSPACED = (
 _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _CAMEL_WORD = re.compile(r"\b(?=[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[A-Za-z0-9]{3,64}\b")
+# Names joined by underscores or dots, each part with a letter first: parse_query, os.path.join, not 1.2.3.
+_JOINED_WORD = re.compile(
+    r"(?<![A-Za-z0-9.])[A-Za-z][A-Za-z0-9]{0,40}(?:[._]{1,2}[A-Za-z][A-Za-z0-9]{0,40}){1,8}(?![A-Za-z0-9])"
+)
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
@@ -132,6 +136,8 @@ def _prepared(text: str, grams: Callable[[str], str]) -> str:
         text = folded(text)
         text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
     text = _APOSTROPHE_S.sub("", text)
+    if "_" in text or "." in text:
+        text = _JOINED_WORD.sub(_with_whole, text)
     return _CAMEL_WORD.sub(_with_parts, text) if _CAMEL.search(text) else text
 
 
@@ -152,3 +158,9 @@ def _pairs(run: str) -> str:
 def _with_parts(word: re.Match[str]) -> str:
     parts = _CAMEL_PART.findall(word.group())
     return f"{word.group()} {' '.join(parts)}" if len(parts) > 1 else word.group()
+
+
+def _with_whole(word: re.Match[str]) -> str:
+    """One term for the whole name beside its parts: `parse_query` is found by `parseQuery` too."""
+    name = word.group()
+    return f"{name.replace('_', '').replace('.', '').lower()} {name}"

@@ -17,7 +17,7 @@ from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput
 from lithos.search.text.analysis import compounds, function_words, is_unspaced, phrase_terms, query_terms, whole_words
 from lithos.search.text.snippets import edits
-from lithos.search.text.text_index import TextIndex, guarded, starting_with
+from lithos.search.text.text_index import TEXT_FIELDS, TextIndex, guarded, starting_with
 
 if TYPE_CHECKING:
     import tantivy
@@ -229,7 +229,17 @@ class _Builder:
         if field.startswith("number_"):
             value = self._number(phrase)
             return self._index.between(name, value, value)
-        return self._text(field, tree)
+        return self._anywhere(field, lambda each: self._text(each, tree))
+
+    def _anywhere(self, field: str, build: Callable[[str], tantivy.Query | None]) -> tantivy.Query | None:
+        """A query on the text is one on titles and other names too."""
+        import tantivy
+
+        built = [build(each) for each in (TEXT_FIELDS if field == "text" else (field,))]
+        found = [query for query in built if query is not None]
+        if len(found) <= 1:
+            return found[0] if found else None
+        return tantivy.Query.boolean_query([(tantivy.Occur.Should, query) for query in found])
 
     def _text(self, field: str, tree: Node) -> tantivy.Query | None:
         phrase = tree["phrase"]
@@ -338,11 +348,13 @@ class _Builder:
             return self._index.between(tree["field"], None, None)
         return tantivy.Query.regex_query(self._index.schema, field, "(?s:.)+")
 
-    def _regex(self, tree: Node) -> tantivy.Query:
+    def _regex(self, tree: Node) -> tantivy.Query | None:
+        return self._anywhere(self._field(tree["field"]), lambda field: self._pattern(field, tree["pattern"]))
+
+    def _pattern(self, field: str, pattern: str) -> tantivy.Query:
         import tantivy
 
-        field, pattern = self._field(tree["field"]), tree["pattern"]
-        if field in ("text", "title"):
+        if field in TEXT_FIELDS:
             field, pattern = f"{field}_whole", _CAPITAL.sub(lambda found: found[0].lower(), pattern)
         query = guarded(lambda: tantivy.Query.regex_query(self._index.schema, field, pattern))
         if query is None:

@@ -11,7 +11,7 @@ import re
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from lithos.search.collection.columns import Mask
 
 T = TypeVar("T")
+TEXT_ONLY = {"text": 1.0}
+TEXT_FIELDS = ("text", "title", "names")  # each with its own length norm
 Clause = tuple[Any, "tantivy.Query"]
 Scored = tuple[int, int, float]  # ordinal, position, score
 MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
@@ -50,6 +52,7 @@ class TextIndex:
 
         self._folder = folder
         self._of_passages = of_passages
+        self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
         self.numbers = frozenset(numbers)
         self.schema = _schema(numbers)
         folder.mkdir(parents=True, exist_ok=True)
@@ -185,21 +188,25 @@ class TextIndex:
                 return kept[:limit]
         return self.search(self.filtered(query, where), limit)
 
-    def any_of(self, terms: Sequence[str], also: Iterable[tantivy.Query] = ()) -> tantivy.Query:
-        """Documents with any of the terms, each counted as often as the question says it."""
+    def any_of(
+        self, terms: Sequence[str], also: Iterable[tantivy.Query] = (), weights: Mapping[str, float] = TEXT_ONLY
+    ) -> tantivy.Query:
+        """Documents with any of the terms in any of the fields, each counted as often as the question says it."""
         import tantivy
 
         clauses = [(tantivy.Occur.Should, query) for query in also]
         for term, times in Counter(terms).items():
-            query = tantivy.Query.term_query(self.schema, "text", term)
-            boosted = tantivy.Query.boost_query(query, float(times)) if times > 1 else query
-            clauses.append((tantivy.Occur.Should, boosted))
+            for field, weight in weights.items():
+                query = tantivy.Query.term_query(self.schema, field, term)
+                boosted = tantivy.Query.boost_query(query, times * weight) if times * weight != 1 else query
+                clauses.append((tantivy.Occur.Should, boosted))
         return tantivy.Query.boolean_query(clauses)
 
     def together(self, terms: Sequence[str]) -> tantivy.Query:
         import tantivy
 
-        return tantivy.Query.phrase_query(self.schema, "text", [*terms])
+        phrases = [tantivy.Query.phrase_query(self.schema, field, [*terms]) for field in self._text_fields]
+        return tantivy.Query.disjunction_max_query(phrases) if len(phrases) > 1 else phrases[0]
 
     def filtered(self, query: tantivy.Query, where: Where) -> tantivy.Query:
         """The same scores, among the documents that the filter lets through."""
@@ -268,7 +275,7 @@ class TextIndex:
 
     def frequency(self, term: str) -> int:
         """In how many documents a term is."""
-        return int(self.searcher.doc_freq("text", term))
+        return max(int(self.searcher.doc_freq(field, term)) for field in self._text_fields)
 
     def weight(self, term: str, least: int = 0) -> float:
         """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""
@@ -299,10 +306,9 @@ def _schema(numbers: Sequence[str]) -> tantivy.Schema:
     import tantivy
 
     builder = tantivy.SchemaBuilder()
-    builder.add_text_field("text", tokenizer_name="lithos")
-    builder.add_text_field("title", tokenizer_name="lithos")
-    for field in ("text_whole", "title_whole"):
-        builder.add_text_field(field, tokenizer_name="whole", index_option="basic")
+    for field in TEXT_FIELDS:
+        builder.add_text_field(field, tokenizer_name="lithos")
+        builder.add_text_field(f"{field}_whole", tokenizer_name="whole", index_option="basic")
     for field in ("tag", "author", "path", "keyword"):
         builder.add_text_field(field, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("ordinal", indexed=True, fast=True)
