@@ -18,3 +18,12 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     prose = _CODE.sub("", page.read_text(encoding="utf-8"))
     links = [link for link in _LINK.findall(prose) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_architecture_names_only_files_that_exist() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`((?:[a-z_]+/)+[a-z_]*(?:\.py)?)`", text))
+    packages = [ROOT / "src" / "lithos", *(ROOT / "src" / "lithos").glob("*/"), ROOT]  # "index/scan_diff.py" of notes
+    missing = [name for name in sorted(named) if not any((folder / name).exists() for folder in packages)]
+    assert named
+    assert missing == []
