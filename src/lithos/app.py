@@ -16,7 +16,7 @@ from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Feedback, Knowledge, Promotions
-from lithos.recall import NoteKind, Recall
+from lithos.recall import Changes, NoteKind, Recall, Undo
 from lithos.search import Embedding, open_embedder
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
@@ -77,6 +77,10 @@ class Lithos:
         self.board = self._add(from_settings.board(config, storage, notes))
         self.garden = from_settings.garden(storage, notes)
         self.recall = Recall([NoteKind(notes, self.note_search)], most=config.search.max_results)
+        self.changes = Changes(
+            database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit
+        )
+        self.undo = Undo(database, storage.events, notes, self.board, self.garden)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(self._jobs(config, feedback)))
 

@@ -18,9 +18,14 @@ from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 MOST_PENDING = 10_000  # while the disk is full nothing can be noted; who calls first then is not worth more memory
 MOST_LISTED = 1000
 
-_NOTE = """
-INSERT INTO agents (id, metadata, first_seen_at, last_seen_at) VALUES (?, '{}', ?, ?)
-ON CONFLICT (id) DO UPDATE SET last_seen_at = excluded.last_seen_at WHERE agents.last_seen_at < excluded.last_seen_at
+AWAY = 30 * 60 * 1_000_000  # microseconds without a call that end a visit
+_NOTE = f"""
+INSERT INTO agents (id, metadata, first_seen_at, last_seen_at) VALUES (?, '{{}}', ?, ?)
+ON CONFLICT (id) DO UPDATE SET
+    last_seen_at = excluded.last_seen_at,
+    visit_ended_at = CASE WHEN excluded.first_seen_at - agents.last_seen_at > {AWAY}
+        THEN agents.last_seen_at ELSE agents.visit_ended_at END
+WHERE agents.last_seen_at < excluded.last_seen_at
 """
 _REGISTER = """
 INSERT INTO agents (id, name, type, metadata, first_seen_at, last_seen_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -126,6 +131,27 @@ class Agents(Part):
             "last_seen_at": rfc3339(from_micros(row["last_seen_at"])),
             "metadata": orjson.loads(row["metadata"]),
         }
+
+    def last_visit(self, agent: str) -> str | None:
+        """Until when the agent has followed what others do: the cursor that it confirmed, or the time at which its
+        visit before this one ended, if that is later. None: it was never here before."""
+        row = self._database.read(lambda tx: tx.one("SELECT * FROM agents WHERE id = ?", agent))
+        if row is None:
+            return None
+        came = self._first_seen(agent) or micros(self._clock.now())
+        ended = row["last_seen_at"] if came - row["last_seen_at"] > AWAY else row["visit_ended_at"]
+        if row["confirmed"] is not None and row["confirmed_at"] >= (ended or 0):
+            return str(row["confirmed"])
+        return rfc3339(from_micros(ended)) if ended is not None else None
+
+    def confirm(self, agent: str, cursor: str) -> None:
+        """The agent has read everything up to this cursor."""
+        now = micros(self._clock.now())
+        self.seen(agent)
+        self.flush()
+        self._database.write(
+            lambda tx: tx.run("UPDATE agents SET confirmed = ?, confirmed_at = ? WHERE id = ?", cursor, now, agent)
+        )
 
     def count(self) -> int:
         return len(self._all())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -96,8 +96,9 @@ class Board(Part):
             task = decide_status(board.task, wanted.status)
             if isinstance(task, Refusal):
                 return steps.refused(task)
+            before = steps.replaced(tx, board.task or task, wanted)
             steps.edit(tx, task, wanted, board.now)
-            return steps.turn(tx, board, task, agent)
+            return steps.turn(tx, board, task, agent, before)
 
         return cast(Refusable, self._effects.commit(call, work))
 
@@ -230,6 +231,18 @@ class Board(Part):
         if shown:
             shown["notes"] = list(self._notes.of_task(task_id))
         return shown
+
+    def titles(self, task_ids: Collection[str]) -> dict[str, str]:
+        """Of those that exist."""
+
+        def work(tx: Tx) -> dict[str, str]:
+            found = {}
+            for task_id in task_ids:
+                if (task := tasks.told(tasks.ask(tx, task_id))) is not None:
+                    found[task_id] = task.title
+            return found
+
+        return self._database.read(work)
 
     def named(self, source: str) -> TaskRef | None:
         """The task that a note's `source` names, if it is one."""

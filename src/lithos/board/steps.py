@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from lithos.board import changes, claims, tasks
 from lithos.board.answers import BoardCounts, TaskShown
@@ -63,7 +64,16 @@ def edit(tx: Tx, task: Task, wanted: TaskEdit, now: Moment) -> None:
         tasks.set_dependencies(tx, task.id, wanted.depends_on)
 
 
-def turn(tx: Tx, board: LockedBoard, task: Task, agent: str) -> Outcome:
+def replaced(tx: Tx, task: Task, wanted: TaskEdit) -> dict[str, Any]:
+    """The values that an edit is about to replace, as another edit that would bring them back."""
+    known: dict[str, Any] = {"title": task.title, "description": task.description or "", "priority": task.priority}
+    known |= {"tags": list(task.tags), "status": task.status}
+    if wanted.depends_on is not None:
+        known["depends_on"] = tasks.ids(tasks.needed_by(tx, task.id))
+    return {name: value for name, value in known.items() if getattr(wanted, name) is not None}
+
+
+def turn(tx: Tx, board: LockedBoard, task: Task, agent: str, before: dict[str, Any] | None = None) -> Outcome:
     """Into the status that `task` has; one that ends takes its claims with it, so that their tokens count no more."""
     turned = board.task is not None and board.task.status != task.status
     if turned:
@@ -72,7 +82,8 @@ def turn(tx: Tx, board: LockedBoard, task: Task, agent: str) -> Outcome:
         claims.drop_all(tx, task.id)
     kind = _ENTRY_OF_STATUS[task.status] if turned else "updated"
     changes.record(tx, board.head, kind, task.id, agent)
-    return Outcome({"success": True}, (event(kind, task.id),))
+    details = {"before": before} if before else {}
+    return Outcome({"success": True}, (event(kind, task.id, **details),))
 
 
 def take(tx: Tx, board: LockedBoard, wanted: Claim) -> tuple[Claim, bool]:

@@ -19,6 +19,7 @@ from lithos.cli import (
     keys,
     ledger,
     lifecycle,
+    log,
     note,
     search,
     serve,
@@ -46,6 +47,7 @@ NOUNS = (
     db,
     garden,
     ledger,
+    log,
 )
 
 

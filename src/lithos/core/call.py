@@ -35,5 +35,6 @@ class Call:
     rationale: str | None = None
     correlation: Correlation = field(default_factory=Correlation)
     owner: bool = True  # of the whole memory; a token of one user, or for reading alone, is not
+    reads_only: bool = False  # the connection may change nothing
     operator: bool = False  # the person at the machine, through the command line
     bound: bool = False  # `agent` comes from a token, not from what the caller says

@@ -8,7 +8,7 @@ from datetime import datetime
 from lithos.core.clock import from_micros, micros, parse_time
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
-from lithos.storage import Database, Event, EventFilter, Events, Row
+from lithos.storage import Database, Event, EventFilter, Events, Row, Tx
 
 _MOST_EVENTS = 500  # a page of the audit; an older change is listed without its agent
 
@@ -21,6 +21,7 @@ class NoteChange:
     at: datetime
     what: str  # the operation of the audit ("update", "move", "delete"), or "edit" by a hand that it does not know
     agent: str | None = None
+    saved: datetime | None = None  # the file's own time, where a person saved it
 
 
 class NoteChanges:
@@ -60,6 +61,14 @@ class NoteChanges:
         ]
         return sorted(wanted, key=lambda each: each.at, reverse=True)[:limit]
 
+    def by_people(self, after: int, path_prefix: str = "", limit: int = 500) -> tuple[list[NoteChange], int]:
+        """Files that changed after this moment (microseconds) and that no event explains: editors, git, sync. Newest
+        first, at most `limit`; and the newest moment seen, to go on from."""
+        rows = self._catalogue.read(lambda tx: queries.changed_since(tx, after + 1, path_prefix))
+        newest = max((row["changed"] for row in rows), default=after)
+        unknown = self._database.read(lambda tx: [row for row in rows[:limit] if not _explained(tx, row)])
+        return [_by_a_person(row) for row in unknown], newest
+
     def _recent_events(self, since: datetime, until: datetime | None) -> list[Event]:
         wanted = EventFilter(type="note", status="committed", store=self._events.store, since=since, until=until)
         return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_MOST_EVENTS))["events"]
@@ -77,3 +86,17 @@ def _deleted(event: Event) -> NoteChange:
     path = event["path"] or ""
     title = path.rpartition("/")[2].removesuffix(".md")
     return NoteChange(event["thing"], path, title, parse_time(event["at"]), "delete", event["agent"])
+
+
+def _explained(tx: Tx, row: Row) -> bool:
+    for column in ("thing", "path"):  # by id; a note whose links followed another's move is known by its path only
+        wanted = f"SELECT 1 AS known FROM events WHERE {column} = ? AND after_hash = ? LIMIT 1"
+        if tx.one(wanted, row["id" if column == "thing" else "path"], row["version"]) is not None:
+            return True
+    return False
+
+
+def _by_a_person(row: Row) -> NoteChange:
+    saved = from_micros(row["mtime_ns"] // 1000)
+    what = "edit" if row["edited"] else "add"
+    return NoteChange(row["id"], row["path"], row["title"], from_micros(row["changed"]), what, None, saved)

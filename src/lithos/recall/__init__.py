@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, parse_place
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
 from lithos.recall.notes import NoteKind
 from lithos.recall.recall import Recall, RecallAnswer, RecallHit
+from lithos.recall.undo import Undo, UndoAnswer
 
 __all__ = [
+    "ChangeKind",
     "Changed",
+    "Changes",
+    "ChangesAnswer",
     "ChangesQuery",
+    "ChangesRequest",
     "Kind",
     "KindHits",
     "NoteKind",
@@ -16,4 +22,7 @@ __all__ = [
     "Recall",
     "RecallAnswer",
     "RecallHit",
+    "Undo",
+    "UndoAnswer",
+    "parse_place",
 ]

@@ -9,6 +9,7 @@ from pydantic import Field
 from lithos.agents import AgentInfo, AgentList, Registered
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.since import absolute
 from lithos.tools.registry import tool
 
 
@@ -44,4 +45,4 @@ def lithos_agent_list(
     offset: Annotated[int, Field(ge=0)] = 0,
 ) -> AgentList:
     """Who works here, last seen first."""
-    return lithos.agents.list(type, active_since, limit, offset)
+    return lithos.agents.list(type, absolute(active_since, lithos.clock.now(), "active_since"), limit, offset)

@@ -25,6 +25,7 @@ from lithos.board import (
     TaskPage,
 )
 from lithos.core.call import Call
+from lithos.core.since import absolute
 from lithos.tools.registry import tool
 
 TaskId = Annotated[str, Field(description="Task id or title")]
@@ -131,7 +132,7 @@ def lithos_finding_list(
     cursor: Cursor | None = None,
 ) -> FindingPage:
     """What agents found on a task, oldest first."""
-    return lithos.board.findings(task_id, since, Page(limit, cursor))
+    return lithos.board.findings(task_id, absolute(since, lithos.clock.now()), Page(limit, cursor))
 
 
 @tool(toolset="board", destructive=True, title="Cancel a task")
@@ -187,7 +188,7 @@ def lithos_task_list(
     cursor: Cursor | None = None,
 ) -> TaskPage:
     """Tasks that fit all filters, oldest first, with their live claims."""
-    wanted = TaskFilter(status, tuple(tags or ()), created_by, claimed_by, blocked, since)
+    wanted = TaskFilter(status, tuple(tags or ()), created_by, claimed_by, blocked, absolute(since, lithos.clock.now()))
     return lithos.board.list(wanted, Page(limit, cursor))
 
 

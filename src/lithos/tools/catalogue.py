@@ -20,11 +20,12 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import agents, board, events, find, lifecycle, notes, search, skills, stats, tokens
-    from lithos.tools.garden import changes, files, sections
+    from lithos.tools import agents, board, changes, events, find, lifecycle, notes, search, skills, stats, tokens
+    from lithos.tools.garden import changes as garden_changes
+    from lithos.tools.garden import files, sections
     from lithos.tools.ledger import agents as ledger_agents
     from lithos.tools.ledger import thoughts, upkeep
 
     ledger = [thoughts, ledger_agents, upkeep]
-    garden = [files, sections, changes]
-    return [notes, search, lifecycle, agents, board, *ledger, skills, stats, find, tokens, events, *garden]
+    garden = [files, sections, garden_changes]
+    return [notes, search, changes, lifecycle, agents, board, *ledger, skills, stats, find, tokens, events, *garden]

@@ -188,7 +188,7 @@ def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
 
 def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
     if tool.reads or tool.bare:
-        return Call(tool=tool.name, agent=agent, user=caller.user, owner=caller.owner)
+        return Call(tool=tool.name, agent=agent, user=caller.user, owner=caller.owner, reads_only=caller.read_only)
     # The hash is over the wish itself: a retry under the same key may carry other correlation ids.
     wish = checked.model_dump(mode="json", include=set(tool.parameters))
     return Call(

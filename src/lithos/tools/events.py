@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.core.clock import parse_time
+from lithos.core.since import parse_since
 from lithos.errors import Forbidden
 from lithos.storage import Event, EventFilter, Outcome, Verdict
 from lithos.tools.registry import tool
@@ -55,8 +55,8 @@ def lithos_events_query(
         tool_call_id=tool_call_id,
         transaction_id=transaction_id,
         agent_action_id=agent_action_id,
-        since=parse_time(since, "since") if since else None,
-        until=parse_time(until, "until") if until else None,
+        since=parse_since(since, lithos.clock.now()) if since else None,
+        until=parse_since(until, lithos.clock.now(), "until") if until else None,
     )
     events = lithos.storage.events
     page = lithos.storage.database.read(lambda tx: events.find(tx, wanted, limit=limit, cursor=cursor))

@@ -74,6 +74,8 @@ VERBS = {
     "lithos_ledger_forget": "ledger forget",
     "lithos_ledger_convert": "ledger convert",
     "lithos_ledger_import": "ledger import",
+    "lithos_changes": "log",
+    "lithos_undo": "undo",
     "lithos_tool_find": "tools",
     "lithos_tool_call": "call",
 }

@@ -9,6 +9,7 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.board import FindingShown, TaskRef
 from lithos.core.call import Call
+from lithos.core.since import absolute
 from lithos.notes import (
     DEEPEST,
     LARGEST_PAGE,
@@ -132,7 +133,7 @@ def lithos_delete(
     agent: Annotated[str | None, Field(description="Who deletes it")] = None,
     if_match: IfMatch = None,
 ) -> Deleted:
-    """Delete a note; lithos_note_restore brings it back."""
+    """Delete a note; lithos_undo brings it back."""
     return lithos.notes.vault.delete(call, id, if_match)
 
 
@@ -149,7 +150,9 @@ def lithos_list(
     status: Annotated[Shown | None, Field(description="Default: what counts now"), Rare] = None,
 ) -> NoteList:
     """List notes, newest first."""
-    return lithos.notes.reader.list(path_prefix, tags, author, since, limit, offset, status)
+    return lithos.notes.reader.list(
+        path_prefix, tags, author, absolute(since, lithos.clock.now()), limit, offset, status
+    )
 
 
 @tool(toolset="notes", notes=True, reads=True, title="Links of a note")

@@ -90,6 +90,18 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "size of the memory, the index and the disk space used",
         "is the server healthy, is the index up to date",
     ),
+    # what happened
+    "lithos_changes": (
+        "what changed since yesterday or since my last visit",
+        "what happened while I was away",
+        "what did others do recently, news",
+        "recent activity of all agents",
+    ),
+    "lithos_undo": (
+        "undo my last change",
+        "take back a mistake, revert what I just did",
+        "reverse an edit, a move or a deletion",
+    ),
     # board
     "lithos_task_create": (
         "create a task or todo for the team",

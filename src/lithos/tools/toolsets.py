@@ -15,6 +15,8 @@ CORE = frozenset(
         "lithos_move",
         "lithos_delete",
         "lithos_list",
+        "lithos_changes",
+        "lithos_undo",
         "lithos_task_create",
         "lithos_task_ready",
         "lithos_task_status",

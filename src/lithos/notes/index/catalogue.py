@@ -144,6 +144,16 @@ class Catalogue:
             self._database.write(lambda tx, portion=portion: resolve(tx, portion))  # type: ignore[misc]
         self._database.write(lambda tx: tx.run("DELETE FROM marks WHERE name = ?", _UNSETTLED))
 
+    def is_complete(self) -> bool:
+        """Whether a scan has ended here before: what is new from now on is a change."""
+        known = self.read(lambda tx: tx.one("SELECT 1 AS one FROM files LIMIT 1"))
+        return known is not None and not self.read(lambda tx: queries.mark(tx, _UNSETTLED))
+
+    def last_change(self) -> int:
+        """When the newest change was seen, in microseconds."""
+        row = self.read(lambda tx: tx.one("SELECT max(changed) AS last FROM notes"))
+        return int(row["last"] or 0) if row else 0
+
     def forget(self) -> None:
         """Have the next scan read every file again; what is known is served until then."""
         self._database.write(lambda tx: tx.run(_FORGET))

@@ -88,6 +88,8 @@ class Index:
         self.sketches = MinHashes(lambda: catalogue.read(queries.sketches))
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
+        self._complete = catalogue.is_complete()
+        self._last_change = catalogue.last_change()
         self._asked: deque[_Asked] = deque()
         self._scanning = threading.Lock()
         self._unknown_ids: list[str] = []  # in search and not in the catalogue
@@ -177,6 +179,7 @@ class Index:
         self.progress = replace(before, state="scanning", done=0, total=total, held=len(found.held), problem=None)
         self._carry_out(found, known)
         self._catalogue.settle()  # what a scan that was killed has left open
+        self._complete = True
         problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
         now = rfc3339(self._clock.now())
         self.progress = Progress("current", total, total, len(found.held), problem, now, before.scans + 1)
@@ -253,9 +256,13 @@ class Index:
         return replace(found, standing=stands, sketch=sketch_of(words), changed=self._changed(found.seen))
 
     def _changed(self, seen: Seen) -> int:
-        """When the file got its bytes or its name, in microseconds. A rename leaves the date of the bytes alone, and
-        a date in the future is none."""
+        """When the change was seen, in microseconds: a list of changes that was read a moment before must not miss
+        it. Of a catalogue that is built from scratch: when the file got its bytes or its name (a rename leaves the
+        date of the bytes alone), for a rebuild announces no change."""
         now = micros(self._clock.now())
+        if self._complete:
+            self._last_change = max(now, self._last_change + 1)  # a clock set back must not hide it
+            return self._last_change
         renamed = now if seen.ctime_ns < 0 else seen.ctime_ns // 1000
         return min(now, max(seen.mtime_ns // 1000, renamed))
 

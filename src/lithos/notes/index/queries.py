@@ -163,8 +163,9 @@ def list_notes(tx: Tx, wanted: Filter, limit: int, offset: int) -> tuple[list[Ro
 def changed_since(tx: Tx, since: int, path_prefix: str) -> list[Row]:
     """The notes whose files changed at or after this moment, the newest change first."""
     return tx.all(
-        "SELECT id, path, title, version, changed FROM notes WHERE changed >= ? AND path >= ? AND path < ?"
-        " ORDER BY changed DESC, path",
+        "SELECT id, notes.path, title, notes.version, changed, edited, mtime_ns FROM notes"
+        " JOIN files ON files.path = notes.path"
+        " WHERE changed >= ? AND notes.path >= ? AND notes.path < ? ORDER BY changed DESC, notes.path",
         *(since, path_prefix, path_prefix + _LAST),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
 from typing import get_args
 
@@ -72,6 +72,15 @@ class Reader:
 
     def exists(self, note_id: str) -> bool:
         return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
+
+    def titles(self, note_ids: Collection[str]) -> dict[str, str]:
+        """Of those that exist."""
+
+        def work(tx: Tx) -> dict[str, str]:
+            rows = (queries.note_by_id(tx, each) for each in note_ids)
+            return {row["id"]: row["title"] for row in rows if row is not None}
+
+        return self._catalogue.read(work)
 
     def of_task(self, task_id: str, limit: int = 100) -> list[LinkedNote]:
         """The notes that name this task as their source."""

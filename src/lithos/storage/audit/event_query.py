@@ -80,6 +80,25 @@ def find(tx: Tx, wanted: EventFilter, limit: int = 50, cursor: str | None = None
     return {"events": list(map(_event, shown)), "next_cursor": f"{last['at']}-{last['sequence']}" if last else None}
 
 
+def committed(tx: Tx, store: str, *, after: int | None, since: int, most: int) -> tuple[list[Event], int]:
+    """What was committed, newest first: after a position of the chain, which is the order of commits, or since a time
+    (microseconds). And the chain's position now, to go on from."""
+    head = tx.one("SELECT length FROM event_heads WHERE store = ?", store)
+    if after is not None:
+        rows = tx.all(
+            "SELECT e.* FROM event_chain c JOIN events e ON e.id = c.event_id AND e.position = c.position"
+            " WHERE c.store = ? AND c.position > ? AND e.status = 'committed' ORDER BY c.position DESC LIMIT ?",
+            *(store, after, most),
+        )
+    else:
+        rows = tx.all(
+            "SELECT * FROM events WHERE store = ? AND at >= ? AND status = 'committed'"
+            " ORDER BY at DESC, sequence DESC LIMIT ?",
+            *(store, since, most),
+        )
+    return list(map(_event, rows)), int(head["length"]) if head else 0
+
+
 def _where(wanted: EventFilter, cursor: str | None) -> tuple[str, list[Any]]:
     if wanted.status is not None and wanted.status not in STATUSES:
         raise InvalidInput(f"status: {wanted.status!r} is none", hint=f"One of {', '.join(STATUSES)}.")

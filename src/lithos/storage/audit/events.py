@@ -13,7 +13,7 @@ from lithos.core.clock import Clock, micros
 from lithos.core.ids import Ids
 from lithos.errors import Damaged
 from lithos.storage.audit.audit_chain import Head, Link, digest, fingerprint
-from lithos.storage.audit.event_query import EventFilter, EventPage, find
+from lithos.storage.audit.event_query import Event, EventFilter, EventPage, committed, find
 from lithos.storage.audit.keys import Keyring
 from lithos.storage.audit.verify import Audit, Verdict, holds_anchor
 from lithos.storage.values import Asked, EventDraft, Row, Tx
@@ -112,6 +112,10 @@ class Events:
     def find(self, tx: Tx, wanted: EventFilter, *, limit: int = 50, cursor: str | None = None) -> EventPage:
         """Events of all stores, newest first."""
         return find(tx, wanted, limit, cursor)
+
+    def committed(self, tx: Tx, *, after: int | None, since: int, most: int) -> tuple[list[Event], int]:
+        """This store's committed events after a position of its chain or since a time, and the position now."""
+        return committed(tx, self.store, after=after, since=since, most=most)
 
     def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:
         """Whether this store's audit is whole. A head that was kept elsewhere shows a rolled-back database too."""

@@ -1,0 +1,58 @@
+"""`lithos log` and `lithos undo`: what happened, and taking it back."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from lithos.cli.terminal import Terminal, verb
+
+FOLLOW_SECONDS = 1.0
+
+
+def join(root: typer.Typer) -> None:
+    root.command("log")(log)
+    root.command("undo")(undo)
+
+
+@verb
+def log(
+    terminal: Terminal,
+    since: Annotated[str, typer.Option("--since", help='A time, "2h", "1d", "yesterday", or a cursor.')] = "1d",
+    kind: Annotated[list[str] | None, typer.Option("--kind", help="Only this kind; several are joined.")] = None,
+    path: Annotated[str | None, typer.Option("--path", help="Only notes below this folder.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Only changes of this agent.")] = None,
+    limit: Annotated[int, typer.Option("--limit", help="At most so many lines.", min=1, max=500)] = 100,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on printing what comes.")] = False,
+) -> None:
+    """Print what changed, by agents and people: notes, tasks, claims, findings, thoughts, skills; oldest first."""
+    wanted: dict[str, Any] = {"kinds": kind or None, "path_prefix": path, "agent": agent, "limit": limit}
+    answer = terminal.ask("lithos_changes", {"since": since, **wanted})
+    terminal.tell(answer, _print)
+    while follow:
+        time.sleep(FOLLOW_SECONDS)
+        answer = terminal.ask("lithos_changes", {"since": answer["cursor"], **wanted})
+        if answer["total"]:
+            terminal.tell(answer, _print)
+
+
+def _print(answer: dict[str, Any]) -> None:
+    lines = [(line, kind) for kind, lines in answer["changes"].items() for line in lines]
+    for line, kind in sorted(lines):
+        print(f"{line[:20]} {kind:8}{line[20:]}", flush=True)
+    if "next_cursor" in answer:
+        print(f"({answer['total']} lines; --limit shows more)")
+
+
+@verb
+def undo(
+    terminal: Terminal,
+    event: Annotated[str | None, typer.Argument(help="Event; left out: the last change of --agent.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Whose last change.")] = None,
+) -> None:
+    """Take back one change: a note's text, section, move or deletion, a task, several files at once."""
+    answer = terminal.ask("lithos_undo", {"event": event, "agent": agent})
+    undone = answer["undone"]
+    terminal.tell(answer, f"{answer['did']}: {undone['op']} of {undone.get('path') or undone['thing']}")

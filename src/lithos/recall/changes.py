@@ -1,0 +1,364 @@
+"""What changed: one list over notes by any hand, tasks, claims, findings, thoughts and skills.
+
+The audit has every change through Lithos, in the order of commits; the catalogue has what people saved; the ledger has
+thoughts. A cursor is a place in all three, so that a change which was in flight while a list was read is in the next.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any, Literal, NotRequired
+
+import orjson
+from typing_extensions import TypedDict
+
+from lithos.board import Board
+from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
+from lithos.core.since import HINT, parse_since
+from lithos.errors import InvalidInput
+from lithos.ledger import Filter, Ledger
+from lithos.notes import Notes
+from lithos.storage import Database, Event, Events
+
+ChangeKind = Literal["note", "task", "claim", "finding", "thought", "skill"]
+KINDS: tuple[ChangeKind, ...] = ("note", "task", "claim", "finding", "thought", "skill")
+MOST_READ = 2_000  # changes of one answer before they are grouped; older ones are counted as more
+LONGEST_LINE = 156  # bytes: under 40 tokens
+BULK = 6  # so many of one hand at once are one line: a checkout, an import
+AT_ONCE = timedelta(minutes=1)
+LAST_VISIT = ("my last visit", "last visit", "my_last_visit")
+_CLAIMS = frozenset({"claim", "release"})
+_SILENT = frozenset({"renew"})
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    kind: ChangeKind
+    id: str
+    at: datetime
+    what: str
+    title: str = ""
+    path: str = ""
+    agent: str | None = None  # None: a person
+    saved: datetime | None = None  # the file's own time, when it is not the time it was seen
+    event: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """How far one has read: the audit's position, and the moments of what people saved and of thoughts."""
+
+    audit: int | None
+    moment: int
+    thoughts: int
+
+    def encoded(self) -> str:
+        return "c" + _pack([self.audit, self.moment, self.thoughts])
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesRequest:
+    since: str
+    kinds: Sequence[ChangeKind] = ()
+    path_prefix: str | None = None
+    agent: str | None = None
+    limit: int = 50
+    cursor: str | None = None
+    asked_by: str | None = None
+
+    def fingerprint(self) -> str:
+        wanted = [sorted(self.kinds), self.path_prefix, self.agent]
+        return hashlib.sha256(orjson.dumps(wanted)).hexdigest()[:10]
+
+
+class ChangesAnswer(TypedDict):
+    since: str
+    changes: dict[str, list[str]]
+    total: int
+    cursor: str
+    next_cursor: NotRequired[str]
+    truncated: NotRequired[bool]
+    confirmed: NotRequired[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    kind: ChangeKind
+    at: datetime
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    changes: list[Change]
+    place: Place  # to go on from
+    cut: bool = False
+
+
+@dataclass
+class Changes:
+    database: Database
+    events: Events
+    notes: Notes
+    board: Board
+    ledger: Ledger
+    clock: Clock
+    last_visit: Callable[[str], str | None] = field(default=lambda agent: None)  # a cursor or a time
+
+    def answer(self, request: ChangesRequest) -> ChangesAnswer:
+        """Grouped by kind, newest first, a line each."""
+        page = _Page.parse(request.cursor, request) if request.cursor else None
+        start = page.start if page else self.start(request.since, request.asked_by)
+        found = self.read(start, request)
+        if page:
+            found = replace(found, place=page.end, changes=[each for each in found.changes if each.at <= page.until])
+        lines = list(lines_of(found.changes))
+        offset = page.offset if page else 0
+        shown = lines[offset : offset + request.limit]
+        answer: ChangesAnswer = {
+            "since": _said(start),
+            "changes": _grouped(shown),
+            "total": len(lines),
+            "cursor": found.place.encoded(),
+        }
+        if offset + request.limit < len(lines):
+            until = page.until if page else max((each.at for each in found.changes), default=self.clock.now())
+            rest = _Page(start, found.place, until, offset + request.limit)
+            answer["next_cursor"] = rest.encoded(request)
+        if found.cut:
+            answer["truncated"] = True
+        return answer
+
+    def start(self, since: str, agent: str | None) -> Place:
+        """Where to read from; raises on what is no time, no cursor and no visit."""
+        said = since.strip()
+        if said.lower() in LAST_VISIT:
+            if agent is None:
+                raise InvalidInput("since: nobody is named whose last visit this was", hint=f"Pass agent, or: {HINT}")
+            known = self.last_visit(agent)
+            return self.start(known, None) if known else Place(None, 0, 0)
+        if said.startswith("c") and len(said) > 8:
+            return parse_place(said)
+        moment = micros(parse_since(said, self.clock.now())) // 1_000_000 * 1_000_000  # that second is included
+        return Place(None, moment - 1, moment - 1)
+
+    def read(self, start: Place, request: ChangesRequest) -> Found:
+        wanted = frozenset(request.kinds or KINDS)
+        since = max(start.moment + 1, 0)
+        rows, position = self.database.read(
+            lambda tx: self.events.committed(tx, after=start.audit, since=since, most=MOST_READ + 1)
+        )
+        found = [each for event in rows[:MOST_READ] if (each := self._of_event(event)) is not None]
+        moment, thoughts = start.moment, start.thoughts
+        if "note" in wanted and request.agent is None:
+            people, moment = self.notes.changes.by_people(start.moment, _folder(request.path_prefix))
+            found += [
+                Change("note", each.id, each.at, each.what, each.title, each.path, None, each.saved) for each in people
+            ]
+        if "thought" in wanted and request.path_prefix is None:
+            new, thoughts = self._thoughts(start.thoughts)
+            found += new
+        chosen = [each for each in found if _fits(each, wanted, request)]
+        titled = self._titled(sorted(chosen, key=lambda each: each.at, reverse=True))
+        return Found(titled, Place(position, moment, thoughts), len(rows) > MOST_READ)
+
+    def _of_event(self, event: Event) -> Change | None:
+        kind = _kind_of(event)
+        if kind is None:
+            return None
+        what = event["op"]
+        if kind == "finding":
+            what = "finding"
+        path, at = event["path"] or "", parse_time(event["at"])
+        return Change(kind, event["thing"], at, what, "", path, event["agent"], None, event["id"])
+
+    def _thoughts(self, after: int) -> tuple[list[Change], int]:
+        found: list[Change] = []
+        newest = after
+        since = from_micros(max(after + 1, 0))
+        for key in self.ledger.keys():  # noqa: SIM118 - not a mapping
+            for each in self.ledger.search(key, Filter(since=since), MOST_READ)["thoughts"]:
+                at = parse_time(each["timestamp"])
+                if micros(at) <= after:
+                    continue
+                newest = max(newest, micros(at))
+                title = f"{each['thought_type']}: {each['content']}"
+                found.append(Change("thought", each["id"], at, f"#{each['index']} {key}", title, "", each["agent_id"]))
+        return found, newest
+
+    def _titled(self, changes: list[Change]) -> list[Change]:
+        tasks = self.board.titles({each.id for each in changes if each.kind in ("task", "claim", "finding")})
+        notes = self.notes.reader.titles({each.id for each in changes if each.kind == "note" and not each.title})
+
+        def title(each: Change) -> str:
+            if each.kind == "note":
+                return each.title or notes.get(each.id) or each.path.rpartition("/")[2].removesuffix(".md")
+            return each.title or tasks.get(each.id, "")
+
+        return [replace(each, title=title(each)) for each in changes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A place within one answer: what it began at, what it ended at, and how many lines were given."""
+
+    start: Place
+    end: Place
+    until: datetime
+    offset: int
+
+    def encoded(self, request: ChangesRequest) -> str:
+        parts = [self.start.encoded(), self.end.encoded(), micros(self.until), self.offset, request.fingerprint()]
+        return "p" + _pack(parts)
+
+    @classmethod
+    def parse(cls, text: str, request: ChangesRequest) -> _Page:
+        try:
+            start, end, until, offset, filters = _unpack(text, "p")
+            page = cls(parse_place(start), parse_place(end), from_micros(int(until)), int(offset))
+        except (ValueError, TypeError, AttributeError, OverflowError):
+            raise InvalidInput("cursor: this is none of ours", hint="Pass next_cursor unchanged.") from None
+        if filters != request.fingerprint():
+            raise InvalidInput(
+                "cursor: it belongs to a list with other filters",
+                hint="Repeat kinds, path_prefix and agent of the first page, or leave cursor out.",
+            )
+        return page
+
+
+def parse_place(text: str) -> Place:
+    """The place of a cursor that `Place.encoded` made."""
+    try:
+        audit, moment, thoughts = _unpack(text, "c")
+        place = Place(None if audit is None else int(audit), int(moment), int(thoughts))
+    except (ValueError, TypeError):
+        raise InvalidInput(
+            f"since: {text[:40]!r} is no cursor of ours", hint=f"Pass `cursor` of an earlier answer, or: {HINT}"
+        ) from None
+    if any(not -(2**62) < number < 2**62 for number in (place.audit or 0, place.moment, place.thoughts)):
+        raise InvalidInput("since: this cursor points nowhere", hint="Pass `cursor` of an earlier answer.")
+    return place
+
+
+def _pack(parts: list[Any]) -> str:
+    return base64.urlsafe_b64encode(orjson.dumps(parts)).decode().rstrip("=")
+
+
+def _unpack(text: str, mark: str) -> list[Any]:
+    if not text.startswith(mark) or len(text) > 1_000:
+        raise ValueError(text[:20])
+    try:
+        raw = base64.urlsafe_b64decode(text[1:] + "=" * (-len(text[1:]) % 4))
+        parts: list[Any] = orjson.loads(raw)
+    except (binascii.Error, orjson.JSONDecodeError) as error:
+        raise ValueError(text[:20]) from error
+    if not isinstance(parts, list):
+        raise ValueError(text[:20])
+    return parts
+
+
+def _folder(prefix: str | None) -> str:
+    return (prefix or "").strip().lstrip("/")
+
+
+def _kind_of(event: Event) -> ChangeKind | None:
+    if event["op"] in _SILENT:
+        return None
+    if event["type"] == "note":
+        return "note"
+    if event["type"] == "skill":
+        return "skill"
+    if event["type"] != "task":
+        return None
+    if event["op"] == "finding":
+        return "finding"
+    return "claim" if event["op"] in _CLAIMS else "task"
+
+
+def _fits(each: Change, wanted: frozenset[str], request: ChangesRequest) -> bool:
+    if each.kind not in wanted or request.agent not in (None, each.agent):
+        return False
+    return request.path_prefix is None or (bool(each.path) and each.path.startswith(_folder(request.path_prefix)))
+
+
+def _said(start: Place) -> str:
+    if start.audit is not None:
+        return start.encoded()
+    return rfc3339(from_micros(start.moment + 1)) if start.moment > 0 else "the beginning"
+
+
+# ------------------------------------------------------------------- lines
+def lines_of(changes: Iterable[Change]) -> Iterator[Line]:
+    """A line for each change, newest first; many of one hand at once are one line, as are repeated edits."""
+    for run in _runs(changes):
+        first = run[0]
+        if len(run) >= BULK and len({each.id for each in run}) >= BULK:
+            yield Line(first.kind, first.at, _bulk_line(run))
+            continue
+        for _, same in groupby(run, key=lambda each: (each.id, each.what)):
+            repeated = list(same)
+            yield Line(first.kind, repeated[0].at, _line(repeated[0], len(repeated)))
+
+
+def _runs(changes: Iterable[Change]) -> Iterator[list[Change]]:
+    """Neighbours of one kind, hand and operation within a minute of each other."""
+    run: list[Change] = []
+    for each in changes:
+        last = run[-1] if run else None
+        same = last and (each.kind, each.agent, _verb(each)) == (last.kind, last.agent, _verb(last))
+        if last and not (same and last.at - each.at <= AT_ONCE):
+            yield run
+            run = []
+        run.append(each)
+    if run:
+        yield run
+
+
+def _verb(each: Change) -> str:
+    return "" if each.kind == "thought" or each.agent is None else each.what
+
+
+def _line(each: Change, times: int) -> str:
+    head = f"{_second(each.at)} {each.what}"
+    repeated = f" ×{times}" if times > 1 else ""
+    hand = f" by {each.agent}" if each.agent else " on disk" if each.kind == "note" else ""
+    late = ""
+    if each.saved is not None and abs(each.at - each.saved) > AT_ONCE:
+        late = f", saved {_second(each.saved)}"
+    name = each.path if each.kind == "note" else f"…{each.id[-8:]}" if each.id else ""
+    tail = f" [{name}]{repeated}{hand}{late}"
+    room = LONGEST_LINE - len(head.encode()) - len(tail.encode()) - 1
+    return _short(f"{head} {_short(each.title, max(room, 12))}{tail}", LONGEST_LINE)
+
+
+def _bulk_line(run: list[Change]) -> str:
+    first = run[0]
+    hand = first.agent or "on disk"
+    folders = sorted({each.path.rpartition("/")[0] or "/" for each in run if each.path})
+    where = f" in {', '.join(folders[:3])}{', …' if len(folders) > 3 else ''}" if folders else ""
+    verbs = sorted({_verb(each) or "change" for each in run})
+    return _short(
+        f"{_second(first.at)} {'/'.join(verbs[:2])} {len({each.id for each in run})} {first.kind}s{where} by {hand}",
+        LONGEST_LINE,
+    )
+
+
+def _second(moment: datetime) -> str:
+    return rfc3339(moment.replace(microsecond=0))
+
+
+def _short(text: str, longest: int) -> str:
+    flat = " ".join(text.split())
+    if len(flat.encode()) <= longest:
+        return flat
+    return flat.encode()[: longest - 3].decode("utf-8", "ignore").rstrip() + "…"
+
+
+def _grouped(lines: Sequence[Line]) -> dict[str, list[str]]:
+    return {kind: texts for kind in KINDS if (texts := [each.text for each in lines if each.kind == kind])}

@@ -1,0 +1,61 @@
+"""What happened: changes by any hand since a moment or since the agent's last visit."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.errors import Forbidden, InvalidInput
+from lithos.recall import ChangeKind, ChangesAnswer, ChangesRequest, UndoAnswer, parse_place
+from lithos.tools.registry import tool
+
+
+@tool(toolset="notes", reads=True, notes=True, agent_argument="asked_by", title="What changed")
+def lithos_changes(
+    lithos: Lithos,
+    call: Call,
+    since: Annotated[
+        str, Field(description='Time, "2h", "1d", "yesterday", a cursor, or "my last visit"', max_length=200)
+    ] = "my last visit",
+    kinds: Annotated[list[ChangeKind] | None, Field(description="Only these")] = None,
+    path_prefix: Annotated[str | None, Field(description="Only notes below this folder", max_length=800)] = None,
+    agent: Annotated[str | None, Field(description="Only changes of this agent", max_length=200)] = None,
+    limit: Annotated[int, Field(ge=1, le=500)] = 50,
+    cursor: Annotated[str | None, Field(description="next_cursor of the page before", max_length=1000)] = None,
+    seen: Annotated[
+        str | None, Field(description="A cursor up to which you have read: moves your last visit", max_length=200)
+    ] = None,
+) -> ChangesAnswer:
+    """What changed, by agents and people: notes, tasks, claims, findings, thoughts, skills; newest first, a line each.
+    Pass `cursor` of the answer as `since` next time, or as `seen` to confirm it."""
+    confirmed = _confirm(lithos, call, seen) if seen is not None else False
+    request = ChangesRequest(since, kinds or (), path_prefix, agent, limit, cursor, call.agent)
+    answer = lithos.changes.answer(request)
+    return {**answer, "confirmed": True} if confirmed else answer
+
+
+def _confirm(lithos: Lithos, call: Call, seen: str) -> bool:
+    parse_place(seen)
+    if call.agent is None:
+        raise InvalidInput("seen: nobody is named who has read it", hint="Pass asked_by with your agent name.")
+    if call.reads_only:
+        raise Forbidden("this connection may only read, and seen moves your last visit", hint="Leave seen out.")
+    lithos.agents.confirm(call.agent, seen)
+    return True
+
+
+@tool(toolset="notes", notes=True, named=True, title="Undo a change")
+def lithos_undo(
+    lithos: Lithos,
+    call: Call,
+    event: Annotated[
+        str | None, Field(description="Event id; left out: your last change that is not undone yet", max_length=80)
+    ] = None,
+    agent: Annotated[str | None, Field(description="Your agent identifier", max_length=200)] = None,
+) -> UndoAnswer:
+    """Take back your last change, or a named one: a note's text, section, move or deletion, a task, several files at
+    once. Says what it did. conflict: it was changed since."""
+    return lithos.undo.undo(call, event)
