@@ -16,7 +16,16 @@ Schema = Mapping[str, Any]
 
 # A guard protects what is there. Guessing at a malformed one would remove the protection.
 GUARDS = frozenset(
-    {"if_match", "claim_token", "dry_run", "approved_by", "last_checkpoint", "thought_signature", "signing_key_id", "seen"}
+    {
+        "if_match",
+        "claim_token",
+        "dry_run",
+        "approved_by",
+        "last_checkpoint",
+        "thought_signature",
+        "signing_key_id",
+        "seen",
+    }
 )
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z")
 _DECIMAL = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,3})?\Z")
