@@ -139,7 +139,7 @@ def test_a_name_that_cannot_be_shown_is_refused_and_not_noted(call: CallTool, ba
 
 def test_a_time_that_is_none_is_refused(call: CallTool) -> None:
     with pytest.raises(InvalidInput, match="active_since"):
-        call("lithos_agent_list", active_since="yesterday")
+        call("lithos_agent_list", active_since="some day")
 
 
 def test_a_repeated_registration_under_one_key_has_one_effect(call: CallTool, lithos: Lithos) -> None:
