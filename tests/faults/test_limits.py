@@ -17,7 +17,6 @@ from tests.guests import INITIALIZE
 THOUGHT = {"thought_type": "Insight", "content": "c", "agent_id": "ann"}
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F6")
 def test_more_chains_than_descriptors_can_be_used(data_dir: Path) -> None:
     with served(data_dir, open_files=256) as host:
         for number in range(120):

@@ -203,7 +203,6 @@ def test_a_fifo_or_folder_in_place_of_a_file_hangs_nothing(data_dir: Path, place
         assert ended.returncode in (0, 7) or "lithos: " in ended.stderr
 
 
-@pytest.mark.xfail(reason="issue 16 F11")
 @pytest.mark.parametrize("left", [0, 100, "gone", "folder"])
 @pytest.mark.parametrize("when", ["running", "stopped"])
 def test_a_cut_ledger_segment_is_damage_by_name(data_dir: Path, left: int | str, when: str) -> None:

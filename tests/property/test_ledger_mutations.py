@@ -19,7 +19,8 @@ import pytest
 from lithos.core.canonical import canonical_json
 from lithos.ledger import Checkpoint, Filter, Finding, Verification
 from lithos.ledger.chain.segments import ADAPTERS, Segment, list_segments, read_blocks
-from lithos.ledger.registry.keys import sign_arguments, signing_key
+from lithos.ledger.registry.keys import signing_key
+from lithos.ledger.thoughts import sign_arguments
 from tests.support.ledgers import CALL, DERIVED, NotRight, append, fill, independent_check, open_ledger
 
 THOUGHTS = 24

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from lithos.ledger.chain.segments import ADAPTERS
-from lithos.ledger.registry.keys import sign_arguments, signed_bytes, signing_key
+from lithos.ledger.registry.keys import signed_bytes, signing_key
+from lithos.ledger.thoughts import sign_arguments
 from tests.support.ledgers import CALL, append, open_ledger
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ledger_vectors.json"

@@ -18,7 +18,8 @@ from lithos.ledger import Ledger, Verification
 from lithos.ledger.chain import admission
 from lithos.ledger.chain.segments import Frames, Lines
 from lithos.ledger.proofs import merkle
-from lithos.ledger.registry.keys import sign_arguments, signing_key
+from lithos.ledger.registry.keys import signing_key
+from lithos.ledger.thoughts import sign_arguments
 from lithos.storage import Crash, PlannedFaults
 from tests.guests import until
 from tests.support.ledgers import CALL, fill, independent_check, open_ledger, verify

@@ -26,10 +26,10 @@ from lithos.ledger.proofs.bundle import Proof, bundle_lines
 from lithos.ledger.proofs.checkpoints import Checkpoint, parse_checkpoint
 from lithos.ledger.proofs.verify import EXIT_CODES, Finding, Report, Verification
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
-from lithos.ledger.registry.keys import host_key, sign_arguments, signing_key
+from lithos.ledger.registry.keys import host_key, signing_key
 from lithos.ledger.registry.registrar import Registrar
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
-from lithos.ledger.thoughts import Draft
+from lithos.ledger.thoughts import Draft, sign_arguments
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Bringing in a MEMORY.md: what another memory, or our own `mentisdb_memory_markdown`, wrote as Markdown."""
+"""Import a MEMORY.md: what another memory, or our own `mentisdb_memory_markdown`, wrote as Markdown."""
 
 from __future__ import annotations
 
@@ -63,20 +63,24 @@ def _blocks(text: str) -> list[tuple[str, str]]:
     scanned = scan(text)
     headings = {place: heading for heading in scanned.headings for place in range(heading.first, heading.after)}
     blocks: list[tuple[str, list[str]]] = []
-    current, fresh = "", True
+    current, blank, ended = "", False, True
     for place, (line, kind) in enumerate(zip(scanned.lines, scanned.kinds, strict=True)):
-        if kind is Kind.FRONT:
-            continue
         if place in headings:
-            current, fresh = headings[place].text, True
+            current, ended = headings[place].text, True
         elif kind is Kind.BLANK:
-            fresh = fresh or not (blocks and blocks[-1][1] and _BULLET.match(blocks[-1][1][0]))
-        elif _BULLET.match(line) or fresh:
-            blocks.append((current, [line]))
-            fresh = False
-        else:
-            blocks[-1][1].append(line)
+            blank = True
+        elif kind is not Kind.FRONT:
+            if ended or _BULLET.match(line) or (blank and not _continues(blocks[-1][1], line)):
+                blocks.append((current, [line]))
+            else:
+                blocks[-1][1].extend(["\n", line] if blank else [line])
+            blank = ended = False
     return [(heading, _joined(lines)) for heading, lines in blocks]
+
+
+def _continues(block: list[str], line: str) -> bool:
+    """After a blank line only what is indented still belongs to a bullet."""
+    return _BULLET.match(block[0]) is not None and line.startswith(("  ", "\t"))
 
 
 def _joined(lines: list[str]) -> str:

@@ -142,8 +142,8 @@ class Ledger(Part):
     ) -> Appended:
         """One thought, durable when this returns. Creates the chain if there is none."""
         key = self._key(chain_key)
+        self.refuse_secrets({"chain_key": key, **asdict(draft)})
         draft = draft.checked(key, request_of(call))
-        self.refuse_secrets({**draft.record(), **draft.body()})
         earlier = None if last_checkpoint is None else parse_checkpoint(last_checkpoint)
         chain = self._chain_for(key, draft, earlier)
         if earlier is not None:
@@ -200,8 +200,8 @@ class Ledger(Part):
         self, call: Call, draft: Draft, *, chain_key: str | None = None, storage_adapter: Adapter | None = None
     ) -> Bootstrapped:
         """Write the chain's first thought, if it has none yet."""
+        self.refuse_secrets(asdict(draft))
         draft = draft.checked("system", request_of(call))
-        self.refuse_secrets({**draft.record(), **draft.body()})
         chain = self.chain_to_write(chain_key, storage_adapter)
         stored = chain.append(draft, only_first=True)
         if stored is not None:

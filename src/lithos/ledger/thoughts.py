@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from lithos.core.call import Call
@@ -13,7 +13,7 @@ from lithos.core.names import agent_name
 from lithos.core.validators import clamped, one_of, optional_label, refuse_controls, terms, text_block
 from lithos.errors import InvalidInput
 from lithos.ledger.chain.format import Json, tidy_number
-from lithos.ledger.registry.keys import SIGNATURE_BYTES, octets
+from lithos.ledger.registry.keys import SIGNATURE_BYTES, SigningKey, octets, signed_bytes
 from lithos.ledger.words import LONGEST_CHAIN_KEY, RELATION_KINDS, ROLES, THOUGHT_TYPES
 
 LONGEST_CONTENT = 256 * 1024
@@ -88,7 +88,7 @@ class Draft:
 
     def record(self) -> Json:
         """The hashed fields that the caller decides; empty ones are left out."""
-        fields: Json = {
+        given: Json = {
             "agent_id": self.agent_id,
             "agent_name": self.agent_name,
             "agent_owner": self.agent_owner,
@@ -106,17 +106,17 @@ class Draft:
             "signing_key_id": self.signing_key_id,
             "thought_type": self.thought_type,
         }
-        return {name: value for name, value in fields.items() if value is not None}
+        return {name: value for name, value in given.items() if value is not None}
 
     def body(self) -> Json:
-        fields: Json = {
+        given: Json = {
             "arguments": self.request.arguments or None,
             "concepts": list(self.concepts or ()) or None,
             "content": self.content,
             "tags": list(self.tags or ()) or None,
             "thought_signature": self.signature.hex() if self.signature else None,
         }
-        return {name: value for name, value in fields.items() if value is not None}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def request_of(call: Call) -> Request:
@@ -128,6 +128,22 @@ def request_of(call: Call) -> Request:
     if key is None and delivery is None:
         return Request()
     return Request(key, delivery, call.delivery is not None and call.delivery.resent, call.arguments_hash)
+
+
+def sign_arguments(key: SigningKey, key_id: str, arguments: dict[str, Any], chain_key: str) -> dict[str, Any]:
+    """Arguments of `mentisdb_append` with the signature put in; what they leave out is signed as its default."""
+    given = {name: value for name, value in arguments.items() if value is not None}
+    retrospective = given.get("role") == "Retrospective"
+    defaults = {
+        "thought_type": "LessonLearned" if retrospective else "",
+        "content": "",
+        "importance": 0.7 if retrospective else 0.5,
+    }
+    named = {each.name: given[each.name] for each in fields(Draft) if each.name in given}
+    signed = {**defaults, **named, "signing_key_id": key_id, "thought_signature": bytes(SIGNATURE_BYTES)}
+    draft = Draft(**signed).checked(chain_key, Request())
+    signature = key.sign(signed_bytes(chain_key, draft.record(), draft.body()))
+    return {**given, "chain_key": chain_key, "signing_key_id": key_id, "thought_signature": list(signature)}
 
 
 def chain_key(text: str) -> str:

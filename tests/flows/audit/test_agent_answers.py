@@ -164,7 +164,6 @@ def test_appended_text_is_a_paragraph_of_its_own(
     assert section(call, data_dir, before, "lithos_md_patch_section", **wish) == after
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.9")
 def test_an_import_keeps_paragraphs_after_a_list_apart(call: CallTool) -> None:
     given = "# Memory\n\n- first bullet\n- last bullet\n\nA paragraph of its own.\n\n- next\n"
     call("lithos_ledger_import", _caller=OPERATOR, text=given, agent_id="a", chain_key="c")
@@ -469,7 +468,6 @@ def test_an_unknown_promotion_is_named(refused: Refuse) -> None:
     assert "needs provenance" in refused("lithos_write", **wish)["message"]
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.15")
 def test_the_first_skill_is_uploaded_or_the_refusal_says_how(call: CallTool, refused: Refuse) -> None:
     try:
         assert call("mentisdb_upload_skill", agent_id="a", skill_id="s", content=SKILL)["skill"]["skill_id"] == "s"
@@ -477,7 +475,6 @@ def test_the_first_skill_is_uploaded_or_the_refusal_says_how(call: CallTool, ref
         assert "mentisdb_bootstrap" in error.hint or "mentisdb_upsert_agent" in error.hint
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.15")
 def test_a_signed_append_to_a_new_chain_says_what_to_do(refused: Refuse) -> None:
     wish = {"thought_type": "Insight", "content": "x", "agent_id": "a", "chain_key": "new", "signing_key_id": "k"}
     for signature in ([0] * 64, base64.b64encode(bytes(64)).decode()):
@@ -519,7 +516,6 @@ def test_every_answer_that_says_no_says_what_to_do(call: CallTool, refused: Refu
 
 
 @pytest.mark.parametrize("unit", ["seconds", "milliseconds"])
-@pytest.mark.xfail(strict=True, reason="issue 15.15")
 def test_a_negative_time_window_is_refused(call: CallTool, refused: Refuse, unit: str) -> None:
     call("mentisdb_append", thought_type="Insight", content="x", agent_id="a")
     window = {"start": 1_767_225_600, "delta": -1, "unit": unit}
@@ -530,7 +526,6 @@ def test_a_negative_time_window_is_refused(call: CallTool, refused: Refuse, unit
 # 16 The ledger's memory
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.16")
 def test_a_key_of_a_forgotten_thought_with_other_arguments_is_reused(call: CallTool, refused: Refuse) -> None:
     wish = {"thought_type": "Insight", "agent_id": "a", "idempotency_key": "k"}
     call("mentisdb_append", content="x", **wish)
@@ -551,7 +546,6 @@ def test_the_event_of_feedback_names_question_and_notes(call: CallTool) -> None:
     assert details["used_ids"] == [note] and details["returned_ids"] == [note, other]
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.16")
 def test_a_thought_without_a_name_shows_the_registered_one(call: CallTool) -> None:
     call("mentisdb_append", thought_type="Insight", content="first", agent_id="a")
     call("mentisdb_upsert_agent", agent_id="reg", display_name="Regina", agent_owner="ops")

@@ -189,7 +189,6 @@ def test_verify_never_prints_none(run: Run, tool: Callable[..., dict[str, Any]],
     [("sk-ant-" + "a1B2" * 8, "an Anthropic key"), ("AKIA" + "A1" * 8, "an AWS access key"),
  ("npm_" + "a1B2" * 9, "an npm token")],
 )  # fmt: skip
-@pytest.mark.xfail(strict=True, reason="issue 15.19")
 def test_the_article_fits_the_kind_of_credential(
     run: Run, tool: Callable[..., dict[str, Any]], secret: str, said: str
 ) -> None:
@@ -239,7 +238,6 @@ def check(bundle: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("place", "junk"), [("start", b"\xff"), ("middle", b"\xc3\x28"), ("end", b"\xed\xa0\x80")])
-@pytest.mark.xfail(strict=True, reason="issue 15.20")
 def test_a_byte_that_is_no_text_is_a_verdict_and_no_traceback(
     bundle: Path, tmp_path: Path, place: str, junk: bytes
 ) -> None:
@@ -251,7 +249,6 @@ def test_a_byte_that_is_no_text_is_a_verdict_and_no_traceback(
 
 
 @pytest.mark.parametrize("junk", [b"{}\n", b'{"x": 1}\n', b"[]\n"])
-@pytest.mark.xfail(strict=True, reason="issue 15.20")
 def test_junk_after_the_end_is_refused(run: Run, bundle: Path, tmp_path: Path, junk: bytes) -> None:
     assert check(bundle, tmp_path).returncode == 0
     bundle.write_bytes(bundle.read_bytes() + junk)
@@ -260,7 +257,6 @@ def test_junk_after_the_end_is_refused(run: Run, bundle: Path, tmp_path: Path, j
     assert run("ledger", "verify-bundle", str(bundle), code=None).returncode != 0
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.20")
 def test_junk_after_a_proof_is_refused(exported: tuple[bytes, bytes], tmp_path: Path) -> None:
     proof = tmp_path / "proof.json"
     proof.write_bytes(exported[1])
@@ -272,7 +268,6 @@ def test_junk_after_a_proof_is_refused(exported: tuple[bytes, bytes], tmp_path: 
         assert check(proof, tmp_path).returncode == 1, data[-20:]
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.20")
 def test_the_verifier_is_an_installed_command(bundle: Path) -> None:
     import tomllib
 
@@ -284,7 +279,6 @@ def test_the_verifier_is_an_installed_command(bundle: Path) -> None:
     assert done.returncode == 0 and "5 thoughts" in done.stdout, done
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.20")
 def test_the_signing_page_says_how_fields_are_normalised() -> None:
     page = (REPOSITORY / "docs/ledger-format.md").read_text() + (REPOSITORY / "docs/ledger.md").read_text()
     signing = page[page.lower().index("## sign") :] if "## sign" in page.lower() else ""
@@ -295,7 +289,6 @@ def test_the_signing_page_says_how_fields_are_normalised() -> None:
 # 21 What is left behind
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.21")
 def test_leftovers_of_a_killed_index_are_removed(run: Run, tool: Callable[..., dict[str, Any]], data_dir: Path) -> None:
     tool("lithos_write", agent="a", title="T", content="x")
     folders = [folder for folder in (data_dir / ".tantivy").rglob("*") if (folder / "meta.json").is_file()]
@@ -322,7 +315,6 @@ def test_make_serve_shows_progress_and_the_pythons_are_named() -> None:
     assert len(named) >= 2
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.22")
 def test_verify_never_forks_a_threaded_process(tmp_path: Path) -> None:
     sources = [file for file in (REPOSITORY / "src/lithos").rglob("*.py") if "get_context(" in file.read_text()]
     assert sources

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, InvalidInput
-from lithos.ledger.chain.format import canonical_bytes, tidy_number
+from lithos.ledger.chain.format import canonical_bytes
 from lithos.storage import create_private
 
 if TYPE_CHECKING:
@@ -121,24 +121,6 @@ def signed_bytes(chain_key: str, record: dict[str, Any], body: dict[str, Any]) -
     for name in ("concepts", "refs", "relations", "tags"):
         fields[name] = fields[name] or []
     return SIGNED_THOUGHT + canonical_bytes(fields)
-
-
-def sign_arguments(key: SigningKey, key_id: str, arguments: dict[str, Any], chain_key: str) -> dict[str, Any]:
-    """Arguments of `mentisdb_append` with the signature put in; what they leave out is signed as its default."""
-    retrospective = arguments.get("role") == "Retrospective"
-    defaults = {
-        "agent_id": chain_key,
-        "role": "Memory",
-        "importance": 0.7 if retrospective else 0.5,
-        "thought_type": "LessonLearned" if retrospective else None,
-    }
-    given = {name: value for name, value in arguments.items() if value is not None}
-    fields = {**defaults, **given, "signing_key_id": key_id}
-    for name in ("importance", "confidence"):
-        if fields.get(name) is not None:
-            fields[name] = tidy_number(min(1.0, max(0.0, float(fields[name]))))
-    signature = key.sign(signed_bytes(chain_key, fields, {}))
-    return {**given, "chain_key": chain_key, "signing_key_id": key_id, "thought_signature": list(signature)}
 
 
 def octets(numbers: Sequence[int], field: str, length: int) -> bytes:

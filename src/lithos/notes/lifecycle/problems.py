@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lithos.core.secrets import find as find_secrets
+from lithos.core.secrets import with_article
 from lithos.notes.answers import Problem
 from lithos.notes.fields import FIELDS, problem_of
 from lithos.notes.format.note import Note
@@ -36,7 +37,7 @@ def life_problems(tx: Tx) -> Found:
 def text_problems(note: Note) -> Found:
     """What the file itself shows: credentials, and fields that no tool would have written."""
     for each in find_secrets(note.document.text):
-        yield "secrets", {"path": note.path, "what": f"what looks like a {each.kind}", "line": each.line}
+        yield "secrets", {"path": note.path, "what": f"what looks like {with_article(each.kind)}", "line": each.line}
     for field in FIELDS:
         if what := problem_of(field, note.text(field.name)):
             yield "bad_life_fields", {"path": note.path, "what": what}

@@ -10,6 +10,7 @@ from typing import Any
 from lithos.core.canonical import version_of
 from lithos.core.clock import rfc3339
 from lithos.core.secrets import find as find_secrets
+from lithos.core.secrets import with_article
 from lithos.errors import Conflict, InvalidInput, SecretRefused
 from lithos.notes.answers import Existing, Similar, Written
 from lithos.notes.format.document import Document
@@ -154,7 +155,7 @@ def _with_limited_trust(request: WriteRequest, facts: WriteFacts) -> tuple[Write
 def check_secrets(text: str, *, refuse: bool) -> list[str]:
     """A warning for each thing that looks like a credential, never with its value; or a refusal."""
     found = find_secrets(text)
-    warnings = [f"line {each.line} holds what looks like a {each.kind}" for each in found]
+    warnings = [f"line {each.line} holds what looks like {with_article(each.kind)}" for each in found]
     if warnings and refuse:
         raise SecretRefused(
             f"the note was not stored: {warnings[0]}",

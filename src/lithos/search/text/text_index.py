@@ -56,6 +56,7 @@ class TextIndex:
         self.numbers = frozenset(numbers)
         self.schema = _schema(numbers)
         folder.mkdir(parents=True, exist_ok=True)
+        self._sweep()
         self._verify()
         with engine("opening the full-text index"):
             self._index = tantivy.Index(self.schema, path=str(folder))
@@ -85,6 +86,12 @@ class TextIndex:
             self._index.reload()
             self.searcher = self._index.searcher()
         self._write_manifest()
+        self._sweep()
+
+    def _sweep(self) -> None:
+        """Remove the temporary files that tantivy leaves when it is killed. No writer may be open."""
+        for leftover in self._folder.glob(".tmp*"):
+            leftover.unlink(missing_ok=True)
 
     def deleted(self) -> int:
         """Documents that are gone, and still in the way: BM25 counts them until the index is rebuilt."""
