@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.report import line, milliseconds, percentile
 from lithos.app import Lithos, open_lithos
-from lithos.notes import Gates, ScopeRequest
+from lithos.notes import ScopeRequest, WriteChecks
 from lithos.search import Where
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
@@ -39,20 +39,20 @@ def fill(folder: Path, chance: random.Random) -> None:
 def measure_writes(lithos: Lithos, chance: random.Random) -> None:
     """Turn about, so that all three see the same machine."""
     vault = lithos.notes.vault
-    full = vault.gates
-    kinds: dict[str, tuple[Gates, dict[str, str]]] = {
+    full = vault.checks
+    kinds: dict[str, tuple[WriteChecks, dict[str, str]]] = {
         "plain": (replace(full, similar=lambda title, content, own_id: []), {}),
         "life": (replace(full, similar=lambda title, content, own_id: []), {"ttl_policy": "decay", "claim_id": "c"}),
         "alike": (full, {"ttl_policy": "decay", "claim_id": "c"}),
     }
     spent: dict[str, list[float]] = {kind: [] for kind in kinds}
     for number in range(WRITES):
-        for kind, (gates, fields) in kinds.items():
-            vault.gates = gates
+        for kind, (checks, fields) in kinds.items():
+            vault.checks = checks
             wish = {"title": f"{kind} {number}", "content": text(chance), "agent": "bench", **fields}
             wish |= {"merge_key": f"{kind} {number}"} if fields else {}
             spent[kind].append(milliseconds(lambda wish=wish: catalogue().call(lithos, "lithos_write", wish)))
-    vault.gates = full
+    vault.checks = full
     plain, life, alike = (percentile(spent[kind], 0.5) for kind in ("plain", "life", "alike"))
     line("a write with fields of life, beside a plain one, p50", life, plain + 1, "ms")
     line(f"and with near-duplicates among {NOTES:,} notes, p50", alike, plain + 4, "ms")

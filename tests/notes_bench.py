@@ -129,7 +129,7 @@ def _dump(tx: Tx) -> dict[str, Any]:
 _COMPARED = (
     "id, own_id, path, path_key, title, author, created, updated, version, problem, bare, tags, aliases,"
     " status, ttl_policy, merge_key, claim_id, provenance, supersedes, superseded_by, source,"
-    " derived_from, expires, confidence, standing, ends, hex(sketch) AS sketch"
+    " derived_from, expires, confidence, effective_status, ends, hex(minhash) AS minhash"
 )
 
 

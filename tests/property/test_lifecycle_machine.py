@@ -19,7 +19,7 @@ from lithos.core.ids import SeededIds
 from lithos.errors import Conflict, InvalidInput
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.lifecycle.decisions import was_current
-from lithos.notes.lifecycle.effective_status import ENDED, life_of, status_of
+from lithos.notes.lifecycle.effective_status import ENDED, lifecycle_times, status_of
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.storage import Crash, PlannedFaults
 from lithos.tools.catalogue import catalogue
@@ -229,7 +229,7 @@ class LifeMachine(RuleBasedStateMachine):
             current = {
                 each
                 for each, note in self.on_disk().items()
-                if active(note) and was_current(life_of(note, note.updated(0)), now)
+                if active(note) and was_current(lifecycle_times(note, note.updated(0)), now)
             }
             assert {item["id"] for item in self.ask("lithos_list", limit=1000)["items"]} == current
             if current:
@@ -242,7 +242,9 @@ class LifeMachine(RuleBasedStateMachine):
             moment = "2026-01-03T12:00:00Z"
             then = parse_time(moment)
             expected = {
-                each for each, note in self.on_disk().items() if was_current(life_of(note, note.updated(0)), then)
+                each
+                for each, note in self.on_disk().items()
+                if was_current(lifecycle_times(note, note.updated(0)), then)
             }
             found = self.ask("lithos_search", query="common", limit=50, as_of=moment)["results"]
             assert {hit["id"] for hit in found} == expected

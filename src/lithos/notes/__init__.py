@@ -29,14 +29,14 @@ from lithos.notes.lifecycle.feedback import Feedback, FeedbackGiven, Outcomes, S
 from lithos.notes.lifecycle.knowledge import Knowledge
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
-from lithos.notes.lifecycle.search_scope import Rank, Shown
+from lithos.notes.lifecycle.search_scope import Rank, StatusFilter
 from lithos.notes.notes import Following, Ground, Notes, open_notes
 from lithos.notes.search import MeaningAnswer, NoteHit, NoteSearch, ScopeRequest, WordsAnswer, checked_query, cited
 from lithos.notes.validation import KINDS, NOTICES
 from lithos.notes.vault.loaded import ROOT
 from lithos.notes.vault.moving import Move
 from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE
-from lithos.notes.vault.vault import Gates, Vault
+from lithos.notes.vault.vault import Vault, WriteChecks
 from lithos.notes.vault.writing import WriteRequest
 
 __all__ = [
@@ -57,7 +57,6 @@ __all__ = [
     "FeedbackGiven",
     "Following",
     "Frontmatter",
-    "Gates",
     "Ground",
     "Knowledge",
     "MeaningAnswer",
@@ -81,14 +80,15 @@ __all__ = [
     "Restored",
     "Rules",
     "ScopeRequest",
-    "Shown",
     "Source",
     "Status",
+    "StatusFilter",
     "Tags",
     "TtlPolicy",
     "Validation",
     "Vault",
     "WordsAnswer",
+    "WriteChecks",
     "WriteRequest",
     "Written",
     "checked_query",

@@ -1,4 +1,4 @@
-"""The answers of the tools about notes, as they go over the wire."""
+"""The answers of the tools about notes, as they are sent."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class NoteField:
     column: str = ""  # its name in the catalogue; empty: only the file has it
     filtered: bool = False  # search filters by its column
     check: Check | None = None  # of what a tool writes; None: no tool writes it as a field
-    if_wrong: str = ""  # what a value counts as that a person typed and `check` refuses; empty: nobody checks it
+    if_wrong: str = ""  # what a value counts as that a person typed and `check` refuses; empty: it is not checked
     merged: bool = False  # a merging write replaces it, also by nothing
 
 

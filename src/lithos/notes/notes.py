@@ -1,4 +1,4 @@
-"""Notes: the vault and what serves it, opened and joined."""
+"""Notes: the vault and everything that serves it, built and joined."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lithos.notes.validation import Validator
 from lithos.notes.vault.history import History
 from lithos.notes.vault.moving import Mover
 from lithos.notes.vault.reading import Reader
-from lithos.notes.vault.vault import CheckToken, Gates, Vault
+from lithos.notes.vault.vault import CheckToken, Vault, WriteChecks
 from lithos.search import Collection
 from lithos.storage import Database, Effects, Events, Root, folder_size
 
@@ -38,7 +38,7 @@ class Following:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What the notes stand on, as `app` hands it over."""
+    """What the notes are built on. Injected by `app`."""
 
     root: Root
     data_dir: Path  # the catalogue is derived and lives in its folder `.catalogue`
@@ -85,7 +85,7 @@ class Notes(Part):
                 self.reindex()
 
     def reindex(self, *, clear: bool = False) -> Progress:
-        """Compare every file with what is known; `clear` builds everything that is derived anew."""
+        """Compare every file with what is known; `clear` rebuilds everything that is derived."""
         progress = self.index.reconcile(clear=clear)
         if clear and progress.state == "current" and self.index.projector is not None:
             self.index.projector.rebuild()
@@ -95,9 +95,9 @@ class Notes(Part):
         return progress
 
     def reindex_soon(self, *, clear: bool = False) -> None:
-        """The same behind the call; `index.progress` tells how far it is."""
+        """The same in the background; `index.progress` shows how far it is."""
         self.index.announce()
-        self._is_current = True  # nobody else need look meanwhile
+        self._is_current = True  # no other call need scan meanwhile
         if self.watcher.is_running:
             self.watcher.ask(clear=clear)
         else:
@@ -157,7 +157,7 @@ def open_notes(
         collection=collection,
         is_promoted=ground.promotions.is_promoted if ground.promotions is not None else lambda note: False,
     )
-    duplicates = NearDuplicates(collection, catalogue, index)
+    duplicates = NearDuplicates(collection, catalogue, index.minhashes, index.documents_at)
     vault = Vault(
         ground.root,
         catalogue,
@@ -167,7 +167,7 @@ def open_notes(
         ids=ground.ids,
         largest=rules.largest,
         check_token=ground.check_token,
-        gates=_gates(ground.promotions, duplicates if near_duplicates else None, refuse_secrets),
+        checks=_write_checks(ground.promotions, duplicates if near_duplicates else None, refuse_secrets),
     )
     notes = Notes(
         catalogue,
@@ -189,9 +189,11 @@ def open_notes(
     return notes
 
 
-def _gates(promotions: Promotions | None, duplicates: NearDuplicates | None, refuse_secrets: bool) -> Gates:
-    nothing = Gates()
-    return Gates(
+def _write_checks(
+    promotions: Promotions | None, duplicates: NearDuplicates | None, refuse_secrets: bool
+) -> WriteChecks:
+    nothing = WriteChecks()
+    return WriteChecks(
         promotions.check if promotions is not None else nothing.firewall,
         duplicates.of_text if duplicates is not None else nothing.similar,
         refuse_secrets,

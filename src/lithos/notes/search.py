@@ -12,7 +12,7 @@ from lithos.core.clock import Clock, micros, parse_time
 from lithos.errors import InvalidInput
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
-from lithos.notes.lifecycle.search_scope import Rank, SearchScope, Shown
+from lithos.notes.lifecycle.search_scope import Rank, SearchScope, StatusFilter
 from lithos.search import Collection, Hit, Query, SearchResult, Where
 
 LONGEST_QUERY = 200_000
@@ -62,7 +62,7 @@ class MeaningAnswer(TypedDict):
 class ScopeRequest:
     """The arguments of a search that say which notes count and in which order they come."""
 
-    status: Shown | None = None
+    status: StatusFilter | None = None
     as_of: str | None = None
     window_days: int | None = None
     rank: Rank = "relevance"
@@ -134,7 +134,7 @@ class NoteSearch:
             raise InvalidInput("as_of and status exclude each other", hint="as_of shows what was current then.")
         as_of = None if request.as_of is None else parse_time(request.as_of, "as_of")
         now = self._clock.now()
-        unfiltered = request == ScopeRequest(rank=request.rank) and self._catalogue.read(queries.all_stand)
+        unfiltered = request == ScopeRequest(rank=request.rank) and self._catalogue.read(queries.all_count)
         return SearchScope(
             now,
             "all" if unfiltered else request.status,

@@ -1,4 +1,4 @@
-"""Everything about a vault that a person should look at, grouped; nothing here changes anything."""
+"""Validator: lists the problems of a vault by kind. It changes nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from lithos.notes.answers import Problem, Similar, Validation
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
 from lithos.notes.index.identities import Identities
-from lithos.notes.lifecycle.problems import KINDS as LIFE_KINDS
-from lithos.notes.lifecycle.problems import life_problems, text_problems
+from lithos.notes.lifecycle.problems import KINDS as LIFECYCLE_KINDS
+from lithos.notes.lifecycle.problems import lifecycle_problems, text_problems
 from lithos.notes.vault.resolving import Named, Names
 from lithos.notes.vault.vault import Vault
 from lithos.storage import Row, Tx
@@ -19,13 +19,13 @@ KINDS = {
     "broken_links": "Links that lead nowhere",
     "ambiguous_links": "Links that could mean several notes",
     "stale_references": "Links to a name that a note had before it was renamed",
-    "broken_frontmatter": "Frontmatter that is no valid YAML",
+    "broken_frontmatter": "Frontmatter that is not valid YAML",
     "missing_frontmatter": "Notes without frontmatter",
     "duplicate_ids": "Files that name an id which another file has",
     "name_clashes": "Names that differ only in case or Unicode form",
     "conflict_copies": "Edits that were kept aside because two came at once",
     "unreadable_files": "Files that are not served",
-    **LIFE_KINDS,
+    **LIFECYCLE_KINDS,
     "duplicates": "Notes that say nearly the same",
 }
 # A vault that was never meant for agents has no frontmatter: worth knowing, no reason for an alarm.
@@ -42,7 +42,7 @@ class Validator:
         self._clusters = clusters  # of near-duplicates
 
     def validate(self, *, duplicates: bool = False) -> Validation:
-        """`duplicates` compares the notes with each other as well, which takes seconds in a large vault."""
+        """`duplicates` also compares the notes with each other, which takes seconds in a large vault."""
         found = self._vault.catalogue.read(self._problems)
         for kind, problem in self._texts():
             found[kind].append(problem)
@@ -63,7 +63,7 @@ class Validator:
         found: dict[str, list[Problem]] = {kind: [] for kind in KINDS}
         for kind, problem in self._links(tx):
             found[kind].append(problem)
-        for kind, problem in (*_notes(tx), *_files(tx), *life_problems(tx)):
+        for kind, problem in (*_notes(tx), *_files(tx), *lifecycle_problems(tx)):
             found[kind].append(problem)
         return found
 

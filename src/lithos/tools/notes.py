@@ -24,8 +24,8 @@ from lithos.notes import (
     OnConflict,
     ReadNote,
     Restored,
-    Shown,
     Status,
+    StatusFilter,
     Tags,
     TtlPolicy,
     Validation,
@@ -147,7 +147,7 @@ def lithos_list(
     since: Annotated[str | None, Field(description='Changed since: ISO 8601, "1d", "yesterday"')] = None,
     limit: Limit = 50,
     offset: Annotated[int, Field(strict=True, ge=0)] = 0,
-    status: Annotated[Shown | None, Field(description="Default: what counts now"), Rare] = None,
+    status: Annotated[StatusFilter | None, Field(description="Default: what counts now"), Rare] = None,
 ) -> NoteList:
     """List notes, newest first."""
     return lithos.notes.reader.list(

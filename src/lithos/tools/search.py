@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.errors import TooLarge
-from lithos.notes import MeaningAnswer, Rank, ScopeRequest, Shown, WordsAnswer
+from lithos.notes import MeaningAnswer, Rank, ScopeRequest, StatusFilter, WordsAnswer
 from lithos.recall import Question, RecallAnswer
 from lithos.search import Query, Where
 from lithos.tools.registry import tool
@@ -23,7 +23,7 @@ LONGEST_PREFIX = 800  # the full-text engine compiles no pattern of 1,000
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
 
 Explain = Annotated[bool, Field(description="Add the ranking trace"), Rare]
-Standing = Annotated[Shown | None, Field(description="Default: what counts now"), Rare]
+Standing = Annotated[StatusFilter | None, Field(description="Default: what counts now"), Rare]
 AsOf = Annotated[str | None, Field(description="Notes that were current then"), Rare]
 Window = Annotated[int | None, Field(ge=1, description="Created in so many days before as_of or now"), Rare]
 Ranking = Annotated[Rank, Rare]

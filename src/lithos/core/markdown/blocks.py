@@ -23,7 +23,7 @@ _FENCE = re.compile(r"(`{3,})[^`]*\Z|(~{3,})")
 _ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*))?\Z")
 _SETEXT = re.compile(r"(=+|-+)\Z")
 _ITEM = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|\Z)")
-_DEEPEST = 100  # containers; what lies deeper counts as text, so that no line costs its square
+_DEEPEST = 100  # containers; what is deeper counts as text, so that no line costs its square
 # Every character that a line can begin with when it is anything but plain text.
 _MARKS = frozenset(" \t\r\n\x0b\x0c#`~>-+*_=<|:0123456789")
 _DELIMITER_ROW = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?\Z")
@@ -50,7 +50,7 @@ _HTML: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
 _QUOTE = 0  # among the open containers; a list item is the column at which its content begins
 
 # What inline text (links, code spans) may do with a line.
-RAW, BEGINS, CONTINUES = range(3)  # code or HTML: nothing · a block of its own · the paragraph of the line above
+RAW, BEGINS, CONTINUES = range(3)  # code or HTML: nothing · a new block · the paragraph of the line above
 
 
 class Kind(Enum):
@@ -103,7 +103,7 @@ def scan(text: str, *, front_matter: bool = True) -> Scan:
 def rescan(known: Scan, text: str) -> Scan:
     """As `scan`, at the cost of what differs from `known`.
 
-    Behind a heading the scanner remembers nothing of what stood before it. So it starts behind the last heading above
+    Behind a heading the scanner keeps no state from before it. So it starts behind the last heading above
     the first difference, and stops at the first heading below the last one that `known` has in the same place.
     """
     lines = split_lines(text)
@@ -167,7 +167,7 @@ class _Scanner:
     fence: str = ""  # the opening fence while inside one
     html_end: re.Pattern[str] | None = None
     in_html: bool = False
-    paragraph: int = -1  # index of the first line of the open paragraph, at whatever depth
+    paragraph: int = -1  # index of the first line of the open paragraph, at any depth
     table: bool = False
 
     def done(self) -> Scan:
@@ -412,7 +412,7 @@ class _Scanner:
 
 
 def _content(line: str, at: int) -> int:
-    """Where the first character stands that is no space, from here on."""
+    """The index of the first character from here on that is no space."""
     length = len(line)
     while at < length and line[at] == " ":
         at += 1

@@ -30,7 +30,7 @@ class Frontmatter:
 
 def parse_frontmatter(front: str | None) -> Frontmatter:
     """Dates, `yes` and `no` stay the text that was typed; the result is always JSON-ready. Do not change its fields:
-    they are shared with whoever parses the same text next."""
+    later calls with the same text share them."""
     return Frontmatter() if front is None else _parsed(front)
 
 
@@ -73,7 +73,7 @@ def edit_frontmatter(front: str, changes: Mapping[str, Any]) -> str:
     if before.problem is not None or not _same(found, wanted):
         raise Unsupported(
             f"the frontmatter cannot be edited safely: {before.problem or 'its YAML is too unusual'}",
-            hint="Mend the lines between the --- marks by hand, then call again.",
+            hint="Repair the lines between the --- marks by hand, then call again.",
         )
     return after
 

@@ -1,4 +1,4 @@
-"""The links in a Markdown text, found in one pass whose time is linear in the text, whatever the text."""
+"""The links in a Markdown text, found in one pass whose time is linear in any text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ATTACHMENT = re.compile(
 
 
 class WikiLink(NamedTuple):
-    """`target` names a note, without heading or block; `start`…`end` is where that name stands in the text."""
+    """`target` names a note, without heading or block; `start`…`end` is the place of that name in the text."""
 
     target: str
     display: str

@@ -112,7 +112,7 @@ class Note:
         return float(found) if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
     def moment(self, field: str) -> int | None:
-        """A time in microseconds since 1970; None where there is none or nobody can read it."""
+        """A time in microseconds since 1970; None where there is none or it cannot be read."""
         found = self.text(field)
         try:
             return micros(parse_time(found)) if found else None

@@ -40,7 +40,7 @@ class Entry:
 class Located:
     entries: dict[str, Entry] = field(default_factory=dict)
     flow: bool = False
-    end: int = 0  # of a mapping in braces: where its closing brace stands
+    end: int = 0  # of a mapping in braces: the place of its closing brace
 
 
 def locate(text: str) -> Located:
@@ -102,7 +102,7 @@ def _item_lines(text: str, entry: Entry, spans: list[Span]) -> list[Span]:
 
 
 def _skip(events: Iterator[yaml.Event], event: yaml.Event, text: str = "") -> int:
-    """Consume the rest of this node; where its last character stands."""
+    """Consume the rest of this node; the place of its last character."""
     if not isinstance(event, yaml.CollectionStartEvent):
         return _trimmed(text, _start(event), _end(event))
     last = _end(event)
@@ -132,7 +132,7 @@ def _line_end(text: str, position: int) -> int:
 
 
 def block_entry(name: str, value: Any) -> str:
-    """`name: value` as we write it anew: a list over lines, as Obsidian has it."""
+    """`name: value` as a new line: a list over several lines, as Obsidian has it."""
     key = scalar(name)
     if isinstance(value, list) and value and not any(isinstance(item, (list, dict)) for item in value):
         return f"{key}:\n" + "".join(f"  - {flow_value(item)}\n" for item in value)

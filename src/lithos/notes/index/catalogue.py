@@ -55,7 +55,7 @@ class Found:
     seen: Seen
     note: Note | None = None
     id: str = ""
-    standing: str = "active"
+    effective_status: str = "active"
     sketch: bytes | None = None
     changed: int = 0  # when, in microseconds
     edited: bool = False  # it was known with other bytes, or under another path
@@ -283,7 +283,7 @@ def _note_row(number: int, found: Found) -> tuple[Any, ...]:
         *(note.front.problem, int(note.document.front is None)),
         *(orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode()),
         *(_column(note, each) for each in COLUMNS),
-        *(found.standing, ends(note, updated), found.sketch),
+        *(found.effective_status, ends(note, updated), found.sketch),
     )
 
 

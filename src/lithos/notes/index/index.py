@@ -22,9 +22,9 @@ from lithos.notes.index.catalogue import Applied, Catalogue, Found, Seen, portio
 from lithos.notes.index.identities import Claim, Identities, Record, Renamed, assign
 from lithos.notes.index.projection import search_document, search_hash
 from lithos.notes.index.scan_diff import Ignored, ScanDiff, survey
-from lithos.notes.lifecycle.effective_status import IsPromoted, standing
-from lithos.notes.lifecycle.minhash import MinHashes, sketch_of
-from lithos.notes.lifecycle.near_duplicate_text import words_of
+from lithos.notes.lifecycle.effective_status import IsPromoted, effective_status
+from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
+from lithos.notes.lifecycle.near_duplicates import words_of
 from lithos.search import Collection, Document, DocumentChange, Projector, Remove
 from lithos.storage import Entry, FileChange, Root, is_conflict_copy
 
@@ -85,7 +85,7 @@ class Index:
         self._ignored = Ignored(self.rules.ignored)
         self.projector = Projector(collection, self, "notes") if collection is not None else None
         self.is_promoted = is_promoted
-        self.sketches = MinHashes(lambda: catalogue.read(queries.sketches))
+        self.minhashes = MinHashes(lambda: catalogue.read(queries.minhashes))
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
         self._complete = catalogue.is_complete()
@@ -244,16 +244,16 @@ class Index:
         found = [each if each.note is None else self._standing(each, each.note) for each in found]
         applied = self._catalogue.apply(found, gone, settle=settle)
         self._identities.remember(applied.moved)
-        self.sketches.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
+        self.minhashes.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
         if self.projector is not None:
             documents = [self._document(each) for each in found if each.note is not None]
             self.projector.apply([*map(Remove, applied.gone), *documents])
         return applied
 
     def _standing(self, found: Found, note: Note) -> Found:
-        stands = standing(note, self.is_promoted)
+        stands = effective_status(note, self.is_promoted)
         words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else frozenset()
-        return replace(found, standing=stands, sketch=sketch_of(words), changed=self._changed(found.seen))
+        return replace(found, effective_status=stands, sketch=minhash_of(words), changed=self._changed(found.seen))
 
     def _changed(self, seen: Seen) -> int:
         """When the change was seen, in microseconds: a list of changes that was read a moment before must not miss
@@ -268,7 +268,7 @@ class Index:
 
     def _document(self, found: Found) -> DocumentChange:
         assert found.note is not None
-        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.standing)
+        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.effective_status)
 
     def allows_note(self, path: str) -> bool:
         """Whether a file at this path is served; hidden and ignored files and conflict copies never are."""
@@ -380,7 +380,7 @@ class Index:
         for row in filter(None, rows):
             look = self._look(row["path"], None)
             if isinstance(look, Found) and look.note is not None and look.seen.version == row["version"]:
-                found.append(search_document(look.note, row["id"], row["updated"], row["standing"]))
+                found.append(search_document(look.note, row["id"], row["updated"], row["effective_status"]))
         return found
 
     # The folder

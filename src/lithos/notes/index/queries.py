@@ -1,4 +1,4 @@
-"""What is asked of the catalogue, as functions of one snapshot."""
+"""Queries of the catalogue, each a function of one snapshot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Filter:
     tags: tuple[str, ...] = ()
     author: str | None = None
     since: int | None = None  # microseconds since 1970
-    standing: str | None = None
+    effective_status: str | None = None
     current_at: int | None = None  # only notes that had not ended by then
 
     def where(self) -> tuple[str, list[Any]]:
@@ -38,9 +38,9 @@ class Filter:
         if self.since is not None:
             clauses.append("(updated >= ? OR (changed >= ? AND edited))")
             values += [self.since, self.since]
-        if self.standing is not None:
-            clauses.append("standing = ?")
-            values.append(self.standing)
+        if self.effective_status is not None:
+            clauses.append("effective_status = ?")
+            values.append(self.effective_status)
         if self.current_at is not None:
             clauses.append("ends > ?")
             values.append(self.current_at)
@@ -48,14 +48,14 @@ class Filter:
 
 
 def as_json(tx: Tx, columns: str, rest: str, *values: Any) -> list[list[Any]]:
-    """Many rows as one value: a row of its own costs ten times as much."""
+    """Many rows as one value: one Row per row costs ten times as much."""
     row = tx.one(f"SELECT json_group_array(json_array({columns})) AS rows FROM {rest}", *values)
     rows: list[list[Any]] = orjson.loads(row["rows"]) if row else []
     return rows
 
 
 def files(tx: Tx, beneath: str | None = None) -> list[list[Any]]:
-    """All files, or one and what lies in the folder of that name."""
+    """All files, or one and those in the folder of that name."""
     columns = "path, size, mtime_ns, ctime_ns, inode, device, version, reason"
     if not beneath:
         return as_json(tx, columns, "files")
@@ -81,15 +81,16 @@ def notes_from(tx: Tx, source: str, limit: int) -> list[Row]:
     return tx.all("SELECT id, title, path FROM notes WHERE source = ? ORDER BY created, path LIMIT ?", source, limit)
 
 
-def all_stand(tx: Tx) -> bool:
+def all_count(tx: Tx) -> bool:
     """Whether every note is active and never ends: then no question needs a filter for it."""
-    return tx.one("SELECT 1 AS found FROM notes WHERE standing <> 'active' OR ends < 9007199254740991 LIMIT 1") is None
+    sql = "SELECT 1 AS found FROM notes WHERE effective_status <> 'active' OR ends < 9007199254740991 LIMIT 1"
+    return tx.one(sql) is None
 
 
 def some_have_ended(tx: Tx, at: int) -> bool:
     """Whether a note that still calls itself active has passed its end: else the status alone is filter enough."""
-    sql = "SELECT 1 AS found FROM notes WHERE standing = 'active' AND ends < 9007199254740991 AND ends <= ? LIMIT 1"
-    return tx.one(sql, at) is not None
+    where = "effective_status = 'active' AND ends < 9007199254740991 AND ends <= ?"
+    return tx.one(f"SELECT 1 AS found FROM notes WHERE {where} LIMIT 1", at) is not None
 
 
 def procedures_from(tx: Tx, provenance: str) -> list[Row]:
@@ -100,7 +101,7 @@ def procedures_from(tx: Tx, provenance: str) -> list[Row]:
 
 
 def active_holders(tx: Tx, merge_key: str) -> list[Row]:
-    """The active notes with this key, the oldest first: one, unless somebody made a second by hand."""
+    """The active notes with this key, the oldest first: one, unless a person made a second by hand."""
     return tx.all(
         "SELECT id, path FROM notes WHERE merge_key = ? AND coalesce(status, 'active') NOT IN"
         " ('superseded', 'deprecated', 'stale') ORDER BY created, path",
@@ -123,7 +124,7 @@ def notes_by_key(tx: Tx, key: str) -> list[Row]:
 
 
 def first_beneath(tx: Tx, folder_key: str) -> Row | None:
-    """Some note in a folder whose name has this key."""
+    """Any note in a folder whose name has this key."""
     where = "path_key >= ? AND path_key < ? ORDER BY path_key LIMIT 1"
     return tx.one(f"SELECT path FROM notes WHERE {where}", f"{folder_key}/", f"{folder_key}/{_LAST}")
 
@@ -215,7 +216,7 @@ def links_of(tx: Tx, number: int) -> list[Row]:
 
 
 def conflict_copies(tx: Tx, paths: Sequence[str]) -> list[str]:
-    """What lies beside these notes because two saves met."""
+    """The conflict copies beside these notes."""
     sql = "SELECT path FROM files WHERE path >= ? AND path < ? AND reason IS NOT NULL"
     starts = [f"{path[:-3]}.conflict-" for path in paths]
     return [row["path"] for start in starts for row in tx.all(sql, start, start + _LAST)]
@@ -264,9 +265,9 @@ def versions(tx: Tx) -> dict[str, tuple[str, str, int]]:
     return {note_id: (path, version, updated) for note_id, path, version, updated in rows}
 
 
-def sketches(tx: Tx) -> dict[str, bytes]:
-    rows = as_json(tx, "id, hex(sketch)", "notes WHERE sketch IS NOT NULL")
-    return {note_id: bytes.fromhex(sketch) for note_id, sketch in rows}
+def minhashes(tx: Tx) -> dict[str, bytes]:
+    rows = as_json(tx, "id, hex(minhash)", "notes WHERE minhash IS NOT NULL")
+    return {note_id: bytes.fromhex(minhash) for note_id, minhash in rows}
 
 
 def unresolved(tx: Tx) -> list[Row]:

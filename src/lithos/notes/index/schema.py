@@ -1,4 +1,4 @@
-"""The tables of the catalogue. They are derived: another version of them is not migrated but built anew."""
+"""The tables of the catalogue. They are derived: another version of them is rebuilt, not migrated."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CREATE TABLE notes (
     title TEXT NOT NULL,
     updated INTEGER NOT NULL,
     undated INTEGER NOT NULL,  -- 1: `updated` is the date of the file
-    changed INTEGER NOT NULL,  -- when these bytes came to this path, whoever wrote them
+    changed INTEGER NOT NULL,  -- when these bytes came to this path, by any hand
     edited INTEGER NOT NULL,  -- 1: that was after the catalogue first saw the note
     version TEXT NOT NULL,
     problem TEXT,
@@ -39,9 +39,9 @@ CREATE TABLE notes (
     tags TEXT NOT NULL,
     aliases TEXT NOT NULL,
 {_FIELD_COLUMNS}
-    standing TEXT NOT NULL,  -- the status as filters see it
+    effective_status TEXT NOT NULL,  -- the status as filters see it
     ends INTEGER NOT NULL,  -- until when it is current
-    sketch BLOB  -- of an active note: finds its like
+    minhash BLOB  -- of an active note: finds near-duplicates
 ) STRICT;
 CREATE INDEX notes_by_path_key ON notes (path_key);
 CREATE INDEX notes_by_update ON notes (updated DESC, path);
@@ -51,8 +51,8 @@ CREATE INDEX notes_by_author ON notes (author) WHERE author IS NOT NULL;
 CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;
 CREATE INDEX notes_by_merge_key ON notes (merge_key) WHERE merge_key IS NOT NULL;
 CREATE INDEX notes_by_claim ON notes (claim_id) WHERE claim_id IS NOT NULL;
-CREATE INDEX notes_that_do_not_stand ON notes (number) WHERE standing <> 'active' OR ends < 9007199254740991;
-CREATE INDEX notes_that_end ON notes (ends) WHERE standing = 'active' AND ends < 9007199254740991;
+CREATE INDEX notes_that_do_not_count ON notes (number) WHERE effective_status <> 'active' OR ends < 9007199254740991;
+CREATE INDEX notes_that_end ON notes (ends) WHERE effective_status = 'active' AND ends < 9007199254740991;
 CREATE INDEX notes_that_expire ON notes (expires) WHERE expires IS NOT NULL;
 CREATE INDEX notes_that_were_superseded ON notes (superseded_by) WHERE superseded_by IS NOT NULL;
 
@@ -91,6 +91,6 @@ CREATE TABLE marks (
 ) STRICT, WITHOUT ROWID;
 """
 
-# Part of the file's name: a program with other tables makes its own file, and removes this one.
+# Part of the file's name: a program with other tables makes a new file, and removes this one.
 FINGERPRINT = sha256_hex(_SQL.encode())[:8]
 MIGRATIONS = (Migration(1, "catalogue", _SQL),)

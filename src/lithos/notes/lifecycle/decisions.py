@@ -1,6 +1,6 @@
-"""The life of a note, decided without a file in sight: what a write means, what is current, what has expired.
+"""The rules of the note lifecycle, without I/O: what a write means, what is current, what has expired.
 
-The vault loads, asks `decide`, and stores; each rule here is one row of `tests/unit/test_lifecycle.py`.
+The vault gathers, asks, and stores; each rule is one row of `tests/unit/notes/lifecycle/test_decisions.py`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def key_taken(merge_key: str | None, holder: str | None, hint: str) -> Conflict:
 
 
 @dataclass(frozen=True, slots=True)
-class Life:
+class LifecycleTimes:
     """The recorded times of one note; what was never recorded is None."""
 
     status: str
@@ -55,21 +55,21 @@ class Life:
     superseded_at: datetime | None = None
 
 
-def has_expired(life: Life, at: datetime) -> bool:
-    """Decapod's rule of decay: active, of a policy that ends, and its time has come."""
-    ends = life.ttl_policy in ("decay", "ephemeral") and life.expires_at is not None
-    return life.status == "active" and ends and life.expires_at is not None and life.expires_at <= at
+def has_expired(times: LifecycleTimes, at: datetime) -> bool:
+    """Decapod's rule of decay: active, with a policy that expires, and past its time."""
+    ends = times.ttl_policy in ("decay", "ephemeral") and times.expires_at is not None
+    return times.status == "active" and ends and times.expires_at is not None and times.expires_at <= at
 
 
-def was_current(life: Life, at: datetime) -> bool:
+def was_current(times: LifecycleTimes, at: datetime) -> bool:
     """Whether the note counted at that moment: created, not yet superseded, not yet expired."""
-    if life.created_at is not None and life.created_at > at:
+    if times.created_at is not None and times.created_at > at:
         return False
-    if life.ttl_policy != "persistent" and life.expires_at is not None and life.expires_at <= at:
+    if times.ttl_policy != "persistent" and times.expires_at is not None and times.expires_at <= at:
         return False
-    if life.superseded_at is not None:
-        return life.superseded_at > at
-    return life.status in ("active", "stale")
+    if times.superseded_at is not None:
+        return times.superseded_at > at
+    return times.status in ("active", "stale")
 
 
 def in_window(created_at: datetime, reference: datetime, days: int) -> bool:
@@ -91,14 +91,14 @@ def clean_references(references: Iterable[str]) -> list[str]:
 
 
 def check_promotion(actor: str, approved_by: str, reason: str, approvers: Iterable[str]) -> None:
-    """Nobody promotes on their own word; with a list of approvers, only those count."""
+    """An actor cannot approve its own promotion; with a list of approvers, only those count."""
     for name, value in (("actor", actor), ("approved_by", approved_by), ("reason", reason)):
         if not value.strip():
             raise InvalidInput(
                 f"{name} is empty", hint="A promotion needs an actor, another who approves, and a reason."
             )
     if folded(approved_by) == folded(actor):
-        raise InvalidInput("approved_by must be somebody else than actor", hint="Ask a person or another agent.")
+        raise InvalidInput("approved_by must differ from actor", hint="Ask a person or another agent.")
     known = list(approvers)
     if known and folded(approved_by) not in map(folded, known):
         raise InvalidInput(f"{approved_by!r} may not approve", hint="Approvers: " + ", ".join(known))
@@ -123,7 +123,7 @@ def trusted(own: float, sources: Iterable[float]) -> float:
 
 
 def successor(note_id: str, superseded_by: Callable[[str], str | None], longest: int = 100) -> str | None:
-    """The living end of a chain of successors; None for a cycle or a chain that leads nowhere."""
+    """The last note of a chain of successors; None for a cycle, or a chain that ends at no note."""
     seen = {note_id}
     at = superseded_by(note_id)
     last = None

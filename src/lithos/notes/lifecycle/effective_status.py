@@ -1,4 +1,4 @@
-"""How a note stands: whether it counts now, and until when. Nonsense in its fields never hides a note."""
+"""Effective status: whether a note counts now, and until when. Unreadable fields never hide a note."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime
 from lithos.core.clock import from_micros
 from lithos.notes.fields import STATUSES, TTL_POLICIES
 from lithos.notes.format.note import Note
-from lithos.notes.lifecycle.decisions import PROCEDURAL, Life
+from lithos.notes.lifecycle.decisions import PROCEDURAL, LifecycleTimes
 
-UNAPPROVED = "unapproved"  # lies among the procedures without a promotion
+UNAPPROVED = "unapproved"  # under procedural/ without a promotion
 NEVER = 2**53 - 1  # microseconds, the year 2255: exact in a float, and beyond what anybody plans
 GONE = 0
 ENDED = ("superseded", "deprecated", "stale")  # every other status, a made-up one too, counts as active
@@ -22,8 +22,8 @@ def is_procedural(path: str) -> bool:
     return path.lower().startswith(PROCEDURAL)
 
 
-def standing(note: Note, is_promoted: IsPromoted) -> str:
-    """Its status, as filters see it. A status that nobody knows counts as active: `validate` tells."""
+def effective_status(note: Note, is_promoted: IsPromoted) -> str:
+    """Its status, as filters see it. An unknown status counts as active; `validate` lists it."""
     if is_procedural(note.path) and not is_promoted(note):
         return UNAPPROVED
     said = status_of(note)
@@ -42,8 +42,8 @@ def policy_of(note: Note) -> str:
 def ends(note: Note, updated: int) -> int:
     """Until when it was or is current, in microseconds: its expiry, or when something replaced it.
 
-    Of a note that is superseded without a recorded time, the time of its last change counts; of a deprecated one
-    nobody knows since when, so that it is current at no time.
+    Of a note that is superseded without a recorded time, the time of its last change counts; a deprecated one has
+    no recorded time, so that it is current at none.
     """
     expiry = note.moment("expires_at") if policy_of(note) != "persistent" else None
     end = NEVER if expiry is None else max(GONE, min(expiry, NEVER))
@@ -58,10 +58,10 @@ def _superseded_at(note: Note, updated: int) -> int:
     return updated if recorded is None else recorded
 
 
-def life_of(note: Note, updated: int) -> Life:
-    """The recorded times, as the rules of `lifecycle` take them."""
+def lifecycle_times(note: Note, updated: int) -> LifecycleTimes:
+    """The recorded times, as the rules of `decisions` take them."""
     superseded = _superseded_at(note, updated) if status_of(note) == "superseded" else None
-    return Life(
+    return LifecycleTimes(
         status_of(note) if status_of(note) in STATUSES else "active",
         policy_of(note),
         _moment(note.moment("created_at")),

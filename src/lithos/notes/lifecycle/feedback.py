@@ -1,4 +1,4 @@
-"""What agents tell of what they found: kept as it was told, and moving later answers a little."""
+"""Feedback: an append-only record of which notes helped or hurt, and the small boost that it gives them later."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Source = Literal["invocation", "manual_feedback"]
 CHANNEL = "feedback"
 MOST_IDS = 200
 LONGEST_QUERY = 2_000
-LARGEST_BOOST = 0.1  # feedback moves a note by a tenth of its relevance at most, whatever is told
+LARGEST_BOOST = 0.1  # feedback moves a note by a tenth of its relevance at most
 SIMILAR = 0.5  # least share of common words that makes two queries similar
 _HALF = 2.0  # so much agreement takes a note half way to the largest boost
 _WORTH = {"helped": 1.0, "hurt": -1.0}
@@ -38,8 +38,8 @@ class FeedbackGiven(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One agent's word: what it asked, what it used, and what came of it."""
+class FeedbackEntry:
+    """What an agent asked, which notes it used, and whether they helped."""
 
     query: str
     used: tuple[str, ...]
@@ -47,31 +47,31 @@ class Told:
 
 
 @dataclass(slots=True)
-class Opinions:
-    """The feedback that matters, by the words of its query. Pure."""
+class FeedbackIndex:
+    """Feedback that helped or hurt, by the words of its query. Without I/O."""
 
-    _told: list[tuple[frozenset[str], Told]] = field(default_factory=list)
+    _entries: list[tuple[frozenset[str], FeedbackEntry]] = field(default_factory=list)
     _by_word: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, told: Told) -> None:
-        words = frozenset(query_terms(told.query))
+    def add(self, entry: FeedbackEntry) -> None:
+        words = frozenset(query_terms(entry.query))
         for word in words:
-            self._by_word.setdefault(word, []).append(len(self._told))
-        self._told.append((words, told))
+            self._by_word.setdefault(word, []).append(len(self._entries))
+        self._entries.append((words, entry))
 
     def boosts(self, query: str) -> dict[str, float]:
         """Note id → what is added to 1 for this query; never beyond ±`LARGEST_BOOST`."""
-        if not self._told:
+        if not self._entries:
             return {}
         words = frozenset(query_terms(query))
         common = Counter(each for word in words for each in self._by_word.get(word, ()))
         sums: dict[str, float] = defaultdict(float)
         for index, shared in common.items():
-            theirs, told = self._told[index]
+            theirs, entry = self._entries[index]
             likeness = shared / len(words | theirs)
             if likeness >= SIMILAR:
-                for note in told.used:
-                    sums[note] += told.worth * likeness
+                for note in entry.used:
+                    sums[note] += entry.worth * likeness
         return {note: boost for note, total in sums.items() if (boost := bounded(total))}
 
 
@@ -98,10 +98,10 @@ class Feedback(Part):
         self._matters = matters
         self._kept = kept
         self._receipt_hours = receipt_hours
-        self._opinions: Opinions | None = None
+        self._index: FeedbackIndex | None = None
         self._lock = threading.Lock()
         self._shown: deque[Row] = deque()
-        self._stop = database.listen(CHANNEL, self._forget_opinions)
+        self._stop = database.listen(CHANNEL, self._drop_index)
 
     def close(self) -> None:
         self._stop()
@@ -153,29 +153,29 @@ class Feedback(Part):
         return query[:LONGEST_QUERY], list(returned_ids or ())
 
     def boosts(self, query: str) -> Mapping[str, float]:
-        """What similar queries have told; nothing where the setting says that it must not matter."""
+        """The boosts that feedback on similar queries gives; none if the setting turns feedback off."""
         return self._known().boosts(query) if self._matters else {}
 
-    def _known(self) -> Opinions:
+    def _known(self) -> FeedbackIndex:
         with self._lock:
-            if self._opinions is None:
-                self._opinions = self._database.read(self._load)
-            return self._opinions
+            if self._index is None:
+                self._index = self._database.read(self._load)
+            return self._index
 
-    def _load(self, tx: Tx) -> Opinions:
+    def _load(self, tx: Tx) -> FeedbackIndex:
         rows = tx.all(
             "SELECT query, outcome, used_ids FROM feedback WHERE store = ? AND outcome IN ('helped', 'hurt')"
             " ORDER BY at DESC LIMIT ?",
             *(self._events.store, self._kept),
         )
-        opinions = Opinions()
+        index = FeedbackIndex()
         for row in rows:
-            opinions.add(Told(row["query"], tuple(orjson.loads(row["used_ids"])), _WORTH[row["outcome"]]))
-        return opinions
+            index.add(FeedbackEntry(row["query"], tuple(orjson.loads(row["used_ids"])), _WORTH[row["outcome"]]))
+        return index
 
-    def _forget_opinions(self) -> None:
+    def _drop_index(self) -> None:
         with self._lock:
-            self._opinions = None
+            self._index = None
 
     # Receipts
 

@@ -1,4 +1,4 @@
-"""Where knowledge came from: the notes that a note was derived from, and how far it can be trusted for that."""
+"""Lineage: the notes that a note was derived from, and the trust that follows from theirs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST = 200
 
 
 def source_ids(value: Any) -> list[str]:
-    """`derived_from` as people write it: one id or a list of them; anything else names nobody."""
+    """`derived_from` as people write it: one id or a list of them; anything else names none."""
     listed = value if isinstance(value, list) else [value]
     return [each for each in listed if isinstance(each, str) and each]
 

@@ -1,8 +1,8 @@
-"""Sketches: 64 bytes of a note that tell how many words it shares with another, without a look at either.
+"""MinHash: 64 bytes of a note that estimate how many words it shares with another, without reading either.
 
-A sketch has one place for each of 64 orders of all words; in it stands a byte of the note's first word in that order
-(MinHash). Two notes agree in as many places as they share words. All sketches of a vault lie in one array: a question
-to 10,000 takes a tenth of a millisecond, to 100,000 about one.
+A MinHash has one place for each of 64 orders of all words; it holds a byte of the note's first word in that order.
+Two notes agree in as many places as they share words. All MinHashes of a vault are in one array: a lookup among 10,000
+takes a tenth of a millisecond, among 100,000 about one.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PLACES = 64
-DOUBT = 0.16  # 2.6 standard deviations of what 64 places tell of a share of 0.6: one in 200 is missed there, none above
+DOUBT = (
+    0.16  # 2.6 standard deviations of what 64 places estimate at a share of 0.6: one in 200 is missed there, none above
+)
 _FIRST_ROOM = 1_024
 
 
 @lru_cache(maxsize=32)  # a write asks twice: who is alike, and what the catalogue is to hold
-def sketch_of(words: frozenset[str]) -> bytes | None:
+def minhash_of(words: frozenset[str]) -> bytes | None:
     """The same in every process and on every machine; None for a text without words."""
     import numpy as np
 
@@ -46,7 +48,7 @@ def _orders() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 
 
 class MinHashes:
-    """Those of all active notes, read from the catalogue when somebody first asks."""
+    """Those of all active notes, loaded from the catalogue at the first lookup."""
 
     def __init__(self, load: Callable[[], Mapping[str, bytes]]) -> None:
         self._load = load
@@ -60,19 +62,19 @@ class MinHashes:
         with self._lock:
             if self._columns is None:
                 return
-            for note_id, sketch in changed.items():
-                if sketch is None:
+            for note_id, minhash in changed.items():
+                if minhash is None:
                     self._drop(note_id)
                 else:
-                    self._set(note_id, sketch)
+                    self._set(note_id, minhash)
 
-    def near(self, sketch: bytes, least: float, most: int) -> list[str]:
+    def near(self, minhash: bytes, least: float, most: int) -> list[str]:
         """The ids of notes that may share so many of their words, the likeliest first."""
         import numpy as np
 
         with self._lock:
             columns = self._loaded()[:, : len(self._ids)]
-            own = np.frombuffer(sketch, np.uint8).reshape(PLACES, 1)
+            own = np.frombuffer(minhash, np.uint8).reshape(PLACES, 1)
             agreeing = np.add.reduce(columns == own, axis=0, dtype=np.uint8)
             found = np.flatnonzero(agreeing >= (least - DOUBT) * PLACES)
             best = found[np.argsort(agreeing[found], kind="stable")[::-1][:most]]
@@ -81,11 +83,11 @@ class MinHashes:
     def _loaded(self) -> NDArray[np.uint8]:
         if self._columns is None:
             self._columns = _room(_FIRST_ROOM)
-            for note_id, sketch in self._load().items():
-                self._set(note_id, sketch)
+            for note_id, minhash in self._load().items():
+                self._set(note_id, minhash)
         return self._columns
 
-    def _set(self, note_id: str, sketch: bytes) -> None:
+    def _set(self, note_id: str, minhash: bytes) -> None:
         import numpy as np
 
         assert self._columns is not None
@@ -94,7 +96,7 @@ class MinHashes:
             self._ids.append(note_id)
             if column == self._columns.shape[1]:
                 self._columns = np.concatenate([self._columns, _room(column)], axis=1)
-        self._columns[:, column] = np.frombuffer(sketch, np.uint8)
+        self._columns[:, column] = np.frombuffer(minhash, np.uint8)
 
     def _drop(self, note_id: str) -> None:
         """The last one takes its column."""

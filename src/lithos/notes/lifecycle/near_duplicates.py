@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from lithos.core.clock import from_micros, rfc3339
 from lithos.notes.answers import Conflicting, ConflictList, Neighbouring, Similar
 from lithos.notes.format.naming import last_name, name_key
 from lithos.notes.index.catalogue import Catalogue
-from lithos.notes.index.index import Index
-from lithos.notes.lifecycle.minhash import sketch_of
-from lithos.notes.lifecycle.near_duplicate_text import NEAR, Text, clusters, likeness, near_pairs, words_of
-from lithos.search import Collection, Where
+from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
+from lithos.search import Collection, Document, Where
 from lithos.storage import Row, Tx
 
+NEAR = 0.6  # least share of common words
+COMPARED = 30_000  # characters of one text: what comes later changes little
+_LONGEST_WORD = 64
+_WORD = re.compile(rf"\w{{2,{_LONGEST_WORD}}}")
+_SINGLE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789_")
+_WORDS_ONLY = bytes(ord(char) if (char := chr(code)) in _SINGLE else ord(" ") for code in range(128)) + b" " * 128
 CANDIDATES = 5
 MOST_NAMESAKES = 20
 SHOWN = 3
@@ -22,33 +29,111 @@ NEIGHBOUR = 0.85  # least cosine of notes that are shown as neighbours; an answe
 MOST_COMPARED = 20_000  # notes of one search for clusters: some seconds, and 100 MB of words
 _ACTIVE = Where(any_of={"status": ("active",)})
 _ROWS = (
-    "SELECT id, path, title, claim_id, confidence, updated, version FROM notes WHERE standing = 'active' AND {where}"
+    "SELECT id, path, title, claim_id, confidence, updated, version FROM notes"
+    " WHERE effective_status = 'active' AND {where}"
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ComparedText:
+    """A note's words, for comparison."""
+
+    id: str
+    title: str
+    words: frozenset[str]
+
+
+def words_of(text: str) -> frozenset[str]:
+    text = text[:COMPARED].lower()
+    if text.isascii():  # a quarter of the pattern's cost, which a first scan pays for every note
+        words = frozenset(text.encode("ascii").translate(_WORDS_ONLY).decode("ascii").split()) - _SINGLE
+        if max(map(len, words), default=0) <= _LONGEST_WORD:
+            return words
+    return frozenset(_WORD.findall(text))
+
+
+def likeness(one: ComparedText, other: ComparedText) -> float:
+    """1 for the same title, else the share of words that both have."""
+    if one.title and name_key(one.title) == name_key(other.title):
+        return 1.0
+    return common_share(one.words, other.words)
+
+
+def common_share(one: frozenset[str], other: frozenset[str]) -> float:
+    either = len(one | other)
+    return len(one & other) / either if either else 0.0
+
+
+def clusters(texts: Sequence[ComparedText], pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
+    """Ids that belong together, by any chain of pairs; the largest first."""
+    leader = {text.id: text.id for text in texts}
+
+    def lead(each: str) -> str:
+        while leader[each] != each:
+            leader[each] = leader[leader[each]]
+            each = leader[each]
+        return each
+
+    for one, other in pairs:
+        leader[lead(one)] = lead(other)
+    grouped: Mapping[str, list[str]] = defaultdict(list)
+    for text in texts:
+        grouped[lead(text.id)].append(text.id)
+    return sorted((group for group in grouped.values() if len(group) > 1), key=lambda group: (-len(group), group))
+
+
+def near_pairs(texts: Sequence[ComparedText], least: float = NEAR) -> Iterator[tuple[str, str]]:
+    """Pairs above a share of common words, without comparing all with all: two texts that share so much have one of
+    their rarest words in common (prefix filter), so that only those are compared."""
+    counts: dict[str, int] = defaultdict(int)
+    for text in texts:
+        for word in text.words:
+            counts[word] += 1
+    seen: dict[str, list[ComparedText]] = defaultdict(list)
+    for text in sorted(texts, key=lambda each: (len(each.words), each.id)):
+        rare = sorted(text.words, key=lambda word: (counts[word], word))
+        compared: set[str] = set()
+        for word in rare[: len(rare) - int(len(rare) * least) + 1]:
+            for other in seen[word]:
+                if other.id not in compared:
+                    compared.add(other.id)
+                    if common_share(text.words, other.words) >= least:
+                        yield other.id, text.id
+            seen[word].append(text)
+
+
 class NearDuplicates:
-    def __init__(self, collection: Collection | None, catalogue: Catalogue, index: Index) -> None:
+    def __init__(
+        self,
+        collection: Collection | None,
+        catalogue: Catalogue,
+        minhashes: MinHashes,
+        documents_at: Callable[[Sequence[str]], list[Document]],
+    ) -> None:
         self._collection = collection
         self._catalogue = catalogue
-        self._index = index
+        self._minhashes = minhashes
+        self._documents_at = documents_at
 
     def of_text(self, title: str, content: str, own_id: str | None) -> list[Similar]:
-        """By title and words, while a note is being written: a look at the sketches, and a few comparisons."""
-        own = Text("", title, words_of(f"{title}\n{content}"))
-        sketch = sketch_of(own.words)
-        near = self._index.sketches.near(sketch, NEAR, CANDIDATES) if sketch else []
+        """By title and words, while a note is being written: one lookup of MinHashes, and a few comparisons."""
+        own = ComparedText("", title, words_of(f"{title}\n{content}"))
+        minhash = minhash_of(own.words)
+        near = self._minhashes.near(minhash, NEAR, CANDIDATES) if minhash else []
         rows = self._catalogue.read(lambda tx: [*_titled(tx, title), *_by_ids(tx, near)])
         others = {row["id"]: row for row in rows if row["id"] != own_id}
         found = [_shown(row, own, self._of_row(row, own)) for row in others.values()]
         alike = sorted((each for each in found if each["likeness"] >= NEAR), key=lambda each: -each["likeness"])
         return alike[:SHOWN]
 
-    def _of_row(self, row: Row, own: Text) -> Text:
-        """Of the same title it is alike already; its words need not be read."""
+    def _of_row(self, row: Row, own: ComparedText) -> ComparedText:
+        """A note of the same title counts as alike; its words need not be read."""
         if own.title and name_key(own.title) == name_key(row["title"]):
-            return Text(row["id"], row["title"], frozenset())
-        documents = self._index.documents_at([row["path"]])
-        return Text(row["id"], row["title"], words_of(f"{row['title']}\n{documents[0].text}" if documents else ""))
+            return ComparedText(row["id"], row["title"], frozenset())
+        documents = self._documents_at([row["path"]])
+        return ComparedText(
+            row["id"], row["title"], words_of(f"{row['title']}\n{documents[0].text}" if documents else "")
+        )
 
     def of_note(self, note_id: str) -> list[Neighbouring]:
         """By meaning, once the note is embedded; none without a collection."""
@@ -115,9 +200,9 @@ class NearDuplicates:
             ],
         }
 
-    def _text(self, note_id: str, title: str) -> Text:
+    def _text(self, note_id: str, title: str) -> ComparedText:
         passages = self._collection.passages(note_id) if self._collection is not None else ()
-        return Text(note_id, title, words_of("\n".join([title, *(each.text for each in passages)])))
+        return ComparedText(note_id, title, words_of("\n".join([title, *(each.text for each in passages)])))
 
 
 def _active(tx: Tx, where: str, *values: Any) -> list[Row]:
@@ -129,7 +214,7 @@ def _by_ids(tx: Tx, ids: Sequence[str]) -> list[Row]:
 
 
 def _titled(tx: Tx, title: str) -> list[Row]:
-    """Some that go by the same name; a title that hundreds of notes have tells nothing."""
+    """Some notes with the same title; one that hundreds of notes have says nothing."""
     key = name_key(title)
     named = "number IN (SELECT number FROM names WHERE name = ? LIMIT ?)"
     rows = _active(tx, named, last_name(key), MOST_NAMESAKES) if key else []
@@ -140,6 +225,6 @@ def _confidence(row: Row) -> float:
     return 1.0 if row["confidence"] is None else float(row["confidence"])
 
 
-def _shown(row: Row, first: Text, text: Text) -> Similar:
+def _shown(row: Row, first: ComparedText, text: ComparedText) -> Similar:
     share = round(likeness(first, text), 2)
     return {"id": row["id"], "path": row["path"], "title": row["title"], "likeness": share}

@@ -1,7 +1,7 @@
 """Everything that matches, newest first, from engines that rank by relevance.
 
-They hand out the best few hundred hits. Where more notes match, the time in which they were made is narrowed until
-the engines can hand out all that match in it: those are the newest, and none is left out.
+The engines return the best few hundred hits. Where more notes match, the range of creation times is narrowed until
+the engines can return all that match in it: those are the newest, and none is left out.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What `validate` tells of the life of notes: what hands have made that no tool would make."""
+"""The lifecycle problems that `validate` lists: what people typed that no tool would write."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lithos.notes.lifecycle.lineage import trust_of
 from lithos.storage import Tx
 
 KINDS = {
-    "bad_life_fields": "Fields of a note's life that nobody can read",
+    "bad_life_fields": "Lifecycle fields that cannot be read",
     "shared_merge_keys": "Several active notes with one merge_key",
     "lost_successors": "Superseded notes without a living successor",
     "unapproved_procedures": "Notes under procedural/ without a promotion",
@@ -23,18 +23,18 @@ KINDS = {
     "secrets": "Notes that hold what looks like a credential",
 }
 
-Found = Iterator[tuple[str, Problem]]
+Problems = Iterator[tuple[str, Problem]]
 
 
-def life_problems(tx: Tx) -> Found:
+def lifecycle_problems(tx: Tx) -> Problems:
     yield from _shared_keys(tx)
     yield from _lost_successors(tx)
-    for row in tx.all("SELECT path FROM notes WHERE standing = ? ORDER BY path", UNAPPROVED):
+    for row in tx.all("SELECT path FROM notes WHERE effective_status = ? ORDER BY path", UNAPPROVED):
         yield "unapproved_procedures", {"path": row["path"], "what": "not served as a procedure: no promotion"}
     yield from _too_trusted(tx)
 
 
-def text_problems(note: Note) -> Found:
+def text_problems(note: Note) -> Problems:
     """What the file itself shows: credentials, and fields that no tool would have written."""
     for each in find_secrets(note.document.text):
         yield "secrets", {"path": note.path, "what": f"what looks like {with_article(each.kind)}", "line": each.line}
@@ -43,7 +43,7 @@ def text_problems(note: Note) -> Found:
             yield "bad_life_fields", {"path": note.path, "what": what}
 
 
-def _shared_keys(tx: Tx) -> Found:
+def _shared_keys(tx: Tx) -> Problems:
     rows = tx.all(
         "SELECT merge_key, path FROM notes WHERE merge_key IS NOT NULL AND coalesce(status, 'active') NOT IN"
         " ('superseded', 'deprecated', 'stale') ORDER BY merge_key, created, path"
@@ -56,7 +56,7 @@ def _shared_keys(tx: Tx) -> Found:
             yield "shared_merge_keys", {"path": row["path"], "what": what}
 
 
-def _lost_successors(tx: Tx) -> Found:
+def _lost_successors(tx: Tx) -> Problems:
     rows = tx.all("SELECT id, path, status, superseded_by FROM notes WHERE status = 'superseded' ORDER BY path")
     known = {row["id"] for row in tx.all("SELECT id FROM notes")} if rows else set()
     after = {row["id"]: row["superseded_by"] for row in rows}
@@ -69,7 +69,7 @@ def _lost_successors(tx: Tx) -> Found:
             yield "lost_successors", {"path": row["path"], "what": f"its successor {end[:80]} does not exist"}
 
 
-def _too_trusted(tx: Tx) -> Found:
+def _too_trusted(tx: Tx) -> Problems:
     for row in tx.all("SELECT id, path, confidence FROM notes WHERE derived_from IS NOT NULL ORDER BY path"):
         own = 1.0 if row["confidence"] is None else row["confidence"]
         most = trust_of(tx, row["id"])

@@ -1,4 +1,4 @@
-"""The gate before knowledge becomes a rule: promotions, each an entry of the ledger under our seal."""
+"""Promotions: the approvals that a note under procedural/ needs, each a thought in the ledger under our seal."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Promotions:
         check_promotion(actor, approved_by, reason, self._approvers)
         check_approver(approved_by, call, self._approvers)
         source = one_line(source_entry_id, "source_entry_id", 500)
-        told = {
+        entry = {
             "event_id": self._new_id(),
             "ts": rfc3339(self._clock.now()),
             "source_entry_id": source,
@@ -82,17 +82,17 @@ class Promotions:
             "actor": actor.strip(),
             "reason": reason.strip()[:LONGEST],
         }
-        return self._appended(call, told)
+        return self._appended(call, entry)
 
-    def _appended(self, call: Call, told: dict[str, Any]) -> Promoted:
-        sealed = {**told, "seal": self._seal(canonical_json(told))}
-        content, actor = orjson.dumps(sealed).decode(), told["actor"]
+    def _appended(self, call: Call, entry: dict[str, Any]) -> Promoted:
+        sealed = {**entry, "seal": self._seal(canonical_json(entry))}
+        content, actor = orjson.dumps(sealed).decode(), entry["actor"]
         draft = Draft("Decision", content, agent_id=actor, role="Audit", tags=["promotion"])
         answer = self._ledger.append(call, draft, chain_key=CHAIN)
         thought = answer["thought"]
         kept = orjson.loads(thought["content"] or "{}")  # of the first attempt, if this is a retry
         kept.pop("seal", None)
-        return {**kept, "thought_id": thought["id"]}  # type: ignore[typeddict-item]  # the fields of `told`
+        return {**kept, "thought_id": thought["id"]}  # type: ignore[typeddict-item]  # the fields of `entry`
 
     def is_promoted(self, note: Note) -> bool:
         """Whether the promotion that this note names approved its text."""
@@ -120,13 +120,13 @@ class Promotions:
 
     def _sealed(self, content: str | None) -> dict[str, str] | None:
         try:
-            told = orjson.loads(content or "")
-            seal = told.pop("seal")
-            whole = told["target_class"] == TARGET and told["evidence_refs"] and told["approved_by"]
-            names = {"event_id": str(told["event_id"]), "content_hash": str(told["content_hash"])}
-            return names if whole and seal == self._seal(canonical_json(told)) else None
+            entry = orjson.loads(content or "")
+            seal = entry.pop("seal")
+            whole = entry["target_class"] == TARGET and entry["evidence_refs"] and entry["approved_by"]
+            names = {"event_id": str(entry["event_id"]), "content_hash": str(entry["content_hash"])}
+            return names if whole and seal == self._seal(canonical_json(entry)) else None
         except (ValueError, KeyError, AttributeError, TypeError, InvalidInput):
-            return None  # somebody else's thought
+            return None  # not a promotion of ours
 
     def check(self, note: Note) -> None:
         """The firewall: a note among the procedures needs a promotion of the very text that it has."""

@@ -13,7 +13,7 @@ from lithos.notes.lifecycle.newest import Ask, born, newest
 from lithos.search import Bounds, Hit, Query, SearchResult, Where
 
 Rank = Literal["relevance", "recency_decay", "blended"]
-Shown = Literal["active", "superseded", "deprecated", "stale", "unapproved", "all"]
+StatusFilter = Literal["active", "superseded", "deprecated", "stale", "unapproved", "all"]
 RECENCY_SHARE = 0.3  # of a blended score; the rest is relevance, measured against the best hit
 CANDIDATES = 200  # that are put into another order than that of relevance
 SIMILAR = 0.3  # a note that shares no word with a question matches it from this similarity on
@@ -24,12 +24,12 @@ class SearchScope:
     """Without anything set: the active notes that have not expired, by relevance."""
 
     now: datetime
-    status: Shown | None = None
+    status: StatusFilter | None = None
     as_of: datetime | None = None
     window_days: int | None = None
     rank: Rank = "relevance"
     boosts: Mapping[str, float] = field(default_factory=dict)  # note id → what feedback adds to 1
-    quiet: bool = False  # says nothing of statuses: nobody asked for them
+    quiet: bool = False  # hits carry no status: the caller asked for none
     some_ended: bool = True  # False: no note that is active has passed its end
 
     def where(self, where: Where) -> Where:
@@ -81,23 +81,23 @@ class SearchScope:
         return recency_score(self.now - timedelta(seconds=age), self.now)
 
     def remarks(self, hit: Hit) -> dict[str, Any]:
-        """What an answer says of a hit besides what it is."""
-        told: dict[str, Any] = {}
+        """The fields that this scope adds to a hit."""
+        fields: dict[str, Any] = {}
         if self.rank != "relevance":
-            told["recency_score"] = round(self.recency(hit), 4)
+            fields["recency_score"] = round(self.recency(hit), 4)
         if self.as_of is not None and hit.numbers.get("updated", 0.0) > _seconds(self.as_of):
-            told["changed_since"] = True
+            fields["changed_since"] = True
         if not self.quiet and (self.status not in (None, "active") or self.as_of is not None):
-            told["status"] = next(iter(hit.keywords.get("status", ())), "active")
-        return told
+            fields["status"] = next(iter(hit.keywords.get("status", ())), "active")
+        return fields
 
     def trace(self) -> dict[str, Any]:
-        told: dict[str, Any] = {"rank": self.rank}
+        fields: dict[str, Any] = {"rank": self.rank}
         if self.as_of is not None:
-            told["as_of"] = rfc3339(self.as_of)
+            fields["as_of"] = rfc3339(self.as_of)
         if self.boosts:
-            told["feedback"] = {note: round(boost, 4) for note, boost in self.boosts.items()}
-        return told
+            fields["feedback"] = {note: round(boost, 4) for note, boost in self.boosts.items()}
+        return fields
 
 
 def _seconds(moment: datetime) -> float:

@@ -1,4 +1,4 @@
-"""What a note was: its versions from the audit, their bytes from the history, and the way back to one of them."""
+"""History: the versions of a note from the audit, their bytes from the history folder, and how to restore one."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class History:
         if not events:
             self._vault.find(note_id)
         kept = {each.version: each for path in _paths(events, self._path(note_id)) for each in self._kept(path)}
-        told = {event["before_hash"] for event in events}
+        audited = {event["before_hash"] for event in events}
         versions = [_version(event, kept) for event in events]
-        # Replaced as part of somebody else's change: a note that was moved, and whose links followed.
-        versions += [_replaced(each) for version, each in kept.items() if version not in told]
+        # Replaced as part of a change of another note: one that was moved, and whose links followed.
+        versions += [_replaced(each) for version, each in kept.items() if version not in audited]
         return {"id": note_id, "versions": sorted(versions, key=lambda each: each["at"], reverse=True)[:limit]}
 
     def _path(self, note_id: str) -> str | None:
@@ -90,8 +90,8 @@ class History:
             for kept in self._kept(path):
                 if version in (None, kept.version):
                     return self._vault.root.read_kept(kept)
-        told = f"version {version[:80]} of this note is not" if version else "no version of this note is"
-        raise NotFound(f"{told} kept any more", hint="lithos_note_history lists what is.")
+        what = f"version {version[:80]} of this note is not" if version else "no version of this note is"
+        raise NotFound(f"{what} kept any more", hint="lithos_note_history lists what is.")
 
     def revert(self, call: Call, note_id: str, version: str, if_match: str | None = None) -> Written:
         """Bring a kept version back as the newest one."""

@@ -24,5 +24,5 @@ class Loaded:
 
     @property
     def seen(self) -> bool:
-        """False: somebody saved the file and the index has not seen it yet."""
+        """False: the file was saved since the index last saw it."""
         return bool(self.row["version"] == self.note.version)

@@ -1,4 +1,4 @@
-"""A note under another path, and the links of other notes that follow it."""
+"""Mover: moves a note to another path, and rewrites the links of other notes to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Move:
     if_match: str | None = None
 
 
-class Target(NamedTuple):
+class LinkTarget(NamedTuple):
     """The note that a link leads to, and where that note is when all is done."""
 
     id: str
@@ -52,11 +52,11 @@ class Relocation:
     new: str
     is_unique: bool  # no other note has the new file name
 
-    def mended(self, note: Note, targets: Sequence[Target | None]) -> Document:
+    def rewritten(self, note: Note, targets: Sequence[LinkTarget | None]) -> Document:
         """The note's text with its links leading where they led, and not a byte besides."""
         source = self.new if note.path == self.old else note.path
         document, text = note.document, note.document.text
-        tail = len(text) - document.body_start  # of the text from here on, mended already
+        tail = len(text) - document.body_start  # of the text from here on, rewritten already
         for link, target in reversed(list(zip(note.links, targets, strict=True))):
             bracketed = text[link.start - 1 : link.start] == "<"
             wanted = self._wanted(link, target, source, bracketed) if target else None
@@ -65,7 +65,7 @@ class Relocation:
                 tail += len(wanted) - (link.end - link.start) if link.start >= document.body_start else 0
         return _divided(document, text, tail)
 
-    def _wanted(self, link: WikiLink, target: Target, source: str, bracketed: bool) -> str | None:
+    def _wanted(self, link: WikiLink, target: LinkTarget, source: str, bracketed: bool) -> str | None:
         """What the link must say; None where it may stay as it is."""
         if link.markdown or link.target.startswith("."):
             return self._relative(link, target, source, bracketed)
@@ -75,7 +75,7 @@ class Relocation:
         wanted = self.new if "/" in link.target or not self.is_unique else last_name(self.new)
         return wanted if link.target.lower().endswith(SUFFIX) else without_suffix(wanted)
 
-    def _relative(self, link: WikiLink, target: Target, source: str, bracketed: bool) -> str | None:
+    def _relative(self, link: WikiLink, target: LinkTarget, source: str, bracketed: bool) -> str | None:
         folder = folder_of(source)
         if path_key(posixpath.normpath(posixpath.join(folder, link.target))) == path_key(target.path):
             return None
@@ -87,7 +87,7 @@ class Relocation:
 
 def _divided(document: Document, text: str, body: int) -> Document:
     """The document with this text, whose last `body` characters are the body. A frontmatter that would no longer be
-    YAML (a quotation mark in a name) stays as it was: `validate` tells of its link."""
+    YAML (a quotation mark in a name) stays as it was: `validate` lists its link."""
     end = len(text) - body
     if document.front is None:
         return replace(document, body=text[end:])
@@ -109,7 +109,7 @@ class Mover:
         found, sources = self._load(wanted, held)
         self._vault.check_version(found, wanted.if_match, replaces=False)
         place = self._relocation(found, wanted.to)
-        changed = {each.id: self._mended(each, place) for each in (found, *sources)} if wanted.rewrite_links else {}
+        changed = {each.id: self._rewritten(each, place) for each in (found, *sources)} if wanted.rewrite_links else {}
         answer: Moved = {
             "id": found.id,
             "path": place.new,
@@ -131,7 +131,7 @@ class Mover:
         return Plan(tuple(changes), event, dict(answer))
 
     def _load(self, wanted: Move, held: ExitStack) -> tuple[Loaded, list[Loaded]]:
-        """The note and those that link to it, all under their turns."""
+        """The note and those that link to it, all under their locks."""
         number = self._vault.find(wanted.id).row["number"]
         ids = {wanted.id}
         if wanted.rewrite_links:
@@ -166,16 +166,16 @@ class Mover:
             raise InvalidInput(f"{name!r} is no name for a note", hint='Give a path such as "projects/plan.md".')
         return joined(self._vault.folder(checked_folder(folder)), name)
 
-    def _mended(self, source: Loaded, place: Relocation) -> Document:
+    def _rewritten(self, source: Loaded, place: Relocation) -> Document:
         rows = self._catalogue.read(lambda tx: queries.links_of(tx, source.row["number"]))
         targets = [
-            Target(row["id"], place.new if row["id"] == place.id else row["path"]) if row["id"] else None
+            LinkTarget(row["id"], place.new if row["id"] == place.id else row["path"]) if row["id"] else None
             for row in rows
         ]
-        return place.mended(source.note, targets) if len(targets) == len(source.note.links) else source.note.document
+        return place.rewritten(source.note, targets) if len(targets) == len(source.note.links) else source.note.document
 
     def _own_change(self, found: Loaded, place: Relocation, document: Document | None, answer: Moved) -> FileChange:
-        """Bytes that only move tell who they are by themselves; rewritten ones must be told apart from a new note."""
+        """A file that only moves is recognised by its bytes; one that is rewritten needs its id recorded first."""
         if document is None or document == found.note.document:
             return FileChange(ROOT, place.old, found.note.version, None, place.new)
         if found.note.own_id is None:

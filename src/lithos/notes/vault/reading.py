@@ -1,4 +1,4 @@
-"""What agents ask of a vault without changing it."""
+"""Reader: what agents ask of a vault without changing it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from lithos.notes.format.naming import SUFFIX, path_key
 from lithos.notes.index import queries
 from lithos.notes.index.queries import Direction, Filter
 from lithos.notes.lifecycle.decisions import successor
-from lithos.notes.lifecycle.effective_status import UNAPPROVED, is_procedural, standing, status_of
+from lithos.notes.lifecycle.effective_status import UNAPPROVED, effective_status, is_procedural, status_of
 from lithos.notes.lifecycle.lineage import ancestors, trust_of
-from lithos.notes.lifecycle.search_scope import Shown
+from lithos.notes.lifecycle.search_scope import StatusFilter
 from lithos.notes.vault.loaded import Loaded
 from lithos.notes.vault.resolving import Named, Names
 from lithos.notes.vault.vault import Vault
@@ -124,16 +124,16 @@ class Reader:
         }
         if note.front.problem:
             answer["problem"] = f"frontmatter: {note.front.problem}"
-        self._tell_life(found, answer)
+        self._add_lifecycle(found, answer)
         if copies := self._catalogue.read(lambda tx: queries.conflict_copies(tx, [found.path])):
             answer["conflict_copies"] = copies
         return answer
 
-    def _tell_life(self, found: Loaded, answer: ReadNote) -> None:
-        """What replaced the note, what it came from and how far that can be trusted, and what says nearly the same."""
+    def _add_lifecycle(self, found: Loaded, answer: ReadNote) -> None:
+        """Add its successor, its lineage with their trust, and its near-duplicates."""
         note = found.note
-        if is_procedural(found.path) and standing(note, self._vault.index.is_promoted) == UNAPPROVED:
-            answer["problem"] = "not a procedure: it lies under procedural/ without a promotion"
+        if is_procedural(found.path) and effective_status(note, self._vault.index.is_promoted) == UNAPPROVED:
+            answer["problem"] = "not a procedure: it is under procedural/ without a promotion"
         if status_of(note) == "superseded":
             answer["successor"] = self._catalogue.read(lambda tx: _successor(tx, found))
         if note.fields.get("derived_from"):
@@ -175,14 +175,14 @@ class Reader:
         since: str | None = None,
         limit: int = 50,
         offset: int = 0,
-        status: Shown | None = None,
+        status: StatusFilter | None = None,
     ) -> NoteList:
         moment = None if since is None else micros(parse_time(since, "since"))
         prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
-        standing = None if status == "all" else status or "active"
+        effective_status = None if status == "all" else status or "active"
         current_at = micros(self._vault.now()) if status is None else None
         wanted = Filter(
-            prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, standing, current_at
+            prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, effective_status, current_at
         )
         rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit, offset))
         return {"items": [_listed(row) for row in rows], "total": total}

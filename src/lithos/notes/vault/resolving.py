@@ -1,4 +1,4 @@
-"""Which note a link means: the precedence of the spec, then what real vaults need besides."""
+"""Resolves a link to a note: the precedence of the specification, then what real vaults need besides."""
 
 from __future__ import annotations
 

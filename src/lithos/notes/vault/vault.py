@@ -1,4 +1,4 @@
-"""Vault: the folder of notes, as agents use it. It loads, asks what is to be done, and stores."""
+"""Vault: the folder of notes, as agents use it. It gathers under locks, has the change decided, and stores it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CheckToken = Callable[[Tx, int, str | None], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Gates:
+class WriteChecks:
     """Checks before a write, and the near-duplicate lookup for its answer."""
 
     firewall: Callable[[Note], None] = lambda note: None  # raises for a procedure whose text was not approved
@@ -55,7 +55,7 @@ class Vault:
         ids: Ids,
         largest: int,
         check_token: CheckToken | None = None,
-        gates: Gates | None = None,
+        checks: WriteChecks | None = None,
     ) -> None:
         self.root = root
         self.catalogue = catalogue
@@ -66,7 +66,7 @@ class Vault:
         self._largest = largest
         self._check_token = check_token
         self._locks = KeyedLock()
-        self.gates = gates or Gates()
+        self.checks = checks or WriteChecks()
 
     # Writing
 
@@ -101,7 +101,7 @@ class Vault:
                 return {**answer, **self._copies([change.path for change in changes if change.before is not None])}
 
     def _check_procedures(self, planned: Plan | Outcome, held: ExitStack) -> None:
-        """No way in changes or makes a procedure whose text was not approved; whoever planned it."""
+        """No tool makes or changes a procedure whose text was not approved."""
         for change in planned.changes if isinstance(planned, Plan) else ():
             path = change.move_to or change.path
             if change.root != ROOT or not is_procedural(path) or (change.after is None and change.move_to is None):
@@ -110,7 +110,7 @@ class Vault:
             new = read_note(path, change.after) if change.after is not None else old
             if isinstance(new, Note) and not (change.path == path and isinstance(old, Note) and _same_rule(old, new)):
                 new = replace(new, path=path)
-                self.gates.firewall(new)
+                self.checks.firewall(new)
                 self._check_one_use(new, change.path, held)
 
     def _check_one_use(self, note: Note, old_path: str, held: ExitStack) -> None:
@@ -135,7 +135,7 @@ class Vault:
         return changes
 
     def _copies(self, paths: list[str]) -> dict[str, list[str]]:
-        """What lies beside these notes because two saves met, now or earlier, for the answer."""
+        """The conflict copies beside these notes, of now or earlier, for the answer."""
         if fresh := self.root.new_conflict_copies():
             self.index.follow(fresh)
         copies = self.catalogue.read(lambda tx: queries.conflict_copies(tx, paths)) if paths else []
@@ -181,7 +181,7 @@ class Vault:
             self.index.refresh(unseen)
         if rows and rows[0]["path"] in saved:
             raise Conflict(
-                f"the note with the merge_key {merge_key!r} was saved by somebody else a moment ago",
+                f"the note with the merge_key {merge_key!r} was just saved by someone else",
                 hint="Nothing was written. Read it, then call again.",
                 active_id=rows[0]["id"],
             )
@@ -228,11 +228,11 @@ class Vault:
             sources = source_ids(request.fields.get("derived_from", known))
             trust = self.catalogue.read(lambda tx: [trust_of(tx, each) for each in sources]) if sources else []
         replaces = request.content is not None and not request.append
-        similar = self.gates.similar(request.title or "", request.content or "", facts.id) if replaces else []
-        return replace(facts, source_trust=trust, similar=similar, refuse_secrets=self.gates.refuse_secrets)
+        similar = self.checks.similar(request.title or "", request.content or "", facts.id) if replaces else []
+        return replace(facts, source_trust=trust, similar=similar, refuse_secrets=self.checks.refuse_secrets)
 
     def _load_replaced(self, note_id: str, successor: str, if_match: str | None, held: ExitStack) -> Loaded:
-        """The note that is to be superseded, under its turn and its successor's: readers wait for both."""
+        """The note that is to be superseded, under its lock and its successor's: readers wait for both."""
         self.hold([note_id, successor], held)
         old = self.find(note_id)
         self.check_version(old, if_match, replaces=True)
@@ -242,7 +242,7 @@ class Vault:
         return old
 
     def _load_successor(self, heir_id: str, note_id: str, held: ExitStack) -> Loaded:
-        """The note that supersedes another, under both their turns."""
+        """The note that supersedes another, under both their locks."""
         if heir_id == note_id:
             raise InvalidInput("a note cannot supersede itself", hint="Leave out superseded_by.")
         self.hold([note_id, heir_id], held)
@@ -256,7 +256,7 @@ class Vault:
         return heir
 
     def check_key(self, note: Note | Unreadable, note_id: str, held: ExitStack) -> None:
-        """Conflict, if this note would come beside another active one of its merge key. Before any turn of a note."""
+        """Refuse a second active note of the same merge key. Called before any lock of a note is taken."""
         key = note.text("merge_key") if isinstance(note, Note) and status_of(note) not in ENDED else None
         holder = self._holder(key, held) if key else None
         if holder not in (None, note_id):
@@ -281,7 +281,7 @@ class Vault:
     # Loading
 
     def load(self, note_id: str, held: ExitStack) -> Loaded:
-        """The note under its turn: nobody else changes it through us until the stack is closed."""
+        """The note under its lock: no other call changes it until the stack is closed."""
         self.hold([note_id], held)
         return self.find(note_id)
 
@@ -300,7 +300,7 @@ class Vault:
             try:
                 return self._loaded(row)
             except NotFound:
-                self.index.reconcile()  # renamed or deleted by a person: only a look at all files tells which
+                self.index.reconcile()  # renamed or deleted by a person: only a scan of all files can say which
         raise NotFound(f"there is no note {note_id[:80]!r}", hint="lithos_search or lithos_list finds notes.")
 
     def _loaded(self, row: Row) -> Loaded:
@@ -315,13 +315,13 @@ class Vault:
         return Loaded(row["id"], note, row)
 
     def check_version(self, found: Loaded, if_match: str | None, *, replaces: bool) -> None:
-        """Lost updates cannot happen silently: neither the caller's own mistake nor a save it cannot know of."""
+        """Refuse a lost update: a version that is not the current one, or a save that the caller cannot know of."""
         if if_match is not None and if_match == found.note.version:
             return
         if if_match is None and (found.seen or not replaces):
             return
         self.index.refresh([found.path])
-        what = "is not the version you name" if if_match is not None else "was saved by somebody else a moment ago"
+        what = "is not the version you name" if if_match is not None else "was just saved by someone else"
         raise Conflict(
             f"{found.path!r} {what}; nothing was written",
             hint="Read it again, apply your change to what is there now, and send the new version as if_match.",
@@ -350,15 +350,15 @@ class Vault:
         return "/".join(row["path"].split("/")[: folder.count("/") + 1]) if row else None
 
     def _free_path(self, folder: str, title: str, note_id: str, held: ExitStack) -> tuple[str, Existing | None]:
-        """The first name that nobody has, taken under its turn; and who has the name that the title asks for."""
+        """The first free name, under its lock; and the note that has the name which the title asks for."""
         existing: Existing | None = None
         for name in file_names(title, note_id):
             path = self.checked_place(joined(folder, name))
-            with ExitStack() as turn:
-                self.hold_path(path, turn)
+            with ExitStack() as lock:
+                self.hold_path(path, lock)
                 taken = self._namesakes(path)
                 if not taken and not self.root.exists(path):
-                    held.push(turn.pop_all())
+                    held.push(lock.pop_all())
                     return path, existing
             if taken and existing is None:
                 existing = {"id": taken[0]["id"], "path": taken[0]["path"], "title": taken[0]["title"]}

@@ -42,7 +42,7 @@ class WriteRequest:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether it may be decided again on what somebody has just saved: a new name can be found and an addition
+        """Whether it may be decided again on a text that was just saved: a new name can be found and an addition
         made on any text, but a replacement is the caller's to decide."""
         if self.superseded_by or self.fields.get("merge_key") or self.fields.get("supersedes"):
             return False
@@ -130,7 +130,7 @@ def changed_note(note: Note, request: WriteRequest, note_id: str, now: datetime)
     document = replace(note.document, body=_body(note, request, title))
     fields = {**_asked(note, request, document, title), **_contributor(note, request.agent)}
     if note.front.problem is not None and set(fields) <= {"contributors"}:
-        # Broken frontmatter is left for its owner to mend; the text can still be written.
+        # Broken frontmatter is left for its owner to repair; the text can still be written.
         return document if document != note.document else None
     if not fields and document == note.document:
         return None
@@ -139,7 +139,7 @@ def changed_note(note: Note, request: WriteRequest, note_id: str, now: datetime)
 
 
 def marked_note(note: Note, fields: Mapping[str, Any], note_id: str, now: datetime) -> Document:
-    """The file with these fields and nothing else changed; whoever marks a note has not contributed to it."""
+    """The file with these fields and nothing else changed; marking a note makes no contributor."""
     kept_id = {} if "id" in note.fields else {"id": note_id}
     return with_fields(note.document, {**fields, **kept_id, "updated_at": rfc3339(now)})
 
@@ -174,7 +174,7 @@ def _body(note: Note, request: WriteRequest, title: str) -> str:
 
 
 def _is_separated(note: Note, content: str) -> bool:
-    """Whether an empty line stands before the content: as before, and where reading would else take one away."""
+    """Whether an empty line comes before the content: as before, and where reading would else take one away."""
     had = note.content_start > (note.heading.end() if note.heading else 0)
     if note.document.front is None and not note.heading:
         return False

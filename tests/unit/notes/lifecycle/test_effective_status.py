@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lithos.core.clock import micros, parse_time
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.lifecycle.decisions import was_current
-from lithos.notes.lifecycle.effective_status import GONE, NEVER, ends, life_of, standing
+from lithos.notes.lifecycle.effective_status import GONE, NEVER, effective_status, ends, lifecycle_times
 from lithos.notes.lifecycle.newest import newest
 from lithos.notes.lifecycle.search_scope import SearchScope
 from lithos.search import Bounds, Hit, Query, SearchResult, Where
@@ -43,7 +43,7 @@ def note(path: str = "a.md", **fields: Any) -> Note:
     ],
 )
 def test_a_note_stands_by_its_status_and_its_promotion(made: Note, expected: str) -> None:
-    assert standing(made, lambda made: made.text("provenance") == "event:GOOD") == expected
+    assert effective_status(made, lambda made: made.text("provenance") == "event:GOOD") == expected
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_filter_and_rule_agree_on_what_was_current(made: Note, days: int) -> Non
     low, high = where.between["created"][1], where.between["ends"][0]
     assert low is not None and high is not None
     by_filter = created <= low and ends(made, micros(NOW)) / 1e6 >= high
-    assert by_filter is was_current(life_of(made, micros(NOW)), moment)
+    assert by_filter is was_current(lifecycle_times(made, micros(NOW)), moment)
 
 
 def hit(note_id: str, score: float, created: str = "2026-03-01") -> Hit:

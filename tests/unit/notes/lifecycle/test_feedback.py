@@ -1,4 +1,4 @@
-"""Feedback moves notes for similar queries, a little, whatever is told; duplicates are found without comparing all."""
+"""Feedback moves notes for similar queries, a little, whatever is entry; duplicates are found without comparing all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from lithos.notes.lifecycle.feedback import LARGEST_BOOST, Opinions, Told, bounded
-from lithos.notes.lifecycle.near_duplicate_text import (
+from lithos.notes.lifecycle.feedback import LARGEST_BOOST, FeedbackEntry, FeedbackIndex, bounded
+from lithos.notes.lifecycle.near_duplicates import (
     NEAR,
-    Text,
+    ComparedText,
     clusters,
     common_share,
     likeness,
@@ -19,9 +19,9 @@ from lithos.notes.lifecycle.near_duplicate_text import (
 )
 
 
-def opinions(*told: Told) -> Opinions:
-    made = Opinions()
-    for each in told:
+def index(*entry: FeedbackEntry) -> FeedbackIndex:
+    made = FeedbackIndex()
+    for each in entry:
         made.add(each)
     return made
 
@@ -32,26 +32,28 @@ def test_words_are_runs_of_two_to_sixty_four_letters_and_digits_in_any_script(te
 
 
 def test_what_helped_rises_and_what_hurt_sinks_for_similar_queries() -> None:
-    known = opinions(Told("retry flaky calls", ("good",), 1.0), Told("retrying flaky calls", ("bad",), -1.0))
+    known = index(
+        FeedbackEntry("retry flaky calls", ("good",), 1.0), FeedbackEntry("retrying flaky calls", ("bad",), -1.0)
+    )
     boosts = known.boosts("how do we retry flaky calls?")
     assert 0 < boosts["good"] <= LARGEST_BOOST and -LARGEST_BOOST <= boosts["bad"] < 0
 
 
 def test_other_queries_are_left_alone() -> None:
-    known = opinions(Told("retry flaky calls", ("good",), 1.0))
+    known = index(FeedbackEntry("retry flaky calls", ("good",), 1.0))
     assert known.boosts("how to bake bread") == {}
     assert known.boosts("retry the deployment of the new database cluster") == {}
-    assert opinions().boosts("anything") == {}
+    assert index().boosts("anything") == {}
 
 
 @pytest.mark.parametrize("worth", [1.0, -1.0])
 def test_a_thousand_voices_move_a_note_no_further_than_the_bound(worth: float) -> None:
-    known = opinions(*(Told("retry flaky calls", ("note",), worth) for _ in range(1000)))
+    known = index(*(FeedbackEntry("retry flaky calls", ("note",), worth) for _ in range(1000)))
     assert known.boosts("retry flaky calls") == {"note": worth * LARGEST_BOOST}
 
 
 def test_voices_that_disagree_cancel_out() -> None:
-    assert opinions(Told("a topic", ("n",), 1.0), Told("a topic", ("n",), -1.0)).boosts("a topic") == {}
+    assert index(FeedbackEntry("a topic", ("n",), 1.0), FeedbackEntry("a topic", ("n",), -1.0)).boosts("a topic") == {}
 
 
 def test_agreement_counts_but_less_and_less() -> None:
@@ -59,8 +61,8 @@ def test_agreement_counts_but_less_and_less() -> None:
     assert steps[0] == 0 and steps == sorted(steps) and steps[2] == LARGEST_BOOST / 2 and steps[4] == LARGEST_BOOST
 
 
-def text(name: str, content: str, title: str = "") -> Text:
-    return Text(name, title or name, words_of(content))
+def text(name: str, content: str, title: str = "") -> ComparedText:
+    return ComparedText(name, title or name, words_of(content))
 
 
 def test_the_same_title_or_most_of_the_same_words_make_notes_alike() -> None:
@@ -73,8 +75,8 @@ def test_the_same_title_or_most_of_the_same_words_make_notes_alike() -> None:
 def test_near_pairs_are_all_pairs_above_the_share_and_no_other() -> None:
     chance = random.Random(3)
     words = [f"w{number}" for number in range(60)]
-    texts = [Text(str(n), str(n), frozenset(chance.sample(words, chance.randint(3, 20)))) for n in range(60)]
-    texts += [Text(f"{each.id}x", "", each.words | {"more"}) for each in texts[:10]]
+    texts = [ComparedText(str(n), str(n), frozenset(chance.sample(words, chance.randint(3, 20)))) for n in range(60)]
+    texts += [ComparedText(f"{each.id}x", "", each.words | {"more"}) for each in texts[:10]]
     expected = {
         frozenset((one.id, other.id))
         for one in texts
@@ -85,5 +87,5 @@ def test_near_pairs_are_all_pairs_above_the_share_and_no_other() -> None:
 
 
 def test_clusters_join_what_any_chain_of_pairs_joins() -> None:
-    texts = [Text(name, "", frozenset()) for name in "abcdef"]
+    texts = [ComparedText(name, "", frozenset()) for name in "abcdef"]
     assert clusters(texts, [("a", "b"), ("b", "c"), ("e", "f")]) == [["a", "b", "c"], ["e", "f"]]

@@ -8,7 +8,7 @@ from lithos.core.clock import parse_time
 from lithos.errors import Conflict, InvalidInput
 from lithos.notes.fields import checked_fields
 from lithos.notes.lifecycle.decisions import (
-    Life,
+    LifecycleTimes,
     OnConflict,
     WriteStep,
     check_promotion,
@@ -100,13 +100,13 @@ def test_provenance_of_no_known_form_is_refused(text: str) -> None:
         checked_fields({"provenance": text})
 
 
-def life(**changes: object) -> Life:
+def life(**changes: object) -> LifecycleTimes:
     fields: dict[str, object] = {"status": "active", "ttl_policy": "decay", "created_at": parse_time("2026-01-01")}
     times = {
         key: parse_time(value) if isinstance(value, str) and key.endswith("_at") else value
         for key, value in changes.items()
     }
-    return Life(**{**fields, **times})  # type: ignore[arg-type]
+    return LifecycleTimes(**{**fields, **times})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def life(**changes: object) -> Life:
         (life(status="superseded", expires_at="2026-01-09"), False),
     ],
 )
-def test_decay_takes_what_is_active_ends_and_has_come_to_its_time(note: Life, expired: bool) -> None:
+def test_decay_takes_what_is_active_ends_and_has_come_to_its_time(note: LifecycleTimes, expired: bool) -> None:
     assert has_expired(note, NOON) is expired
 
 
@@ -139,7 +139,7 @@ def test_decay_takes_what_is_active_ends_and_has_come_to_its_time(note: Life, ex
         (life(created_at=None), True),
     ],
 )
-def test_as_of_asks_the_recorded_times(note: Life, current: bool) -> None:
+def test_as_of_asks_the_recorded_times(note: LifecycleTimes, current: bool) -> None:
     assert was_current(note, NOON) is current
 
 
