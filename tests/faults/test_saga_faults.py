@@ -63,7 +63,7 @@ def points(tmp_path: Path) -> list[tuple[str, int]]:
     faults = PlannedFaults()
     bench = opened(folder, faults)
     faults.seen.clear()
-    assert bench.effects.apply(keyed(), lambda: plan(bench)) == ANSWER
+    assert bench.effects.apply(keyed(), lambda: plan(bench)).answer == ANSWER
     bench.close()
     passed = [(point, faults.seen[: at + 1].count(point)) for at, point in enumerate(faults.seen)]
     if isinstance(states.current, states.PostgresStates):  # where files fail they fail alike on both
@@ -84,7 +84,7 @@ def check_whole(bench: StorageBench, folder: Path) -> bool:
 
 
 def check_a_retry_takes_effect_once(bench: StorageBench, folder: Path) -> None:
-    assert bench.effects.apply(keyed(), lambda: plan(bench)) == ANSWER
+    assert bench.effects.apply(keyed(), lambda: plan(bench)).answer == ANSWER
     assert files(folder) == AFTER
     assert bench.counted() == 1
     assert [event["status"] for event in bench.found(status="committed")] == ["committed"]
@@ -94,7 +94,7 @@ def check_a_retry_takes_effect_once(bench: StorageBench, folder: Path) -> None:
 def test_a_plan_changes_all_of_its_files_and_rows_and_its_event_passes_through_every_status(tmp_path: Path) -> None:
     start(tmp_path)
     bench = opened(tmp_path)
-    assert bench.effects.apply(keyed(), lambda: plan(bench)) == ANSWER
+    assert bench.effects.apply(keyed(), lambda: plan(bench)).answer == ANSWER
     assert check_whole(bench, tmp_path)
     passed = bench.database.read(lambda tx: tx.all("SELECT status FROM event_chain ORDER BY position"))
     assert [row["status"] for row in passed] == ["pending", "written", "committed"]
@@ -226,7 +226,7 @@ def test_a_resent_delivery_is_answered_by_what_recovery_found(tmp_path: Path) ->
     again = opened(tmp_path)
     again.effects.recover()
     resent = Call("note_write", "ada", arguments_hash="h", delivery=Delivery("guest", "1", resent=True))
-    assert again.effects.apply(resent, lambda: pytest.fail("decided twice")) == ANSWER
+    assert again.effects.apply(resent, lambda: pytest.fail("decided twice")).answer == ANSWER
     again.close()
 
 
@@ -322,9 +322,9 @@ def test_a_plan_may_turn_out_to_be_an_outcome(tmp_path: Path) -> None:
     start(tmp_path)
     bench = opened(tmp_path)
     outcome = Outcome({"status": "unchanged"}, (EventDraft("note", "noop"),))
-    assert bench.effects.apply(keyed(), lambda: outcome) == {"status": "unchanged"}
-    assert bench.effects.apply(keyed(), lambda: pytest.fail("decided twice")) == {"status": "unchanged"}
+    assert bench.effects.apply(keyed(), lambda: outcome).answer == {"status": "unchanged"}
+    assert bench.effects.apply(keyed(), lambda: pytest.fail("decided twice")).answer == {"status": "unchanged"}
     refused = Outcome({"success": False}, refused=True)
-    assert bench.effects.apply(keyed("k2"), lambda: refused) == {"success": False}
+    assert bench.effects.apply(keyed("k2"), lambda: refused).answer == {"success": False}
     assert (bench.rows("once"), bench.rows("events")) == (1, 1)
     bench.close()

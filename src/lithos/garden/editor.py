@@ -112,7 +112,7 @@ class Editor:
     def _applied(self, call: Call, decide: Callable[[], Plan | Outcome], note: str | None = None) -> Answer:
         if note is not None and self.notes is not None:
             return self.notes.apply(call, note, decide)
-        return self._effects.apply(call, decide)
+        return self._effects.apply(call, decide).answer
 
     def _read_back(self, drafts: Sequence[Draft], moved_on: list[str]) -> None:
         """Hold what is on the disk against what was promised, before the change counts.

@@ -94,7 +94,7 @@ class FileHistory:
         """Take one change back, all of its files or none; refused where somebody has changed them since."""
         one_line(call.rationale)
 
-        return cast(Undone, self._effects.apply(call, lambda: self._undoing(call, self._event(event_id))))
+        return cast(Undone, self._effects.apply(call, lambda: self._undoing(call, self._event(event_id))).answer)
 
     def _undoing(self, call: Call, event: Event) -> Plan:
         changes = [self._reversed(each) for each in event["details"]["changes"]]

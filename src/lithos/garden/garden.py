@@ -192,7 +192,7 @@ class Garden:
             change = FileChange(GARDEN, path, version, None, move_to=new_path)
             return Plan((change,), event, {"ok": True, "path": new_path})
 
-        return cast(answers.Moved, self._effects.apply(call, decide))
+        return cast(answers.Moved, self._effects.apply(call, decide).answer)
 
     def explain(self, call: Call, path: str, op: str) -> answers.Explanation:
         """What would happen to this path under this operation, and why."""

@@ -9,9 +9,8 @@ from lithos.storage.audit.verify import Problem, Verdict
 from lithos.storage.database.database import Database, open_database, open_postgres
 from lithos.storage.database.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.database.transfer import Transfer, dialect_at, status
-from lithos.storage.effects.effects import Effects
+from lithos.storage.effects.effects import Applied, Effects, Recovered
 from lithos.storage.effects.idempotency import Idempotency
-from lithos.storage.effects.saga import Recovered
 from lithos.storage.effects.scrub import scrub
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
@@ -27,6 +26,7 @@ __all__ = [
     "LEASE_COLUMNS",
     "STATE",
     "Answer",
+    "Applied",
     "Asked",
     "Crash",
     "Database",

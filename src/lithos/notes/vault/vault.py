@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
 from lithos.core.call import Call
@@ -80,25 +81,31 @@ class Vault:
         left = _TRIES if retries else 1
         while True:
             left -= 1
-            planned: list[Plan | Outcome] = []
             with ExitStack() as held:
-
-                def decided(planned: list[Plan | Outcome] = planned, held: ExitStack = held) -> Plan | Outcome:
-                    planned.append(decide(held))
-                    self._check_procedures(planned[0], held)
-                    return planned[0]
-
                 try:
-                    answer = self._effects.apply(call, decided)
+                    applied = self._effects.apply(call, partial(self._decided, decide, held))
                 except Conflict as conflict:
-                    self._follow(planned, written=False)
+                    path = conflict.details.get("path")
+                    if path is not None:
+                        self.index.refresh([path])
                     if left:
                         continue
-                    if "path" in conflict.details:
-                        conflict.details |= self._copies([conflict.details["path"]])
+                    if path is not None:
+                        conflict.details |= self._copies([path])
                     raise
-                changes = self._follow(planned, written=True)
-                return {**answer, **self._copies([change.path for change in changes if change.before is not None])}
+                return {**applied.answer, **self._follow(applied.plan)}
+
+    def _decided(self, decide: Decide, held: ExitStack) -> Plan | Outcome:
+        planned = decide(held)
+        self._check_procedures(planned, held)
+        return planned
+
+    def _follow(self, plan: Plan | None) -> dict[str, list[str]]:
+        """Bring the index to what was written; the conflict copies beside it, for the answer."""
+        changes = plan.changes if plan is not None else ()
+        if paths := dict.fromkeys(path for each in changes for path in (each.path, each.move_to) if path):
+            self.index.refresh(paths, changes)
+        return self._copies([change.path for change in changes if change.before is not None])
 
     def _check_procedures(self, planned: Plan | Outcome, held: ExitStack) -> None:
         """No tool makes or changes a procedure whose text was not approved."""
@@ -126,13 +133,6 @@ class Vault:
                 id=others[0]["id"],
                 path=others[0]["path"],
             )
-
-    def _follow(self, planned: list[Plan | Outcome], *, written: bool) -> list[FileChange]:
-        changes = [change for each in planned if isinstance(each, Plan) for change in each.changes]
-        paths = dict.fromkeys(path for each in changes for path in (each.path, each.move_to) if path)
-        if paths:
-            self.index.refresh(paths, changes if written else ())
-        return changes
 
     def _copies(self, paths: list[str]) -> dict[str, list[str]]:
         """The conflict copies beside these notes, of now or earlier, for the answer."""

@@ -18,7 +18,7 @@ from lithos.storage.audit.keys import Keyring
 from lithos.storage.audit.verify import Audit, Verdict, holds_anchor
 from lithos.storage.values import Asked, EventDraft, Row, Tx
 
-Status = Literal["pending", "written", "committed", "failed", "conflict"]
+EventStatus = Literal["pending", "written", "committed", "failed", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Events:
         tx: Tx,
         call: Call,
         draft: EventDraft,
-        status: Status = "committed",
+        status: EventStatus = "committed",
         event_id: str | None = None,
         end: End | None = None,
     ) -> str:
@@ -68,10 +68,10 @@ class Events:
         self,
         tx: Tx,
         event_id: str,
-        status: Status,
+        status: EventStatus,
         error: dict[str, Any] | None = None,
         *,
-        through: tuple[Status, ...] = (),
+        through: tuple[EventStatus, ...] = (),
     ) -> None:
         """Give an event its next status, `through` others on the way; each stays provable from the chain."""
         self._change(tx, event_id, lambda known: {"status": status, "error": _json(error)}, through)
@@ -87,7 +87,9 @@ class Events:
             },
         )
 
-    def _change(self, tx: Tx, event_id: str, change: Callable[[Row], Row], through: tuple[Status, ...] = ()) -> None:
+    def _change(
+        self, tx: Tx, event_id: str, change: Callable[[Row], Row], through: tuple[EventStatus, ...] = ()
+    ) -> None:
         tx.lock(f"events {self.store}")
         asked = tx.ask(_HEAD, self.store)
         known = tx.one("SELECT * FROM events WHERE id = ? AND store = ?", event_id, self.store)
@@ -130,7 +132,7 @@ class Events:
         if row is not None and holds_anchor(tx, self.store, self._keys.anchor()):
             self._keys.set_anchor(row["length"], row["mac"])
 
-    def _row(self, call: Call, draft: EventDraft, status: Status, position: int) -> Row:
+    def _row(self, call: Call, draft: EventDraft, status: EventStatus, position: int) -> Row:
         now = micros(self._clock.now())
         return {
             "store": self.store,

@@ -207,7 +207,11 @@ class Database:
         batch: list[_Job] = []
         try:
             batch = self._next_batch()
-            self._commit(batch)
+            failure = self._try(batch)
+            if failure is None or failure.sent:
+                self._answer(batch, failure)
+            else:
+                self._try_each(batch, failure)
         except BaseException as death:  # noqa: BLE001 whoever waits must hear of it instead of waiting for ever
             self._die(batch, death)
         self._leader = None
@@ -231,39 +235,31 @@ class Database:
         with self._state:
             return [self._jobs.popleft() for _ in range(min(len(self._jobs), LARGEST_BATCH))]
 
-    def _commit(self, batch: list[_Job]) -> None:
-        """All in one transaction; where that broke and nothing is there of it, each in a transaction of its own."""
-        broken = self._try(batch)
-        if broken is None or broken.sent:
-            self._answer(batch, broken)
-        elif len(batch) > 1:
-            for job in batch:
-                self._retry(job, self._try([job]))
-        else:
-            self._retry(batch[0], broken)
-
-    def _retry(self, job: _Job, broken: _Broken | None) -> None:
-        """Once more where that promises something: a new connection, a lock that is free now, the reserve."""
-        if broken is not None and not broken.sent and self._may_succeed(job, broken.error):
-            broken = self._try([job])
-        self._answer([job], broken)
+    def _try_each(self, batch: list[_Job], failure: _Failure) -> None:
+        """The batch failed as a whole and nothing of it was committed: each job gets a transaction of its own."""
+        for job in batch:
+            own = failure if len(batch) == 1 else self._try([job])
+            if own is not None and not own.sent and self._may_succeed(job, own.error):
+                own = self._try([job])
+            self._answer([job], own)
 
     def _may_succeed(self, job: _Job, error: Exception) -> bool:
+        """A new connection, a lock that is free now, or the reserve may help."""
         full = isinstance(self._explained(error), StorageFull)
         return self.dialect.worth_retrying(error) or (full and job.reserve and self.dialect.make_room())
 
-    def _answer(self, batch: list[_Job], broken: _Broken | None) -> None:
+    def _answer(self, batch: list[_Job], failure: _Failure | None) -> None:
         notices, self._session.notices = self._session.notices, []
         for job in batch:
-            if broken is not None:
-                job.fail(self._explained(broken.error))
+            if failure is not None:
+                job.fail(self._explained(failure.error))
             job.end()
-        if broken is None:
+        if failure is None:
             for channel in dict.fromkeys(notices):
                 self._wake(channel)
             self.dialect.keep_room()
 
-    def _try(self, batch: list[_Job]) -> _Broken | None:
+    def _try(self, batch: list[_Job]) -> _Failure | None:
         sent = False
         try:
             session = self._ready_session()
@@ -283,18 +279,18 @@ class Database:
             return self._judged(error, sent)
         return None
 
-    def _judged(self, error: Exception, sent: bool) -> _Broken | None:
+    def _judged(self, error: Exception, sent: bool) -> _Failure | None:
         """Nothing is guessed: an unanswered COMMIT is looked up where that is possible, else it stays in doubt."""
         if sent:
             there = self.dialect.find_out(self._session)
             if there is not None:
-                return None if there else _Broken(error, sent=False)
+                return None if there else _Failure(error, sent=False)
         try:
             self._session.rollback()
         except Exception:  # noqa: BLE001 the error that led here is the one to report
-            return _Broken(error, sent=True)
+            return _Failure(error, sent=True)
         full = isinstance(self._explained(error), StorageFull)  # such a COMMIT has failed for certain
-        return _Broken(error, sent and not full)
+        return _Failure(error, sent and not full)
 
     def _ready_session(self) -> Session:
         if not self._session.usable():
@@ -344,7 +340,7 @@ class Database:
                 _log.exception("a listener of %s failed", channel)
 
 
-class _Broken:
+class _Failure:
     """A batch that failed as a whole; `sent`: COMMIT was, its outcome is unknown: once more could be once too often."""
 
     def __init__(self, error: Exception, sent: bool) -> None:

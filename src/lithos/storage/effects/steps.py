@@ -1,4 +1,4 @@
-"""One change of one file within a saga: where it stands, how it goes forward, how it goes back."""
+"""One file change of a plan: its state by hashes, how it goes forward, how it goes back."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lithos.errors import Internal, LithosError
 from lithos.storage.files import Root
 from lithos.storage.values import FileChange
 
-# before: untouched · between: moved, not yet rewritten · after: done · foreign: somebody else's bytes are there
-State = Literal["before", "between", "after", "foreign"]
-UNREADABLE = "unreadable"  # a link, a folder, no permission: not ours, whatever it is
+# before: untouched · between: moved, not yet rewritten · after: done · foreign: bytes of another program are there
+StepState = Literal["before", "between", "after", "foreign"]
+UNREADABLE = "unreadable"  # a link, a folder, no permission: not ours
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A change with the versions that tell its state, as it is kept with the intent."""
+    """A change with the versions that show its state, as it is saved with the intent."""
 
     root: str
     path: str
@@ -34,7 +34,7 @@ class Step:
 
 def step_of(change: FileChange) -> Step:
     if change.move_to is not None and change.before is None:
-        raise Internal(f"{change.path} cannot be moved: nothing is said to be there")
+        raise Internal(f"{change.path} cannot be moved: the plan says that there is no such file")
     if change.after is None and change.before is None:
         raise Internal(f"{change.path}: a change from nothing to nothing")
     moved_only = change.move_to is not None and change.after is None
@@ -42,7 +42,7 @@ def step_of(change: FileChange) -> Step:
     return Step(change.root, change.path, change.move_to, change.before, after, change.after, change.history)
 
 
-def judge(step: Step, here: str | None, there: str | None) -> State:
+def judge(step: Step, here: str | None, there: str | None) -> StepState:
     """`here` and `there` are the versions now at the path and at the path it is moved to."""
     if step.move_to is None:
         return "after" if here == step.after else "before" if here == step.before else "foreign"
@@ -53,67 +53,50 @@ def judge(step: Step, here: str | None, there: str | None) -> State:
     return "between" if here is None and there == step.before else "foreign"
 
 
-class Hand:
-    """Carries steps out on one root."""
+def state_of(step: Step, root: Root) -> StepState:
+    there = _version(root, step.move_to) if step.move_to is not None else None
+    return judge(step, _version(root, step.path), there)
 
-    def __init__(self, root: Root, step: Step) -> None:
-        self._root = root
-        self._step = step
-        self._original: bytes | None = None
 
-    @property
-    def path(self) -> str:
-        return self._step.target
+def forward(step: Step, root: Root, state: StepState) -> bytes | None:
+    """From `state` to `after`; the bytes by which it could be undone. Conflict, and nothing changed, if another
+    program changed the file in between."""
+    if state == "before" and step.move_to is not None and step.before is not None:
+        root.move(step.path, step.move_to, step.before)
+        state = "between"
+    if state in ("before", "between") and step.data is not None:
+        return root.replace(step.target, step.data, step.before, history=step.history).old
+    if state == "before" and step.before is not None:
+        original = root.read(step.path).data
+        root.trash(step.path, step.before)
+        return original
+    return None
 
-    def state(self) -> State:
-        step = self._step
-        there = self._version(step.move_to) if step.move_to is not None else None
-        return judge(step, self._version(step.path), there)
 
-    def _version(self, path: str) -> str | None:
-        try:
-            return self._root.version(path)
-        except LithosError:
-            return UNREADABLE
+def back(step: Step, root: Root, state: StepState, original: bytes | None) -> bool:
+    """From `state` to `before`; False if another program's bytes are there now: those stay."""
+    try:
+        _back(step, root, state, original)
+    except LithosError:
+        return False
+    return state != "foreign"
 
-    def forward(self, state: State) -> None:
-        """From where it stands to `after`; Conflict, and nothing changed, when somebody came in between.
 
-        The bytes by which it could be undone are remembered.
-        """
-        step, root = self._step, self._root
-        if state == "before" and step.move_to is not None and step.before is not None:
-            root.move(step.path, step.move_to, step.before)
-            state = "between"
-        if state in ("before", "between") and step.data is not None:
-            self._original = root.replace(step.target, step.data, step.before, history=step.history).old
-        elif state == "before" and step.before is not None:
-            self._original = root.read(step.path).data
-            root.trash(step.path, step.before)
+def _back(step: Step, root: Root, state: StepState, original: bytes | None) -> None:
+    if state == "after" and step.data is not None and step.after is not None:
+        if step.before is None:
+            root.trash(step.path, step.after)
+        else:
+            old = original or root.version_kept(step.target, step.before)
+            root.replace(step.target, old, step.after, history=False)
+    elif state == "after" and step.move_to is None and original is not None:
+        root.replace(step.path, original, None)
+    if state in ("after", "between") and step.move_to is not None and step.before is not None:
+        root.move(step.move_to, step.path, step.before)
 
-    def back(self, state: State) -> bool:
-        """From where it stands to `before`; False when somebody else's bytes are there now: those stay."""
-        try:
-            self._back(state)
-        except LithosError:
-            return False
-        return state != "foreign"
 
-    def _back(self, state: State) -> None:
-        step, root = self._step, self._root
-        if state == "after" and step.data is not None and step.after is not None:
-            if step.before is None:
-                root.trash(step.path, step.after)
-            else:
-                original = self._original or root.version_kept(step.target, step.before)
-                root.replace(step.target, original, step.after, history=False)
-        elif state == "after" and step.move_to is None and self._original is not None:
-            root.replace(step.path, self._original, None)
-        if state in ("after", "between") and step.move_to is not None and step.before is not None:
-            root.move(step.move_to, step.path, step.before)
-
-    def keep_aside(self) -> list[str]:
-        """Our bytes as a conflict copy beside somebody else's."""
-        if self._step.data is None:
-            return []
-        return [self._root.keep_conflict(self._step.path, self._step.data)]
+def _version(root: Root, path: str) -> str | None:
+    try:
+        return root.version(path)
+    except LithosError:
+        return UNREADABLE

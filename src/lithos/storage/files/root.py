@@ -131,36 +131,29 @@ class Root:
         folder, name = split(checked(path))
         with translated(path), self._locked(path):
             if before is None:
-                return self._create(folder, name, data)
+                with self._tree.place(folder, make=True) as place:
+                    try:
+                        replacing.create(place, name, data, self._tree.descriptor)
+                    except FileExistsError:
+                        raise changed(path, place.version(name)) from None
+                self._recent.add(data)
+                return Replaced(version_of(data))
             try:
                 with self._tree.place(folder) as place:
-                    return self._replace(place, name, data, before, history)
+                    old = place.read(name)
+                    if old.version != before:
+                        raise changed(path, old.version)
+                    if old.data == data:
+                        return Replaced(before, data)
+                    if history:
+                        self._history.keep(path, old.data)
+                    change = self._change(place, name, before, data)
+                    replacing.replace(change, old)
             except FileNotFoundError:
                 raise changed(path, None) from None
-
-    def _create(self, folder: str, name: str, data: bytes) -> Replaced:
-        with self._tree.place(folder, make=True) as place:
-            try:
-                replacing.create(place, name, data, self._tree.descriptor)
-            except FileExistsError:
-                raise changed(joined(folder, name), place.version(name)) from None
+            self._recent.drop(before)
             self._recent.add(data)
-            return Replaced(version_of(data))
-
-    def _replace(self, place: OpenFolder, name: str, data: bytes, before: str, history: bool) -> Replaced:
-        path = joined(place.folder, name)
-        old = place.read(name)
-        if old.version != before:
-            raise changed(path, old.version)
-        if old.data == data:
-            return Replaced(before, data)
-        if history:
-            self._history.keep(path, old.data)
-        change = self._change(place, name, before, data)
-        replacing.replace(change, old)
-        self._recent.drop(before)
-        self._recent.add(data)
-        return Replaced(change.after, old.data)
+            return Replaced(change.after, old.data)
 
     def move(self, path: str, to: str, before: str) -> None:
         """Give the file another path; Conflict if its bytes are not `before` or the new path is taken."""
