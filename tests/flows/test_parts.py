@@ -10,6 +10,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.core.part import Part
 from lithos.settings import LithosConfig
+from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 
 
@@ -29,21 +30,10 @@ def remove_the_vault(lithos: Lithos) -> None:
     lithos.notes.index.reconcile()
 
 
-def flip_a_byte_of_a_chain(lithos: Lithos) -> None:
-    lithos.ledger.close_chain("lithos")
-    segment = max((lithos.storage.state / "ledger").rglob("0*.*"), key=lambda path: path.stat().st_size)
-    data = bytearray(segment.read_bytes())
-    data[len(data) // 2] ^= 1
-    segment.write_bytes(data)
-    lithos.ledger.head(None)
-    lithos.ledger.verify_some(60.0)
-
-
 PROBLEMS: list[tuple[Callable[[Lithos], None], str]] = [
     (remove_the_database, "coordination.db was removed or replaced"),
     (replace_the_database, "coordination.db was removed or replaced"),
     (remove_the_vault, "the folder of notes cannot be read"),
-    (flip_a_byte_of_a_chain, "a chain of the ledger is damaged"),
 ]
 
 
@@ -58,6 +48,25 @@ def test_health_names_what_is_wrong_and_no_path(
     break_it(lithos)
     assert problem in (lithos.health() or "")
     assert str(data_dir) not in (lithos.health() or "")
+
+
+def test_health_names_a_damaged_chain_once_it_was_found(config: LithosConfig, data_dir: Path) -> None:
+    lithos = open_lithos(config)
+    for number in range(3):
+        thought = {"thought_type": "Insight", "content": f"thought {number}", "agent_id": "ann"}
+        catalogue().call(lithos, "mentisdb_append", thought)
+    lithos.close()
+    segment = next((data_dir / ".lithos" / "ledger").rglob("0*.bin"))
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 1
+    segment.write_bytes(data)
+    again = open_lithos(config)
+    try:
+        again.ledger.head(None)
+        again.ledger.verify_some(60.0)
+        assert "a chain of the ledger is damaged" in (again.health() or "")
+    finally:
+        again.close()
 
 
 def test_what_fails_half_way_closes_what_was_built_before_it(
