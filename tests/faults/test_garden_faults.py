@@ -43,8 +43,8 @@ def call(lithos: Lithos, name: str, **arguments: Any) -> dict[str, Any]:
 
 
 def patch_one(lithos: Lithos) -> dict[str, Any]:
-    wish = {"path": PATH, "section_anchor": "concerns v1", "change": {"replace": "New."}, "rationale": "why"}
-    return call(lithos, "lithos_md_patch_section", **wish, idempotency_key="k")
+    request = {"path": PATH, "section_anchor": "concerns v1", "change": {"replace": "New."}, "rationale": "why"}
+    return call(lithos, "lithos_md_patch_section", **request, idempotency_key="k")
 
 
 def apply_two(lithos: Lithos) -> dict[str, Any]:
@@ -205,9 +205,9 @@ def fight(folder: Path, edits: int) -> tuple[set[str], int, int]:
     done = refused = 0
     try:
         while done < edits and refused < 50 * edits:
-            wish = {"path": NOTES, "section_anchor": "Log", "change": {"replace": f"agent {done}"}, "rationale": "r"}
+            request = {"path": NOTES, "section_anchor": "Log", "change": {"replace": f"agent {done}"}, "rationale": "r"}
             try:
-                call(lithos, "lithos_md_patch_section", **wish)
+                call(lithos, "lithos_md_patch_section", **request)
                 done += 1
             except LithosError as refusal:
                 assert refusal.code in ("conflict", "not_found"), refusal.message

@@ -15,7 +15,7 @@ from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
 from lithos.garden.curating import Step, curated
 from lithos.garden.diff import patch, unified
-from lithos.garden.drafting import Current, check_promise, drafted
+from lithos.garden.drafting import Current, check_untouched, drafted
 from lithos.garden.edits import Append, AppendSection, Fix, Patch, ReplaceSection, edited
 from lithos.garden.lint import check_change, lint
 from lithos.garden.policy import load_policy
@@ -66,9 +66,9 @@ def test_patching_one_section_leaves_all_other_bytes_and_happens_once(
     file = lithos.garden.root.path / path
     file.parent.mkdir(parents=True)
     file.write_bytes(text.encode())
-    wish = {"path": path, "section_anchor": section.name, "change": {verb: content}, "rationale": "r"}
-    first = call(lithos, "lithos_md_patch_section", **wish, idempotency_key=path)
-    assert call(lithos, "lithos_md_patch_section", **wish, idempotency_key=path) == first
+    request = {"path": path, "section_anchor": section.name, "change": {verb: content}, "rationale": "r"}
+    first = call(lithos, "lithos_md_patch_section", **request, idempotency_key=path)
+    assert call(lithos, "lithos_md_patch_section", **request, idempotency_key=path) == first
     after = file.read_bytes().decode()
     end = section.end if verb == "replace" else section.own_end
     assert after.startswith("".join(before.lines[: section.body]).rstrip("\r\n"))
@@ -185,4 +185,4 @@ def test_what_is_drafted_keeps_its_promise_wherever_the_change_log_stands(
         draft = drafted(TARGET, Current(text, "sha256:x"), edit, POLICY, "ana", "2026-01-01T00:00:00Z g: why")
     except LithosError:
         return
-    check_promise(draft, draft.after)
+    check_untouched(draft, draft.after)

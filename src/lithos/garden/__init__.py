@@ -11,16 +11,16 @@ from lithos.garden.answers import (
     Matches,
     Moved,
     Patched,
+    PathHistory,
     Paths,
     Proposal,
     Reading,
     Sections,
     Snapshot,
-    Story,
     Undone,
     Written,
 )
-from lithos.garden.editor import Wish
+from lithos.garden.editor import EditRequest
 from lithos.garden.edits import edit_of
 from lithos.garden.garden import Garden
 from lithos.garden.policy import Policy, load_policy
@@ -33,6 +33,7 @@ __all__ = [
     "VAULT",
     "Appended",
     "Applied",
+    "EditRequest",
     "Explanation",
     "Garden",
     "Hashes",
@@ -43,6 +44,7 @@ __all__ = [
     "Moved",
     "NoteFiles",
     "Patched",
+    "PathHistory",
     "Paths",
     "Policy",
     "Proposal",
@@ -51,9 +53,7 @@ __all__ = [
     "Sections",
     "Snapshot",
     "Statement",
-    "Story",
     "Undone",
-    "Wish",
     "Written",
     "edit_of",
     "for_user",

@@ -1,4 +1,4 @@
-"""What the garden's tools answer."""
+"""The answers of the garden's tools."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ class Chapter(TypedDict):
     diff: str | None
 
 
-class Story(TypedDict):
+class PathHistory(TypedDict):
     path: str
     version: str | None
     changes: list[Chapter]

@@ -1,4 +1,4 @@
-"""Lists within a section: items come in, go out, or are brought up to date, and no other line moves."""
+"""Edits lists within a section: adds, removes and updates items, and moves no other line."""
 
 from __future__ import annotations
 

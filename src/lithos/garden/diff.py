@@ -1,4 +1,4 @@
-"""Unified diffs, strict: what does not apply exactly at its place is refused, and nothing is guessed."""
+"""Applies unified diffs strictly: a hunk that does not match exactly at its place is refused."""
 
 from __future__ import annotations
 

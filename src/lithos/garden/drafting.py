@@ -1,4 +1,4 @@
-"""A change worked out and checked, nothing written: pure, so that proposals and writes cannot disagree."""
+"""Drafts: a change computed and checked without I/O, so that proposals and writes cannot disagree."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lithos.storage import FileChange
 
 @dataclass(frozen=True, slots=True)
 class Current:
-    """What is there now; both None: nothing."""
+    """The file as it is now; both None: there is none."""
 
     text: str | None = None
     version: str | None = None
@@ -36,7 +36,7 @@ class Draft:
     section: str | None  # anchor or heading path of the one section that changes; None: the file
     before_hash: str | None  # canonical: of the section, or of the file
     after_hash: str
-    promise: UntouchedCheck | None = None  # of what stays, where one section changes
+    untouched: UntouchedCheck | None = None  # of the rest of the file, where one section changes
 
     @property
     def unchanged(self) -> bool:
@@ -91,9 +91,9 @@ def drafted(
     )
 
 
-def check_promise(draft: Draft, found: str) -> None:
+def check_untouched(draft: Draft, found: str) -> None:
     """Damaged, if anything but what was asked for differs from the text before."""
-    if draft.promise is not None and not draft.promise.kept_by(found):
+    if draft.untouched is not None and not draft.untouched.kept_by(found):
         raise Damaged(
             f"{draft.target.path!r}: more than the section would have changed; the change was taken back",
             hint="Please report this with the log: it is a bug in Lithos, or a disk that fails.",
@@ -104,7 +104,7 @@ def refuse_blocked(draft: Draft) -> None:
     if draft.report.blocked:
         raise Forbidden(
             f"{draft.target.path!r}: {draft.report.blocked_reasons[0]}",
-            hint="The garden's policy forbids this, whatever the tool; lithos_lint_check explains.",
+            hint="The garden's policy forbids this for every tool; lithos_lint_check explains.",
             blocked_reasons=draft.report.blocked_reasons,
         )
 

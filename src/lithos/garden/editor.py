@@ -1,4 +1,4 @@
-"""The one way in which the garden changes files: read, draft, check, saga, read back."""
+"""Editor: the one way in which the garden changes files: read, draft, check, saga, read back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from lithos.core.call import Call
 from lithos.core.clock import Clock, rfc3339
 from lithos.errors import Conflict, Forbidden, NotFound, TooLarge
-from lithos.garden.drafting import Current, Draft, check_promise, drafted, refuse_blocked
+from lithos.garden.drafting import Current, Draft, check_untouched, drafted, refuse_blocked
 from lithos.garden.edits import Edit, Write
 from lithos.garden.hashing import checked_version
 from lithos.garden.policy import Policy
@@ -34,7 +34,7 @@ _LOOKED_BACK = 20  # events of one path in which a retry, or the agents' last wo
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class EditRequest:
     """One edit of one file, as asked for."""
 
     target: Target
@@ -44,7 +44,7 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Purpose:
-    """What a change is for, beyond its files; several files share one."""
+    """The reason for a change and its event; several files share one."""
 
     op: str | None = None  # None: the edit's own
     type: str | None = None
@@ -72,24 +72,24 @@ class Editor:
         for event_type in GARDEN_TYPES:
             effects.on_recovered(event_type, lambda tx, recovered: tell_after_recovery(tx, events, recovered))
 
-    def change(self, call: Call, wish: Wish, answer: Callable[[Draft], Answer]) -> Answer:
-        """Carry out one wish; `answer` says what the caller hears of the draft."""
+    def change(self, call: Call, request: EditRequest, answer: Callable[[Draft], Answer]) -> Answer:
+        """Carry out one request; `answer` makes the answer from its draft."""
         writer_of(call)
-        if_match = checked_version(wish.if_match)
+        if_match = checked_version(request.if_match)
         one_line(call.rationale)
         moved_on: list[str] = []
 
         def decide() -> Plan | Outcome:
-            now = self.current(wish.target)
-            known = self._retry(call, wish.target, if_match, now)
+            now = self.current(request.target)
+            known = self._retry(call, request.target, if_match, now)
             if known is not None:
                 return Outcome(known, refused=True)
-            self._check_match(wish, if_match, now)
-            draft = self.draft(call, wish.target, now, wish.edit)
+            self._check_match(request, if_match, now)
+            draft = self.draft(call, request.target, now, request.edit)
             refuse_blocked(draft)
             return self._plan(call, [draft], answer(draft), Purpose(), moved_on)
 
-        note = wish.target.thing if wish.target.root == VAULT else None
+        note = request.target.thing if request.target.root == VAULT else None
         return _told(self._applied(call, decide, note), moved_on)
 
     def change_all(
@@ -117,7 +117,7 @@ class Editor:
     def _read_back(self, drafts: Sequence[Draft], moved_on: list[str]) -> None:
         """Hold what is on the disk against what was promised, before the change counts.
 
-        A person may have saved over it already: that stays, and the caller is told (`moved_on`).
+        A person may have saved over it already: that stays, and the answer says so (`moved_on`).
         """
         for draft in drafts:
             try:
@@ -126,7 +126,7 @@ class Editor:
                 moved_on.append(draft.target.path)
                 continue
             if found.version == draft.version:
-                check_promise(draft, found.data.decode())
+                check_untouched(draft, found.data.decode())
             else:
                 moved_on.append(draft.target.path)
 
@@ -173,12 +173,12 @@ class Editor:
             check=lambda: self._read_back(changed, moved_on),
         )
 
-    def _check_match(self, wish: Wish, if_match: str | None, now: Current) -> None:
-        path = wish.target.path
+    def _check_match(self, request: EditRequest, if_match: str | None, now: Current) -> None:
+        path = request.target.path
         if if_match is not None and if_match != now.version:
             raise _stale(path, now.version)
-        unseen = isinstance(wish.edit, Write) and if_match is None and now.version is not None
-        if unseen and not self._left_so(wish.target, now.version):
+        unseen = isinstance(request.edit, Write) and if_match is None and now.version is not None
+        if unseen and not self._left_so(request.target, now.version):
             raise Conflict(
                 f"{path!r} is there, and not as agents left it; writing it whole would lose what is in it",
                 hint="Read it, and send its version as if_match; or change only a part of it.",
@@ -187,7 +187,7 @@ class Editor:
             )
 
     def _retry(self, call: Call, target: Target, if_match: str | None, now: Current) -> Answer | None:
-        """The first answer, for a call without a key that was carried out already and whose result still stands."""
+        """The first answer, for a call without a key that was carried out already and whose result is still there."""
         if if_match is None or call.idempotency_key is not None or now.version in (None, if_match):
             return None
         for event in self._events_of(target.path):
@@ -228,7 +228,7 @@ def tell_of_the_others(tx: Tx, events: Events, call: Call, event: EventDraft) ->
 
 
 def tell_after_recovery(tx: Tx, events: Events, recovered: Recovered) -> None:
-    """What `Plan.after` would have done, had the process not died before it."""
+    """Does the work of `Plan.after` for a change that a crash interrupted."""
     event = recovered.event
     draft = EventDraft(
         event["type"], event["op"], event["thing"], rationale=event["rationale"], details=event["details"]

@@ -1,4 +1,4 @@
-"""Every way to change a text, without a file in sight: what it was in, what it will be out, or a refusal."""
+"""Every way to edit a text, without I/O: the text before in, the text after out, or a refusal."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def target_of(edit: Edit) -> str | None:
 
 
 def edited(text: str | None, edit: Edit, policy: Policy) -> str:
-    """The text after the edit; `None` stands for a file that is not there yet."""
+    """The text after the edit; `None`: the file does not exist yet."""
     if isinstance(edit, Write):
         return edit.content
     if isinstance(edit, Append):

@@ -1,4 +1,4 @@
-"""A file's story: who changed it, when, why, with diffs; and how a change is taken back."""
+"""History of a file: who changed it, when and why, with diffs; and undo of a change."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 from lithos.core.call import Call
 from lithos.core.canonical import version_of
 from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
-from lithos.garden.answers import Chapter, Story, Undone
+from lithos.garden.answers import Chapter, PathHistory, Undone
 from lithos.garden.diff import unified
 from lithos.garden.editor import tell_of_the_others
 from lithos.garden.targets import GARDEN, one_line
@@ -35,7 +35,7 @@ class FileHistory:
         self._events = events
         self._effects = effects
 
-    def tell(self, root: str, path: str, limit: int = 50) -> Story:
+    def of(self, root: str, path: str, limit: int = 50) -> PathHistory:
         """Newest first; a diff where both versions are still kept."""
         events = self._database.read(lambda tx: self._of_path(tx, path, min(limit, MOST)))
         version = self._roots[root].version(path)
@@ -91,7 +91,7 @@ class FileHistory:
         return self._roots[root].version_kept(path, version)
 
     def undo(self, call: Call, event_id: str) -> Undone:
-        """Take one change back, all of its files or none; refused where somebody has changed them since."""
+        """Take one change back, all of its files or none; refused where they changed since."""
         one_line(call.rationale)
 
         return cast(Undone, self._effects.apply(call, lambda: self._undoing(call, self._event(event_id))).answer)
@@ -125,7 +125,7 @@ class FileHistory:
         return event
 
     def _whole(self, event: Event) -> Event:
-        """The event that holds all files of a change, for one that tells of a single one of them."""
+        """The event that holds all files of a change, for one about a single file of it."""
         if "part_of" not in event["details"]:
             return event
         wanted = EventFilter(thing=event["details"]["part_of"], op=event["op"], status="committed")

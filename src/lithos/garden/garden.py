@@ -14,7 +14,7 @@ from lithos.errors import InvalidInput, LithosError, NotFound
 from lithos.garden import answers, reading
 from lithos.garden.curating import Op, steps_of
 from lithos.garden.drafting import Draft
-from lithos.garden.editor import Editor, Wish
+from lithos.garden.editor import Editor, EditRequest
 from lithos.garden.edits import Append, Curate, Edit, Fix, Patch, Write, edit_of, fixed
 from lithos.garden.file_history import FileHistory
 from lithos.garden.hashing import text_hash
@@ -39,7 +39,7 @@ from lithos.storage import Answer, Database, Effects, EventDraft, Events, FileCh
 
 MOST_PATHS = 1_000
 MOST_USERS = 20  # named by an error
-Told = Callable[[Draft], Answer]
+MakeAnswer = Callable[[Draft], Answer]
 
 
 class Garden:
@@ -62,7 +62,7 @@ class Garden:
         self._editor = Editor(roots, policy, database, events, effects, clock, notes)
         self.proposals = Proposals(self._editor, database, effects, clock, ids)
         self.statements = Statements(policy, database, events, effects)
-        self.stories = FileHistory(roots, database, events, effects)
+        self.history = FileHistory(roots, database, events, effects)
 
     @property
     def root(self) -> Root:
@@ -173,11 +173,11 @@ class Garden:
 
     # For maintainers
 
-    def tell(self, path: str, root: str | None, limit: int) -> answers.Story:
+    def history_of(self, path: str, root: str | None, limit: int) -> answers.PathHistory:
         """The story of a file; without a root, of the one that has such a file."""
         known = [name for name in (GARDEN, VAULT) if name in self._roots]
         chosen = root or next((name for name in known if self._roots[name].exists(path)), GARDEN)
-        return self.stories.tell(chosen, path, limit)
+        return self.history.of(chosen, path, limit)
 
     def move(self, call: Call, path: str, new_path: str) -> answers.Moved:
         version = self.root.version(path)
@@ -195,7 +195,7 @@ class Garden:
         return cast(answers.Moved, self._effects.apply(call, decide).answer)
 
     def explain(self, call: Call, path: str, op: str) -> answers.Explanation:
-        """What would happen to this path under this operation, and why."""
+        """Whether this operation may change this path, and why."""
         try:
             kind = self.policy.kind_of(path, self._user(call))
         except LithosError as refusal:
@@ -221,8 +221,8 @@ class Garden:
 
     # Small parts
 
-    def _change(self, call: Call, target: Target, edit: Edit, if_match: str | None, answer: Told) -> Answer:
-        return self._editor.change(call, Wish(target, edit, if_match), answer)
+    def _change(self, call: Call, target: Target, edit: Edit, if_match: str | None, answer: MakeAnswer) -> Answer:
+        return self._editor.change(call, EditRequest(target, edit, if_match), answer)
 
     def _text(self, target: Target) -> tuple[str, str]:
         file = self._roots[target.root].read(target.path)

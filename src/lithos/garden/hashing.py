@@ -1,4 +1,4 @@
-"""Two hashes, never to be mistaken for each other: of the bytes (`version`), of the canonicalised text (`hash`)."""
+"""The two hashes of a file: of its bytes (`version`) and of its canonicalised text (`hash`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def text_hash(text: str) -> str:
 
 
 def checked_version(if_match: str | None) -> str | None:
-    """What `if_match` may hold: the version of the bytes, or nothing."""
+    """Check `if_match`: the version of the bytes, or None."""
     if if_match is None or if_match.startswith(BYTES):
         return if_match
     if if_match.startswith(CANONICAL):

@@ -1,4 +1,4 @@
-"""What is wrong with a file, or with a change to it: hard blocks, and warnings that only need a reason."""
+"""Lint of a file or of a change to it: hard blocks, and warnings that need a reason."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def lint(text: str, policy: Policy) -> Report:
     outlined = outline(text, policy.anchor_pattern)
     for anchor, count in Counter(outlined.anchors).items():
         if count > 1:
-            report.add("duplicate_anchor", f"anchor {anchor!r} stands {count} times", "warn")
+            report.add("duplicate_anchor", f"anchor {anchor!r} occurs {count} times", "warn")
     for section in outlined.sections:
         _lint_section(outlined, section, report)
     _lint_format(outlined, report)
@@ -73,7 +73,7 @@ def lint(text: str, policy: Policy) -> Report:
 
 
 def check_change(before: str | None, after: str | None, policy: Policy, user_id: str | None = None) -> Report:
-    """Hard blocks of a change, whatever the tool, and the state that it would lead to."""
+    """Hard blocks of a change by any tool, and the lint of its result."""
     if after is None:
         report = Report(policy)
         report.add("delete", "files of the garden are never deleted")

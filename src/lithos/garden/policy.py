@@ -1,4 +1,4 @@
-"""The garden's rules as data: where an agent may work, what it must leave alone, what needs a reason."""
+"""Policy: where an agent may write, what it must not touch, what needs a reason."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Policy(_Part):
         return re.compile(rf"^[ ]{{0,3}}{head}[ \t]*{_ANCHOR_NAME}[ \t]*{tail}[ \t]*$")
 
     def kind_of(self, path: str, user_id: str) -> Kind:
-        """What kind of file this is, or a refusal that says where the user's files are."""
+        """The kind of this file, or a refusal that says where the user's files are."""
         self._check_user(user_id)
         for rule in self.paths:
             if rule.matches(path, user_id):
@@ -132,7 +132,7 @@ class Policy(_Part):
         return None
 
     def check_owner(self, path: str, user_id: str | None) -> None:
-        """Refuse a file of somebody else; what is no path of the garden at all is nobody's."""
+        """Refuse a file of another user; a path outside the garden belongs to none."""
         somebodys = any(_pattern(rule.template, None).fullmatch(path) for rule in self.paths)
         if somebodys and not (user_id is not None and self.allows(path, user_id)):
             raise Forbidden(f"{path[:200]!r} is a file of another user", hint="Name the user_id whose file it is.")
@@ -164,7 +164,7 @@ def load_policy(path: Path | None = None) -> Policy:
             source, text = "garden.yaml", files("lithos.garden").joinpath("garden.yaml").read_text(encoding="utf-8")
         return Policy.model_validate(yaml.load(text, _SAFE_LOADER))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
-        raise ConfigInvalid(f"{source}: {problem}", hint="Mend the file, or remove it for the default.") from None
+        raise ConfigInvalid(f"{source}: {problem}", hint="Correct the file, or remove it for the default.") from None
     except ValidationError as problem:
         first = problem.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "the file"

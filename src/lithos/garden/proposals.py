@@ -1,4 +1,4 @@
-"""Changes shown before they are made: a diff and a report, kept for some days under an id."""
+"""Proposals: a diff and its lint report, kept for some days under an id until applied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lithos.errors import Conflict, InvalidInput, NotFound
 from lithos.garden.answers import Applied, Proposal
 from lithos.garden.diff import unified
 from lithos.garden.drafting import Current, Draft, refuse_blocked
-from lithos.garden.editor import Editor, Purpose, Wish
+from lithos.garden.editor import Editor, EditRequest, Purpose
 from lithos.garden.edits import Write
 from lithos.garden.targets import garden_target
 from lithos.storage import Database, Effects, Outcome, Tx
@@ -42,11 +42,11 @@ class Proposals:
         self._clock = clock
         self._ids = ids
 
-    def propose(self, call: Call, wishes: Sequence[Wish]) -> Proposal:
+    def propose(self, call: Call, requests: Sequence[EditRequest]) -> Proposal:
         """Nothing is written but the proposal itself; one that the policy blocks gets no id."""
-        if not 1 <= len(wishes) <= MOST_EDITS:
+        if not 1 <= len(requests) <= MOST_EDITS:
             raise InvalidInput(f"a proposal has 1 to {MOST_EDITS} edits")
-        drafts = self._drafts(call, wishes)
+        drafts = self._drafts(call, requests)
         shown = _shown(drafts)
         if shown["blocked"]:
             return shown
@@ -85,16 +85,16 @@ class Proposals:
         oldest = micros(self._clock.now() - timedelta(days=DAYS))
         return self._database.write(lambda tx: tx.run("DELETE FROM proposals WHERE at < ?", oldest))
 
-    def _drafts(self, call: Call, wishes: Sequence[Wish]) -> list[Draft]:
+    def _drafts(self, call: Call, requests: Sequence[EditRequest]) -> list[Draft]:
         """One draft per file, each edit on top of those before it."""
         now: dict[str, Current] = {}
         drafts: dict[str, Draft] = {}
-        for wish in wishes:
-            path = wish.target.path
-            before = now.setdefault(path, self._editor.current(wish.target))
+        for request in requests:
+            path = request.target.path
+            before = now.setdefault(path, self._editor.current(request.target))
             over = Current(drafts[path].after, before.version) if path in drafts else before
-            draft = self._editor.preview(wish.target, over, wish.edit, call.user)
-            drafts[path] = self._editor.preview(wish.target, before, Write(draft.after), call.user)
+            draft = self._editor.preview(request.target, over, request.edit, call.user)
+            drafts[path] = self._editor.preview(request.target, before, Write(draft.after), call.user)
         return list(drafts.values())
 
     def _redrafted(self, call: Call, kept: Proposed) -> Draft:

@@ -1,4 +1,4 @@
-"""Looking without touching: list, read, search, hash, outline."""
+"""Reading: list, read, search, hash, outline."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def text_of(data: bytes, path: str) -> str:
 
 
 def slices_of(text: str, ranges: list[tuple[int, int]]) -> list[Slice]:
-    """Lines by number, both ends included; what lies beyond the end is simply not there."""
+    """Lines by number, both ends included; lines beyond the end are left out."""
     lines = split_lines(text)
     found: list[Slice] = []
     for start, end in ranges:
@@ -69,7 +69,7 @@ def shown(outlined: Outline) -> list[SectionShown]:
 
 
 def glob_matches(path: str, folder: str, glob: str | None) -> bool:
-    """Against the whole path, the path below the folder, or the bare name: whatever the caller meant."""
+    """Against the whole path, the path below the folder, or the bare name."""
     if not glob:
         return True
     below = path.removeprefix(folder.rstrip("/") + "/")
@@ -77,7 +77,7 @@ def glob_matches(path: str, folder: str, glob: str | None) -> bool:
 
 
 def search(root: Root, folder: str, wanted: Search, allowed: Callable[[str], bool]) -> Matches:
-    """Lines that match, in linear time whatever the pattern is."""
+    """Lines that match, in linear time for any pattern."""
     pattern = compiled(wanted)
     found: list[Match] = []
     for path, data in _hits(root.contents(folder), pattern):

@@ -37,7 +37,7 @@ class Outline:
     anchor: re.Pattern[str]
     scan: Scan
     sections: tuple[Section, ...]
-    anchors: tuple[str, ...]  # every one of the file in order, wherever it stands, duplicates included
+    anchors: tuple[str, ...]  # every one of the file in order, duplicates included
 
     @property
     def lines(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an agent says about its own change, held against what Lithos saw."""
+"""Statements: what an agent says about its change, compared with the audit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Statements:
         self._effects = effects
 
     def log(self, call: Call, said: Statement) -> Logged:
-        """An event of its own, tied to ours of the same transaction; refused where the two contradict each other."""
+        """Record it as an event, tied to ours of the same transaction; refused where the two contradict each other."""
         writer_of(call)
         one_line(call.rationale)
         if said.path is not None:
@@ -47,8 +47,8 @@ class Statements:
             details: dict[str, Any] = {"evidence_refs": list(said.evidence_refs), "completes": completes}
             event_id = self._events.append(tx, call, _draft(said, one_line(call.rationale), details))
             if completes is not None:
-                told = {"statement": event_id, "evidence_refs": list(said.evidence_refs)}
-                self._events.amend(tx, completes, details=told)
+                linked = {"statement": event_id, "evidence_refs": list(said.evidence_refs)}
+                self._events.amend(tx, completes, details=linked)
             return Outcome({"event_id": event_id, "completes": completes})
 
         return cast(Logged, self._effects.commit(call, work))
@@ -73,7 +73,7 @@ class Statements:
 
 
 def contradiction(event: Event, said: Statement) -> str | None:
-    """What the statement says otherwise than the event; None: nothing."""
+    """Where the statement differs from the event; None: nowhere."""
     if event["status"] in ("failed", "conflict") and said.after_hash is not None:
         return f"that change ended as {event['status']}"
     facts = [each for each in event["details"].get("changes", []) if said.path in (None, each["path"])]

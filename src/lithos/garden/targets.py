@@ -1,4 +1,4 @@
-"""Which file a call means, and whether the caller may mean it: decided before anything is opened."""
+"""Targets: which file a call means and whether the caller may use it, decided before anything is opened."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_RATIONALE = 500
 
 
 class NoteFiles:
-    """What the garden needs of the vault."""
+    """The part of the vault that the garden uses."""
 
     def __init__(self, notes: Notes) -> None:
         self._notes = notes
@@ -35,7 +35,7 @@ class NoteFiles:
         return self._notes.vault.find(note_id).path
 
     def apply(self, call: Call, note_id: str, decide: Callable[[], Plan | Outcome]) -> Answer:
-        """As `Effects.apply`, while nobody else writes this note through us; search and links follow at once."""
+        """As `Effects.apply`, under the note's lock; search and links follow at once."""
         vault = self._notes.vault
 
         def decide_in_turn(held: ExitStack) -> Plan | Outcome:

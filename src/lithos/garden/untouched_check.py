@@ -1,4 +1,4 @@
-"""What a change of one section promises of the rest of the file, checked against the bytes that were read back.
+"""Checks that a change of one section left the rest of the file alone, against the bytes that were read back.
 
 Checked by comparing texts, with none of the code that made the change: a bug there must not vouch for itself.
 """

@@ -114,7 +114,7 @@ class Undo:
         if event["op"] in _FINAL:
             raise InvalidInput(f"a {event['op']} cannot be undone", hint=_FINAL[event["op"]])
         if event["details"].get("changes") and not _is_one_note(event):
-            undone = self.garden.stories.undo(call, event["id"])
+            undone = self.garden.history.undo(call, event["id"])
             return f"restored {len(undone['files'])} files", dict(undone)
         if event["type"] == "note":
             return self._reverse_note(call, event)

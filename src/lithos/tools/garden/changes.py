@@ -9,7 +9,18 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.errors import InvalidInput
-from lithos.garden import Applied, Explanation, Logged, Proposal, Statement, Story, Undone, Wish, edit_of, for_user
+from lithos.garden import (
+    Applied,
+    EditRequest,
+    Explanation,
+    Logged,
+    PathHistory,
+    Proposal,
+    Statement,
+    Undone,
+    edit_of,
+    for_user,
+)
 from lithos.tools.garden.arguments import Change, Edit, Path, Rationale, User
 from lithos.tools.registry import tool
 
@@ -34,7 +45,7 @@ def lithos_propose_change(
     if (path is None) == (edits is None):
         raise InvalidInput("give either path or edits", hint="path for one file, edits for several.")
     wanted = edits or [Edit(path=path or "", section_anchor=section_anchor, change=change, content=content, diff=diff)]
-    return lithos.garden.proposals.propose(call, [_wish(lithos, call, each) for each in wanted])
+    return lithos.garden.proposals.propose(call, [_request(lithos, call, each) for each in wanted])
 
 
 @tool(toolset="garden", notes=True)
@@ -72,15 +83,15 @@ def lithos_file_history(
     path: Path,
     root: Literal["garden", "vault"] | None = None,
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
-) -> Story:
+) -> PathHistory:
     """A file's story: who changed it, when, why, with diffs."""
-    return lithos.garden.tell(path, root, limit)
+    return lithos.garden.history_of(path, root, limit)
 
 
 @tool(toolset="operator", notes=True)
 def lithos_garden_undo(lithos: Lithos, call: Call, event_id: str, rationale: Rationale = "undone") -> Undone:
     """Take one change back, all of its files or none."""
-    return lithos.garden.stories.undo(call, event_id)
+    return lithos.garden.history.undo(call, event_id)
 
 
 @tool(toolset="operator", notes=True, reads=True)
@@ -95,6 +106,8 @@ def lithos_garden_check(
     return lithos.garden.explain(for_user(call, user_id), path, op)
 
 
-def _wish(lithos: Lithos, call: Call, edit: Edit) -> Wish:
+def _request(lithos: Lithos, call: Call, edit: Edit) -> EditRequest:
     change = edit.change.as_given() if edit.change is not None else None
-    return Wish(lithos.garden.target(call, edit.path), edit_of(edit.section_anchor, change, edit.content, edit.diff))
+    return EditRequest(
+        lithos.garden.target(call, edit.path), edit_of(edit.section_anchor, change, edit.content, edit.diff)
+    )
