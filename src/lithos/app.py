@@ -91,6 +91,7 @@ class Lithos:
         yield Job("record when tokens were used", FLUSH_SECONDS, self.tokens.flush)
         yield Job("record receipts", FLUSH_SECONDS, feedback.flush)
         yield Job("drop old receipts and feedback", PRUNE_SECONDS, feedback.prune)
+        yield Job("drop former paths of notes", PRUNE_SECONDS, self.notes.prune)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
         yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)
         yield Job("sign checkpoints", config.ledger.checkpoint_seconds, self.ledger.checkpoint_all)

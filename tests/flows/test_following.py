@@ -24,7 +24,7 @@ from lithos.notes.index.index import Index
 from lithos.settings import LithosConfig, NotesSettings, StorageSettings
 from lithos.storage import Root
 from lithos.storage.files import best_kernel
-from tests.notes_bench import DEADLINE, Person, assert_index_is_true, dump, eventually, paths
+from tests.support.notes_bench import DEADLINE, Person, assert_index_is_true, dump, eventually, paths
 
 
 @pytest.fixture

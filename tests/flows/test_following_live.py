@@ -15,7 +15,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.settings import IndexSettings, LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
-from tests.notes_bench import DEADLINE, Person, assert_index_is_true, eventually, paths
+from tests.support.notes_bench import DEADLINE, Person, assert_index_is_true, eventually, paths
 
 
 @pytest.fixture

@@ -77,3 +77,20 @@ def test_reading_a_file_again_is_no_change(
     lithos.notes.reindex(clear=True)
     assert changes(lithos, begun) == []
     assert call("lithos_list", since=begun.isoformat())["items"] == []
+
+
+def test_a_former_path_is_dropped_after_a_year_and_not_a_day_before(
+    lithos: Lithos, call: CallTool, clock: FakeClock, data_dir: Path, begun: datetime
+) -> None:
+    call("lithos_write", agent="a", title="From", content="[[plain]]")
+    (data_dir / "knowledge/plain.md").write_text("A text without a title.")
+    lithos.notes.reindex()
+    (data_dir / "knowledge/plain.md").rename(data_dir / "knowledge/other.md")
+    lithos.notes.reindex()
+    assert lithos.notes.prune() == 0
+    assert call("lithos_validate")["counts"] == {"stale_references": 1, "missing_frontmatter": 1}
+    clock.advance(364.9 * 86_400)
+    assert lithos.notes.prune() == 0
+    clock.advance(0.2 * 86_400)
+    assert lithos.notes.prune() == 1
+    assert call("lithos_validate")["counts"] == {"broken_links": 1, "missing_frontmatter": 1}

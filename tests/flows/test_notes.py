@@ -14,7 +14,7 @@ from lithos.errors import ClaimLost, Conflict, InvalidInput, KeyReused, NotFound
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
-from tests.notes_bench import Person, assert_index_is_true
+from tests.support.notes_bench import Person, assert_index_is_true
 
 
 @pytest.fixture

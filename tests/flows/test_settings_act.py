@@ -20,7 +20,7 @@ from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
-from tests.notes_bench import eventually
+from tests.support.notes_bench import eventually
 
 TEXT = "\n\n".join(f"Paragraph {number} is about gardening and patience. " + "word " * 30 for number in range(12))
 

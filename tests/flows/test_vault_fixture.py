@@ -11,7 +11,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.settings import LithosConfig
 from tests.conftest import CallTool
-from tests.notes_bench import assert_index_is_true
+from tests.support.notes_bench import assert_index_is_true
 
 FIXTURE = Path(__file__).parent.parent / "fixtures" / "vault"
 

@@ -18,11 +18,11 @@ from lithos.core.clock import FakeClock, micros, parse_time, rfc3339
 from lithos.core.ids import SeededIds
 from lithos.errors import Conflict, InvalidInput
 from lithos.notes.format.note import Note, read_note
-from lithos.notes.lifecycle.decisions import was_current
 from lithos.notes.lifecycle.effective_status import ENDED, lifecycle_times, status_of
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.storage import Crash, PlannedFaults
 from lithos.tools.catalogue import catalogue
+from tests.support.lifecycle_rules import was_current
 
 KEYS = st.sampled_from(["k1", "k2"])
 DAYS = st.integers(1, 5)

@@ -64,6 +64,7 @@ class Notes(Part):
     validator: Validator
     changes: NoteChanges
     near_duplicates: NearDuplicates
+    _identities: Identities
     _folder: Path  # of the catalogue
     _collection: Collection | None = None
     _once: threading.Lock = field(default_factory=threading.Lock)
@@ -106,6 +107,10 @@ class Notes(Part):
 
     def complete(self) -> int:
         return self.index.projector.resume() if self.index.projector is not None else 0
+
+    def prune(self) -> int:
+        """Drop the former paths of notes that moved long ago; returns how many."""
+        return self._identities.prune()
 
     def counts(self) -> dict[str, int]:
         return self.catalogue.read(queries.counts)
@@ -180,6 +185,7 @@ def open_notes(
         Validator(vault, identities, duplicates.clusters),
         NoteChanges(catalogue, ground.database, ground.events),
         duplicates,
+        identities,
         ground.data_dir / FOLDER,
         collection,
     )

@@ -133,7 +133,7 @@ class Identities:
         return {row["path"]: row["id"] for row in rows}
 
     def prune(self) -> int:
-        """Bounds what is remembered of renames: a link that has been stale for so long is simply broken."""
+        """Drop old former paths: a link that has been stale for so long counts as broken."""
         oldest = micros(self._clock.now() - timedelta(days=_REMEMBERED_DAYS))
         return self._database.write(
             lambda tx: tx.run("DELETE FROM note_moves WHERE store = ? AND at < ?", self._store, oldest)

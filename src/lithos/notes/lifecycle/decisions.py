@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from lithos.core.call import Call
@@ -59,21 +59,6 @@ def has_expired(times: LifecycleTimes, at: datetime) -> bool:
     """Decapod's rule of decay: active, with a policy that expires, and past its time."""
     ends = times.ttl_policy in ("decay", "ephemeral") and times.expires_at is not None
     return times.status == "active" and ends and times.expires_at is not None and times.expires_at <= at
-
-
-def was_current(times: LifecycleTimes, at: datetime) -> bool:
-    """Whether the note counted at that moment: created, not yet superseded, not yet expired."""
-    if times.created_at is not None and times.created_at > at:
-        return False
-    if times.ttl_policy != "persistent" and times.expires_at is not None and times.expires_at <= at:
-        return False
-    if times.superseded_at is not None:
-        return times.superseded_at > at
-    return times.status in ("active", "stale")
-
-
-def in_window(created_at: datetime, reference: datetime, days: int) -> bool:
-    return created_at >= reference - timedelta(days=days)
 
 
 def recency_score(created_at: datetime, now: datetime) -> float:

@@ -15,12 +15,11 @@ from lithos.notes.lifecycle.decisions import (
     clean_references,
     decide,
     has_expired,
-    in_window,
     recency_score,
     successor,
     trusted,
-    was_current,
 )
+from tests.support.lifecycle_rules import was_current
 
 NOON = parse_time("2026-01-10T12:00:00Z")
 
@@ -146,11 +145,6 @@ def test_as_of_asks_the_recorded_times(note: LifecycleTimes, current: bool) -> N
 def test_recency_halves_after_a_day_and_the_future_is_no_better_than_now() -> None:
     assert recency_score(parse_time("2026-01-09T12:00:00Z"), NOON) == 0.5
     assert recency_score(parse_time("2027-01-01"), NOON) == 1.0
-
-
-def test_a_window_counts_back_from_its_reference() -> None:
-    assert in_window(parse_time("2026-01-03T12:00:00Z"), NOON, 7)
-    assert not in_window(parse_time("2026-01-03T11:59:59Z"), NOON, 7)
 
 
 def test_references_are_trimmed_sorted_and_unique() -> None:

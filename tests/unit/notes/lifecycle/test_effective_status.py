@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from lithos.core.clock import micros, parse_time
 from lithos.notes.format.note import Note, read_note
-from lithos.notes.lifecycle.decisions import was_current
 from lithos.notes.lifecycle.effective_status import GONE, NEVER, effective_status, ends, lifecycle_times
 from lithos.notes.lifecycle.newest import newest
 from lithos.notes.lifecycle.search_scope import SearchScope
 from lithos.search import Bounds, Hit, Query, SearchResult, Where
+from tests.support.lifecycle_rules import was_current
 
 NOW = parse_time("2026-03-10T12:00:00Z")
 

@@ -1,6 +1,6 @@
 """Kills a process at every step of a change to notes, and looks what the next process makes of it.
 
-`python -m tests.faults.notes_kills OPERATION FOLDER` runs by itself: each step dies in a child of its own, for real.
+`python -m tests.support.notes_kills OPERATION FOLDER` runs by itself: each step dies in a child of its own, for real.
 Prints how many steps there were; the first finding ends it with a traceback.
 """
 
@@ -16,7 +16,7 @@ from pathlib import Path
 from lithos.core.call import Call
 from lithos.errors import Conflict
 from lithos.notes import Move, WriteRequest
-from tests.notes_bench import NotesBench, dump
+from tests.support.notes_bench import NotesBench, dump
 
 KILLED = 137
 MOST_STEPS = 400
