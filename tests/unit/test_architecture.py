@@ -42,6 +42,64 @@ def _functions(path: Path) -> Iterator[tuple[str, int]]:
             yield f"{path.relative_to(SOURCE)}:{node.lineno} {node.name}", (node.end_lineno or 0) - node.lineno + 1
 
 
+def _imported_modules(path: Path, names: set[str]) -> Iterator[str]:
+    """Also inside functions; not under TYPE_CHECKING, where nothing is imported at run time."""
+    pending: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            within = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from (within & names) or ({node.module} & names)
+        elif isinstance(node, ast.Import):
+            yield from {alias.name for alias in node.names} & names
+        pending += ast.iter_child_nodes(node)
+
+
+def _cycles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The groups of modules that import each other in a circle."""
+    reach = {module: _reachable(graph, module) for module in graph}
+    circles = {frozenset(other for other in reach[module] if module in reach[other]) for module in graph}
+    return [set(circle) for circle in circles if circle]
+
+
+def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    pending = [*graph[start]]
+    while pending:
+        module = pending.pop()
+        if module not in found:
+            found.add(module)
+            pending += graph[module]
+    return found
+
+
+# A ratchet: circles may become fewer, never more.
+KNOWN_CYCLES: list[set[str]] = [
+    {"lithos.tools.catalogue", "lithos.tools.find", "lithos.tools.tool_index"},
+    {"lithos.host.client", "lithos.host.guest.guest", "lithos.host.guest.standalone", "lithos.host.server.foreground"},
+]
+
+
+def test_no_module_imports_itself_through_others_not_even_inside_a_function() -> None:
+    paths = {".".join(["lithos", *path.relative_to(SOURCE).with_suffix("").parts]): path for path in FILES}
+    paths = {name.removesuffix(".__init__"): path for name, path in paths.items()}
+    graph = {name: set(_imported_modules(path, set(paths))) - {name} for name, path in paths.items()}
+    new = [sorted(circle) for circle in _cycles(graph) if not any(circle <= known for known in KNOWN_CYCLES)]
+    assert new == []
+
+
+def test_a_circle_through_an_import_inside_a_function_is_found(tmp_path: Path) -> None:
+    """The check itself: it must be able to fail."""
+    (tmp_path / "a.py").write_text("from b import x\n")
+    (tmp_path / "b.py").write_text("def x():\n    import a\n")
+    (tmp_path / "c.py").write_text("if TYPE_CHECKING:\n    import a\nimport b\n")
+    graph = {name: set(_imported_modules(tmp_path / f"{name}.py", {"a", "b", "c"})) for name in "abc"}
+    assert graph == {"a": {"b"}, "b": {"a"}, "c": {"b"}}
+    assert _cycles(graph) == [{"a", "b"}]
+
+
 def test_other_packages_come_in_by_the_front_door() -> None:
     through_the_window = [
         f"{path.relative_to(SOURCE)}:{line} imports {module}"
