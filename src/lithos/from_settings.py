@@ -83,6 +83,7 @@ def _thought_search(config: LithosConfig, storage: Storage, embedding: Embedding
         embedding=embedding,
         keywords=THOUGHT_KEYWORDS,
         numbers=THOUGHT_NUMBERS,
+        parted=True,
         wait=config.search.wait_seconds,
         faults=storage.faults,
     )

@@ -11,7 +11,7 @@ from lithos.storage.database.migrate import Migration, coordination_migrations, 
 from lithos.storage.database.transfer import Transfer, dialect_at, status
 from lithos.storage.effects.effects import Applied, Effects, Recovered
 from lithos.storage.effects.idempotency import Idempotency
-from lithos.storage.effects.scrub import scrub
+from lithos.storage.effects.scrub import scrub, truncate_log
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
 from lithos.storage.journal.followers import Followers
@@ -84,4 +84,5 @@ __all__ = [
     "scrub",
     "status",
     "store_id",
+    "truncate_log",
 ]

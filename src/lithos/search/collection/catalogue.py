@@ -8,7 +8,6 @@ start, and the owner, who compares `known`, applies it again.
 
 from __future__ import annotations
 
-import itertools
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,7 +19,7 @@ import orjson
 
 from lithos.errors import Damaged
 from lithos.search.values import Document, Passage
-from lithos.storage import Migration, Row, Tx, open_database
+from lithos.storage import Migration, Row, Tx, open_database, truncate_log
 
 LIVE, COMING, GOING = 0, 1, 2
 _TABLES = Migration(
@@ -144,25 +143,9 @@ class Catalogue:
     def all_embedded(self, next_ordinal: int) -> None:
         self._remember("embedded", next_ordinal)
 
-    def rewritten(self) -> Catalogue:
-        """The same in a new file, without the pages that deleted rows leave behind; this one is closed."""
-        unfinished = self._path.with_name("unfinished.db")
-        for leftover in self._path.parent.glob(f"{unfinished.name}*"):
-            leftover.unlink()
-        copy = Catalogue(unfinished, self._layout)
-        copy.take_over(self)
-        copy.close()
-        self.close()
-        unfinished.replace(self._path)
-        return Catalogue(self._path, self._layout)
-
-    def take_over(self, other: Catalogue) -> None:
-        meta = other._database.read(lambda tx: tx.all("SELECT * FROM meta"))
-        entries = other.entries(row["ordinal"] for row in other._live())
-        while page := list(itertools.islice(entries, _PAGE)):
-            self.begin(page, ())
-        self.finish()
-        self._database.write(lambda tx: tx.many(_REMEMBER, [(row["name"], row["value"]) for row in meta]))
+    def truncate_log(self) -> None:
+        """Deleted rows are overwritten (`secure_delete`); this removes old copies of their pages from the log."""
+        truncate_log(self._database)
 
     def generation(self) -> int:
         """Which full-text index is the one that counts."""

@@ -63,14 +63,16 @@ def open_collection(
     numbers: Iterable[str] = (),
     limits: PassageLimits | None = None,
     wait: float = WAIT,
+    parted: bool = False,
     faults: Faults | None = None,
 ) -> Collection:
     """The collection `name`, derived, under `.tantivy` and `.vectors`; nothing heavy is loaded before the first use.
 
     `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
+    `parted`: documents are erased one at a time, and that must not cost the whole text index.
     """
     free_large_blocks_at_once()
-    shape = CollectionSchema(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits())
+    shape = CollectionSchema(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits(), parted)
     vectors = data_dir / ".vectors" / name / "rows.bin"
     indexer = Indexer(data_dir / ".tantivy" / name, shape, embedding, vectors, faults)
     return Collection(shape, indexer, embedding, wait)
@@ -107,10 +109,13 @@ class Collection:
         self.apply(documents)
 
     def purge(self, ids: Iterable[str]) -> None:
-        """Remove, and rewrite every file so that no byte of these texts stays in one; seconds for large collections."""
-        self.apply(Remove(id) for id in ids)
+        """Remove, and rewrite what held these texts, so that no byte of them stays in a file."""
+        gone = [*ids]
         self._indexer.indexed(time.monotonic() + 3600)
-        self._indexer.run(self._indexer.rewrite)
+        ordinals = {ordinal for id in gone if (ordinal := self._indexer.ordinal(id)) is not None}
+        self.apply(Remove(id) for id in gone)
+        self._indexer.indexed(time.monotonic() + 3600)
+        self._indexer.run(lambda: self._indexer.erase(ordinals))
 
     def verify(self) -> None:
         """Look at every file now, and heal what is not as it was written."""

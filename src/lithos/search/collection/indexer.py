@@ -21,6 +21,7 @@ from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
 from lithos.search.text.fulltext import FullText
+from lithos.search.text.parted_index import part_of
 from lithos.search.values import Document, DocumentChange, Passage, Remove
 from lithos.search.vectors.semantic import SemanticIndex
 from lithos.storage import Faults, NoFaults, discard, quarantine
@@ -44,6 +45,7 @@ class CollectionSchema:
     keywords: frozenset[str]
     numbers: tuple[str, ...]
     limits: PassageLimits
+    parted: bool = False  # the text index in parts, so that erasing a document does not rewrite all of it
 
     def layout(self, model: str) -> str:
         limits = self.limits
@@ -282,7 +284,8 @@ class Indexer:
             return self._rebuild_text_later(damage)
 
     def _text(self, generation: int) -> FullText:
-        return FullText(self._folder / f"text{generation}", self._shape.numbers, self._faults)
+        folder, shape = self._folder / f"text{generation}", self._shape
+        return FullText(folder, shape.numbers, self._faults, parted=shape.parted)
 
     def _discard_others(self, generation: int) -> None:
         """Delete what a kill left of a rebuild, and the generation before it."""
@@ -534,17 +537,24 @@ class Indexer:
         with self._changed:
             self._known = {}
 
-    def rewrite(self) -> None:
-        """Rewrite every file from live documents, so that no byte of a removed one stays."""
-        self.rebuild_text()
-        meaning = self.semantic_if_usable()
-        with self._opening:
-            self._catalogue = self.catalogue().rewritten()
-            if meaning:
-                meaning.compact()
-                meaning.use(self._catalogue)
+    def erase(self, ordinals: Iterable[int]) -> None:
+        """Rewrite what held these removed versions, so that no byte of them stays in a file."""
+        if self._shape.parted:
+            self._rewrite_parts({part_of(ordinal) for ordinal in ordinals})
+        else:
+            self.rebuild_text()
+        if meaning := self.semantic_if_usable():
+            meaning.compact()
+        self.catalogue().truncate_log()
         discard(self._folder / "damaged")
         discard(self._folder.with_name(f"{self._folder.name}.damaged"))
+
+    def _rewrite_parts(self, parts: Iterable[range]) -> None:
+        fulltext, catalogue = self.fulltext(), self.catalogue()
+        for part in parts:
+            with self._changed:
+                living = sorted(known.ordinal for known in self._known.values() if known.ordinal in part)
+            fulltext.rewrite_part(part.start, list(catalogue.entries(living)))
 
 
 class _Task:

@@ -5,6 +5,7 @@ Two tantivy indexes, because BM25 measures lengths against the average of an ind
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from lithos.errors import Damaged
 from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.text.analysis import indexed_text, seam, weight_unknown
+from lithos.search.text.parted_index import PartedTextIndex
 from lithos.search.text.text_index import TextIndex
 from lithos.search.values import Document, Where
 from lithos.storage import Faults, NoFaults
@@ -37,12 +39,15 @@ WORN = 10  # one deleted document to so many living ones
 
 
 class FullText:
-    def __init__(self, folder: Path, numbers: Sequence[str], faults: Faults | None = None) -> None:
+    def __init__(
+        self, folder: Path, numbers: Sequence[str], faults: Faults | None = None, *, parted: bool = False
+    ) -> None:
         """Raises `Damaged` when the files are not those that were written."""
         self._folder = folder
         self._faults = faults or NoFaults()
-        self.documents = TextIndex(folder / "documents", numbers)
-        self.passages = TextIndex(folder / "passages", numbers, of_passages=True)
+        kind = PartedTextIndex if parted else TextIndex
+        self.documents = kind(folder / "documents", numbers)
+        self.passages = kind(folder / "passages", numbers, of_passages=True)
         self._other = ThreadPoolExecutor(1, "passages")
 
     def write(self, removed: Sequence[int], entries: Sequence[IndexEntry]) -> None:
@@ -58,14 +63,14 @@ class FullText:
 
     def refill(self, entries: Iterable[IndexEntry]) -> None:
         """Everything, from the catalogue, in batches."""
-        held: list[IndexEntry] = []
-        for entry in entries:
-            held.append(entry)
-            if len(held) == BATCH:
-                self.write((), held)
-                held = []
-        if held:
-            self.write((), held)
+        for batch in _batches(entries):
+            self.write((), batch)
+
+    def rewrite_part(self, first: int, entries: Sequence[IndexEntry]) -> None:
+        """The part that begins with this ordinal, from the documents that are left of it."""
+        for index, of_passages in ((self.documents, False), (self.passages, True)):
+            assert isinstance(index, PartedTextIndex)
+            index.rewrite(first, (_made(index, batch, of_passages) for batch in _batches(entries)))
 
     def words(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
         """Documents and passages with any of the terms."""
@@ -136,6 +141,17 @@ class FullText:
 
     def size(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+
+def _batches(entries: Iterable[IndexEntry]) -> Iterator[list[IndexEntry]]:
+    left = iter(entries)
+    while batch := list(itertools.islice(left, BATCH)):
+        yield batch
+
+
+def _made(index: TextIndex, entries: Sequence[IndexEntry], of_passages: bool) -> Iterator[tantivy.Document]:
+    for each in map(_Prepared.of, entries):
+        yield from each.parts(index) if of_passages else [each.whole(index)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,12 +50,7 @@ class TextIndex:
     def __init__(self, folder: Path, numbers: Sequence[str], *, of_passages: bool = False) -> None:
         import tantivy
 
-        self._folder = folder
-        self._of_passages = of_passages
-        self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
-        self.numbers = frozenset(numbers)
-        self.schema = _schema(numbers)
-        folder.mkdir(parents=True, exist_ok=True)
+        self._describe(folder, numbers, of_passages=of_passages)
         self._sweep()
         self._verify()
         with engine("opening the full-text index"):
@@ -65,6 +60,14 @@ class TextIndex:
             self._index.config_reader("manual")
             self._index.reload()
             self.searcher = self._index.searcher()
+
+    def _describe(self, folder: Path, numbers: Sequence[str], *, of_passages: bool) -> None:
+        self._folder = folder
+        self._of_passages = of_passages
+        self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
+        self.numbers = frozenset(numbers)
+        self.schema = _schema(numbers)
+        folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
         """One commit; afterwards no merge is under way, so that the manifest is the whole truth about the files."""

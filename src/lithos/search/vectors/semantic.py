@@ -187,9 +187,6 @@ class SemanticIndex:
         if not self._vectors.verify():
             _log.warning("the vectors in %s were not what was written, and were written again", self._path.parent.name)
 
-    def use(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-
     def compact(self) -> None:
         self._vectors.compact(always=True)
 

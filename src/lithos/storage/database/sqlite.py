@@ -181,7 +181,10 @@ class SqliteDialect:
             ("foreign_keys", 1),
             ("trusted_schema", 0),
         ]
-        return [*always, ("journal_size_limit", WAL_KEPT)] if write else [*always, ("query_only", 1)]
+        if not write:
+            return [*always, ("query_only", 1)]
+        # What is deleted is overwritten: forgetting must not have to copy the whole file.
+        return [*always, ("journal_size_limit", WAL_KEPT), ("secure_delete", 1)]
 
     def explain(self, error: Exception) -> LithosError | None:
         return explain(error, self.path.name) if isinstance(error, (apsw.Error, OSError)) else None

@@ -18,7 +18,8 @@ def scrub(database: Database, thing: str) -> int:
     """`thing` is an id; returns how many answers went. Of a server's own log and backups only its keeper can speak."""
     gone = database.write(lambda tx: _forget_answers(tx, thing))
     if isinstance(database.dialect, SqliteDialect):
-        _rewrite(database.dialect)
+        # VACUUM leaves no free page behind, truncating the log no old copy of one.
+        _rewrite(database.dialect, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
     elif gone:
         _rewrite_tables(database.dialect)
     return gone
@@ -40,14 +41,19 @@ def _rewrite_tables(dialect: Dialect) -> None:
         session.close()
 
 
-def _rewrite(dialect: SqliteDialect) -> None:
-    """VACUUM leaves no free page behind, truncating the log no old copy of one."""
+def truncate_log(database: Database) -> None:
+    """Empty SQLite's log: it holds old copies of pages from which rows were deleted since."""
+    assert isinstance(database.dialect, SqliteDialect)
+    _rewrite(database.dialect, "PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _rewrite(dialect: SqliteDialect, *statements: str) -> None:
     connection = apsw.Connection(str(dialect.path))
     try:
         connection.set_busy_timeout(WAIT_MS)
         connection.execute("PRAGMA secure_delete = 1")
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        for statement in statements:
+            connection.execute(statement).fetchall()
     except apsw.BusyError:
         raise Busy("the database is in use", hint="Call again: what is left to erase is erased then.") from None
     finally:
