@@ -262,7 +262,7 @@ def test_what_has_expired_is_not_served_as_current_even_before_decay(
     call: CallTool, write: CallTool, clock: FakeClock
 ) -> None:
     write(ttl_policy="decay", expires_at="2026-01-01T01:00:00Z")
-    write("Retries for ever", "Bread needs flour.", expires_at="2026-01-01T01:00:00Z")
+    write("Retries for ever", "Bread needs flour.", ttl_policy="persistent", expires_at="2026-01-01T01:00:00Z")
     assert found(call) == {"Retries", "Retries for ever"}
     clock.advance(3600)
     assert found(call) == {"Retries for ever"}
@@ -375,7 +375,7 @@ def test_decay_marks_what_has_expired_and_is_logged_even_when_it_only_looks(
 ) -> None:
     due = write(ttl_policy="decay", expires_at="2026-01-02")
     write("Later", "Bread needs flour.", ttl_policy="ephemeral", expires_at="2026-02-01")
-    write("Never", "Water and salt.", expires_at="2026-01-02")
+    write("Never", "Water and salt.", ttl_policy="persistent", expires_at="2026-01-02")
     clock.advance(86_400)
     looked = call("lithos_decay", dry_run=True, agent="ann")
     assert (looked["stale_ids"], looked["dry_run"], looked["as_of"]) == ([due["id"]], True, "2026-01-02T00:00:00Z")

@@ -224,7 +224,7 @@ def test_tags_and_additions_go_onto_what_a_person_has_just_saved(call: CallTool,
 def test_a_note_is_read_by_id_or_path_with_or_without_suffix_in_any_case(call: CallTool, person: Person) -> None:
     person.save("Folder/My Note.md", "# Hello\n\nText")
     first = call("lithos_read", path="Folder/My Note.md")
-    for path in ("Folder/My Note", "folder/my note", "/Folder/My Note.md"):
+    for path in ("Folder/My Note", "folder/my note", "Folder/My Note.md"):
         assert call("lithos_read", path=path) == first
     assert call("lithos_read", id=first["id"]) == first
     for wrong in ({}, {"id": first["id"], "path": "x"}, {"id": first["id"], "max_length": 0}):
@@ -469,7 +469,7 @@ def test_a_name_that_would_break_the_properties_is_left_for_their_owner(call: Ca
 
 def test_a_path_on_an_update_may_say_where_the_note_is(call: CallTool) -> None:
     made = call("lithos_write", agent="a", title="Plan", content="one", path="deep")
-    for place in ("deep", "/Deep/", made["path"], None):
+    for place in ("deep", "Deep/", made["path"], None):
         assert "warnings" not in call("lithos_write", agent="a", id=made["id"], tags=[str(place)], path=place)
     (told,) = call("lithos_write", agent="a", id=made["id"], tags=["x"], path="elsewhere")["warnings"]
     assert "lithos_move" in told

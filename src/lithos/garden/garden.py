@@ -238,7 +238,7 @@ class Garden:
 
     def _folder(self, call: Call, path: str | None) -> str:
         """The folder to look in: the user's own, or one below it."""
-        wanted = (path or "").strip("/")
+        wanted = (path or "").rstrip("/")
         if wanted in ("", "."):
             return self.policy.home(self._user(call))
         self.policy.check_folder(wanted, self._user(call))

@@ -70,7 +70,7 @@ def lithos_write(
     on_conflict: Annotated[OnConflict, Field(description="If a note has the merge_key"), Rare] = "merge",
     status: Annotated[Status | None, Rare] = None,
     ttl_policy: Annotated[TtlPolicy | None, Rare] = None,
-    expires_at: Annotated[str | None, Field(description="ISO 8601; with ttl_policy decay or ephemeral"), Rare] = None,
+    expires_at: Annotated[str | None, Field(description="ISO 8601; ttl_policy left out: decay"), Rare] = None,
     supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces"), Rare] = None,
     superseded_by: Annotated[str | None, Field(description="With id: the note that replaces it"), Rare] = None,
     derived_from: Annotated[list[str] | None, Field(description="Ids of notes it builds on"), Rare] = None,

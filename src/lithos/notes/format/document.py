@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 _BOM = "\ufeff"
-_OPENING = re.compile(r"---[ \t]*\n")
-_CLOSING = re.compile(r"^---[ \t]*$\n?", re.MULTILINE)
+_OPENING = re.compile(r"---[ \t]*\r?\n")
+_CLOSING = re.compile(r"^---[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+import yaml
 from ryaml import InvalidYamlError, loads  # type: ignore[attr-defined]
 
 from lithos.errors import Unsupported
@@ -18,6 +19,8 @@ LONGEST = 65_536
 DEEPEST = 100  # libyaml takes quadratic time in the depth of brackets: 18 s for 100,000 of them
 _BRACKET = re.compile(r"[\[\]{}]")
 _LARGEST = 2**63
+
+TEXTS = ("title", "tags", "aliases", "author", "contributors")  # names, whatever YAML takes them for
 
 Fields = dict[str, Any]
 
@@ -49,7 +52,22 @@ def _parsed(front: str) -> Frontmatter:
         return Frontmatter()
     if not isinstance(found, dict):
         return Frontmatter(problem=f"{type(found).__name__} instead of keys with values")
-    return Frontmatter({_key(name): json_ready(value) for name, value in found.items()})
+    fields = {_key(name): json_ready(value) for name, value in found.items()}
+    if any(_is_retyped(fields.get(name)) for name in TEXTS):
+        typed = yaml.load(front, Loader=yaml.CBaseLoader)
+        fields |= {name: _as_typed(fields[name], typed.get(name)) for name in TEXTS if name in fields}
+    return Frontmatter(fields)
+
+
+def _is_retyped(value: Any) -> bool:
+    return isinstance(value, (bool, int, float)) or (isinstance(value, list) and any(map(_is_retyped, value)))
+
+
+def _as_typed(value: Any, text: Any) -> Any:
+    """`true`, `1.0` and `0x10` as the person typed them."""
+    if isinstance(value, list) and isinstance(text, list) and len(value) == len(text):
+        return list(map(_as_typed, value, text))
+    return text if _is_retyped(value) and isinstance(text, str) else value
 
 
 def json_ready(value: Any) -> Any:

@@ -45,8 +45,18 @@ def path_id(path: str, attempt: int = 1) -> str:
     return str(uuid5(_NAMESPACE, path if attempt == 1 else f"{path}\0{attempt}"))
 
 
+def relative_path(path: str) -> str:
+    """Without blanks around it; "/" alone is the top. A path of the machine is refused, not moved into the vault."""
+    trimmed = path.strip()
+    if trimmed.startswith("/") and trimmed != "/":
+        raise InvalidInput(
+            f"{trimmed[:200]!r} is absolute", hint=f"Paths are relative to the vault: {trimmed.strip('/')[:200]!r}?"
+        )
+    return trimmed.strip("/")
+
+
 def checked_folder(path: str | None) -> str:
-    folder = (path or "").strip().strip("/")
+    folder = relative_path(path or "")
     if not folder:
         return ""
     names = [unicodedata.normalize("NFC", name.strip()) for name in folder.split("/")]

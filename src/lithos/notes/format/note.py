@@ -42,6 +42,11 @@ class Note:
         found = self.fields.get("id")
         return found.lower() if isinstance(found, str) and is_uuid(found) else None
 
+    @property
+    def has_id(self) -> bool:
+        """Whether the file names any id, also one that is no UUID; `id:` or `id: null` names none."""
+        return bool((self.text("id") or "").strip())
+
     @cached_property
     def title(self) -> str:
         """Of the frontmatter, else the heading that the text begins with, else the file's name."""

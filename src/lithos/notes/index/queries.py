@@ -112,7 +112,8 @@ def active_holders(tx: Tx, merge_key: str) -> list[Row]:
 def expired(tx: Tx, at: int) -> list[Row]:
     """Decapod's rule of decay: active, of a policy that ends, and its time has come."""
     return tx.all(
-        "SELECT id, path FROM notes WHERE expires <= ? AND ttl_policy IN ('decay', 'ephemeral')"
+        "SELECT id, path FROM notes WHERE expires <= ?"
+        " AND coalesce(nullif(ttl_policy, ''), 'decay') IN ('decay', 'ephemeral')"
         " AND coalesce(status, 'active') NOT IN ('superseded', 'deprecated', 'stale') ORDER BY expires, path",
         at,
     )

@@ -35,7 +35,7 @@ def status_of(note: Note) -> str:
 
 
 def policy_of(note: Note) -> str:
-    said = note.text("ttl_policy") or "persistent"
+    said = note.text("ttl_policy") or ("decay" if note.text("expires_at") else "persistent")
     return said if said in TTL_POLICIES else "persistent"
 
 

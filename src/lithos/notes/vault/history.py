@@ -170,7 +170,7 @@ def _with_id(found: Loaded, data: bytes) -> bytes:
             f"that version is of another note, {older.own_id}, which had this path before",
             hint="lithos_note_restore brings a deleted note back.",
         )
-    if not isinstance(older, Note) or older.own_id == found.note.own_id or "id" in older.fields:
+    if not isinstance(older, Note) or older.own_id == found.note.own_id or older.has_id:
         return data
     return with_fields(older.document, {"id": found.id}).encode()
 

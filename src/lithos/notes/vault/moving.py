@@ -16,7 +16,16 @@ from lithos.notes.answers import Moved
 from lithos.notes.format.document import Document
 from lithos.notes.format.frontmatter import parse_frontmatter
 from lithos.notes.format.links import WikiLink
-from lithos.notes.format.naming import SUFFIX, checked_folder, folder_of, joined, last_name, path_key, without_suffix
+from lithos.notes.format.naming import (
+    SUFFIX,
+    checked_folder,
+    folder_of,
+    joined,
+    last_name,
+    path_key,
+    relative_path,
+    without_suffix,
+)
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
 from lithos.notes.lifecycle.effective_status import is_procedural
@@ -161,7 +170,7 @@ class Mover:
     def _new_path(self, old: str, to: str) -> str:
         if not to.strip().lower().endswith(SUFFIX):
             return joined(self._vault.folder(to), last_name(old))
-        folder, name = folder_of(to.strip().strip("/")), last_name(to.strip())
+        folder, name = folder_of(relative_path(to)), last_name(to.strip())
         if name.startswith(".") or len(name) <= len(SUFFIX):
             raise InvalidInput(f"{name!r} is no name for a note", hint='Give a path such as "projects/plan.md".')
         return joined(self._vault.folder(checked_folder(folder)), name)
@@ -180,7 +189,7 @@ class Mover:
             return FileChange(ROOT, place.old, found.note.version, None, place.new)
         if found.note.own_id is None:
             self._vault.index.expect(place.new, found.id)
-            if found.note.front.problem is None and "id" not in found.note.fields:
+            if found.note.front.problem is None and not found.note.has_id:
                 document = with_fields(document, {"id": found.id})
         data = document.encode()
         answer["version"] = version_of(data)

@@ -22,7 +22,7 @@ from lithos.notes.answers import (
     ReadNote,
     Tags,
 )
-from lithos.notes.format.naming import SUFFIX, path_key
+from lithos.notes.format.naming import SUFFIX, path_key, relative_path
 from lithos.notes.index import queries
 from lithos.notes.index.queries import Direction, Filter
 from lithos.notes.lifecycle.decisions import successor
@@ -89,7 +89,7 @@ class Reader:
 
     def find_path(self, path: str) -> Loaded:
         """With or without `.md`, in any case; a file that the index has not seen yet is taken in first."""
-        wanted = path.strip().strip("/")
+        wanted = relative_path(path)
         for attempt in (wanted, wanted + SUFFIX):
             if attempt.lower().endswith(SUFFIX) and self._is_new(attempt):
                 self._vault.index.refresh([attempt])

@@ -128,20 +128,22 @@ def changed_note(note: Note, request: WriteRequest, note_id: str, now: datetime)
     """The file after an update; None when there is nothing to change."""
     title = request.title or note.title
     document = replace(note.document, body=_body(note, request, title))
-    fields = {**_asked(note, request, document, title), **_contributor(note, request.agent)}
-    if note.front.problem is not None and set(fields) <= {"contributors"}:
-        # Broken frontmatter is left for its owner to repair; the text can still be written.
-        return document if document != note.document else None
+    fields = _asked(note, request, document, title)
     if not fields and document == note.document:
         return None
-    kept_id = {} if "id" in note.fields else {"id": note_id}
-    return with_fields(document, {**fields, **kept_id, "updated_at": rfc3339(now)})
+    if note.front.problem is not None and not fields:
+        return document  # broken frontmatter is left for its owner to repair; the text can still be written
+    fields |= _contributor(note, request.agent)
+    return with_fields(document, {**fields, **_missing_id(note, note_id), "updated_at": rfc3339(now)})
 
 
 def marked_note(note: Note, fields: Mapping[str, Any], note_id: str, now: datetime) -> Document:
     """The file with these fields and nothing else changed; marking a note makes no contributor."""
-    kept_id = {} if "id" in note.fields else {"id": note_id}
-    return with_fields(note.document, {**fields, **kept_id, "updated_at": rfc3339(now)})
+    return with_fields(note.document, {**fields, **_missing_id(note, note_id), "updated_at": rfc3339(now)})
+
+
+def _missing_id(note: Note, note_id: str) -> dict[str, str]:
+    return {} if note.has_id else {"id": note_id}
 
 
 def with_fields(document: Document, changes: Mapping[str, Any]) -> Document:

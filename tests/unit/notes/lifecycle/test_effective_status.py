@@ -50,7 +50,7 @@ def test_a_note_stands_by_its_status_and_its_promotion(made: Note, expected: str
     ("made", "expected"),
     [
         (note(), NEVER),
-        (note(expires_at="2026-01-01"), NEVER),
+        (note(expires_at="2026-01-01"), micros(parse_time("2026-01-01"))),
         (note(expires_at="2026-01-01", ttl_policy="nonsense"), NEVER),
         (note(expires_at="2026-01-01", ttl_policy="decay"), micros(parse_time("2026-01-01"))),
         (note(expires_at="1767225600Z", ttl_policy="ephemeral"), micros(parse_time("2026-01-01"))),
