@@ -82,11 +82,11 @@ def test_the_eighth_item_of_evidence_asks_for_a_rationale() -> None:
 
 
 def test_an_item_without_its_token_a_long_section_and_a_strange_heading_are_warnings() -> None:
-    text = EVIDENCE.replace("Evidence", "Proof") + "- bare\n## PathHistory\n" + "word " * 401 + "end\n"
+    text = EVIDENCE.replace("Evidence", "Proof") + "- bare\n## Story\n" + "word " * 401 + "end\n"
     assert lint(text, POLICY).warnings == [
         "heading 'Proof' of 'evidence v1' should be 'Evidence'",
         "item 1 of 'Proof' has no ev: token",
-        "section 'PathHistory' has 402 words; 400 is the cap",
+        "section 'Story' has 402 words; 400 is the cap",
     ]
 
 

@@ -1,0 +1,83 @@
+"""Answers about notes are bounded, and say so: each limit at its value."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lithos.app import Lithos
+from lithos.errors import InvalidInput
+from tests.conftest import CallTool
+
+
+@pytest.fixture
+def vault(lithos: Lithos, data_dir: Path) -> Path:
+    return data_dir / "knowledge"
+
+
+def test_validate_shows_a_thousand_problems_of_a_kind_and_counts_all(call: CallTool, vault: Path) -> None:
+    (vault / "links.md").write_text("\n".join(f"[[nowhere {number}]]" for number in range(1_000)))
+    found = call("lithos_validate")
+    assert (len(found["problems"]["broken_links"]), "truncated" in found) == (1_000, False)
+    (vault / "more.md").write_text("[[nowhere]]")
+    call("lithos_read", path="more")
+    found = call("lithos_validate")
+    assert (found["counts"]["broken_links"], len(found["problems"]["broken_links"])) == (1_001, 1_000)
+    assert found["truncated"] is True
+
+
+def test_lithos_tags_shows_five_thousand(call: CallTool, vault: Path) -> None:
+    tags = [f"t{number:04}" for number in range(5_001)]
+    (vault / "a.md").write_text(f"---\ntags: [{', '.join(tags[:5_000])}]\n---\ntext")
+    shown = call("lithos_tags")
+    assert (len(shown["tags"]), "truncated" in shown) == (5_000, False)
+    (vault / "b.md").write_text(f"---\ntags: [{tags[5_000]}]\n---\ntext")
+    call("lithos_read", path="b")
+    shown = call("lithos_tags")
+    assert (len(shown["tags"]), shown["truncated"]) == (5_000, True)
+
+
+def test_lithos_links_shows_a_thousand_in_each_direction(call: CallTool, vault: Path) -> None:
+    for number in range(1_001):
+        (vault / f"n{number}.md").write_text("x")
+    (vault / "hub.md").write_text(" ".join(f"[[n{number}]]" for number in range(1_000)))
+    hub = call("lithos_read", path="hub")["id"]
+    shown = call("lithos_links", id=hub)
+    assert (len(shown["outgoing"]), "truncated" in shown) == (1_000, False)
+    (vault / "hub.md").write_text(" ".join(f"[[n{number}]]" for number in range(1_001)))
+    call("lithos_read", path="hub")
+    shown = call("lithos_links", id=hub)
+    assert (len(shown["outgoing"]), shown["truncated"]) == (1_000, True)
+
+
+def test_a_write_names_three_notes_that_say_nearly_the_same(call: CallTool) -> None:
+    words = " ".join(f"word{number}" for number in range(40))
+    for number in range(4):
+        call("lithos_write", agent="a", title=f"Note {number}", content=words)
+    assert len(call("lithos_write", agent="a", title="Last", content=words)["similar"]) == 3
+
+
+def test_a_diff_has_at_most_200000_characters(call: CallTool) -> None:
+    note = call("lithos_write", agent="a", title="N", content="a\n" * 60_000)
+    call("lithos_write", agent="a", id=note["id"], content="b\n" * 60_000)
+    assert len(call("lithos_note_diff", id=note["id"])["diff"]) == 200_000
+
+
+def test_lineage_goes_back_twenty_steps(call: CallTool, vault: Path) -> None:
+    for number in range(23):
+        source = f"derived_from: [00000000-0000-4000-8000-{number - 1:012}]\n" if number else ""
+        note_id = f"00000000-0000-4000-8000-{number:012}"
+        (vault / f"n{number}.md").write_text(f"---\nid: {note_id}\n{source}---\ntext")
+    lineage = call("lithos_read", path="n22")["lineage"]
+    assert [each["depth"] for each in lineage] == list(range(1, 21))
+
+
+@pytest.mark.parametrize(("count", "is_taken"), [(200, True), (201, False)])
+def test_feedback_names_at_most_two_hundred_notes(call: CallTool, count: int, is_taken: bool) -> None:
+    given = {"agent": "a", "outcome": "helped", "query": "q", "used_ids": [f"n{number}" for number in range(count)]}
+    if is_taken:
+        assert call("lithos_feedback", **given)["event_id"]
+    else:
+        with pytest.raises(InvalidInput, match="200"):
+            call("lithos_feedback", **given)
