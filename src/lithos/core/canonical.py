@@ -40,6 +40,22 @@ def version_of(data: bytes) -> str:
     return f"sha256:{sha256_hex(data)}"
 
 
+SHORT_VERSION = 12  # hex digits: what answers show of a version
+
+
+def short_version(version: str) -> str:
+    """The first 12 hex digits: 48 bits tell the versions of one file apart."""
+    return version.removeprefix("sha256:")[:SHORT_VERSION] if version.startswith("sha256:") else version
+
+
+def same_version(given: str, version: str | None) -> bool:
+    """Whether the caller means this version: in full, without its mark, or by at least 12 of its hex digits."""
+    if version is None:
+        return False
+    said, whole = given.removeprefix("sha256:").lower(), version.removeprefix("sha256:")
+    return len(said) >= SHORT_VERSION and whole.startswith(said)
+
+
 def _is_plain(value: Any) -> bool:
     """Nearly every value: one that orjson, ten times faster, spells as RFC 8785 does."""
     kind = type(value)

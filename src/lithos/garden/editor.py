@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lithos.core.call import Call
+from lithos.core.canonical import same_version
 from lithos.core.clock import Clock, rfc3339
 from lithos.errors import Conflict, Forbidden, NotFound, TooLarge
 from lithos.garden.drafting import Current, Draft, check_untouched, drafted, refuse_blocked
@@ -175,7 +176,7 @@ class Editor:
 
     def _check_match(self, request: EditRequest, if_match: str | None, now: Current) -> None:
         path = request.target.path
-        if if_match is not None and if_match != now.version:
+        if if_match is not None and not same_version(if_match, now.version):
             raise _stale(path, now.version)
         unseen = isinstance(request.edit, Write) and if_match is None and now.version is not None
         if unseen and not self._left_so(request.target, now.version):
@@ -188,11 +189,13 @@ class Editor:
 
     def _retry(self, call: Call, target: Target, if_match: str | None, now: Current) -> Answer | None:
         """The first answer, for a call without a key that was carried out already and whose result is still there."""
-        if if_match is None or call.idempotency_key is not None or now.version in (None, if_match):
+        if if_match is None or call.idempotency_key is not None or now.version is None:
+            return None
+        if same_version(if_match, now.version):
             return None
         for event in self._events_of(target.path):
             same = (event["tool"], event["agent"], event["user"]) == (call.tool, call.agent, call.user)
-            states = (event["before_hash"], event["after_hash"]) == (if_match, now.version)
+            states = same_version(if_match, event["before_hash"]) and event["after_hash"] == now.version
             if same and states and event["details"].get("scope") == call.arguments_hash:
                 answer: Answer = event["details"]["answer"]
                 return answer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from lithos.core.canonical import sha256_hex
 from lithos.errors import InvalidInput
 
@@ -19,9 +21,12 @@ def text_hash(text: str) -> str:
     return CANONICAL + sha256_hex(canonical_text(text).encode())
 
 
+_HEX = re.compile(r"[0-9a-f]{12,64}")  # a version as answers show it
+
+
 def checked_version(if_match: str | None) -> str | None:
     """Check `if_match`: the version of the bytes, or None."""
-    if if_match is None or if_match.startswith(BYTES):
+    if if_match is None or if_match.startswith(BYTES) or _HEX.fullmatch(if_match):
         return if_match
     if if_match.startswith(CANONICAL):
         raise InvalidInput(

@@ -118,7 +118,7 @@ class Changes:
         found = self.read(start, request)
         if page:
             found = replace(found, place=page.end, changes=[each for each in found.changes if each.at <= page.until])
-        lines = list(lines_of(found.changes))
+        lines = lines_of(found.changes)
         offset = page.offset if page else 0
         shown = lines[offset : offset + request.limit]
         answer: ChangesAnswer = {
@@ -294,8 +294,13 @@ def _said(start: Place) -> str:
 
 
 # ------------------------------------------------------------------- lines
-def lines_of(changes: Iterable[Change]) -> Iterator[Line]:
+def lines_of(changes: Sequence[Change]) -> list[Line]:
     """A line for each change, newest first; many of one hand at once are one line, as are repeated edits."""
+    lines = [line for kind in KINDS for line in _lines([each for each in changes if each.kind == kind])]
+    return sorted(lines, key=lambda line: line.at, reverse=True)
+
+
+def _lines(changes: Iterable[Change]) -> Iterator[Line]:
     for run in _runs(changes):
         first = run[0]
         if len(run) >= BULK and len({each.id for each in run}) >= BULK:

@@ -13,6 +13,7 @@ from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
 from lithos.errors import Forbidden, InvalidInput, TooLarge
 from lithos.tools.caller import Caller
+from lithos.tools.lean import DETAIL, fitting_limit, lean
 from lithos.tools.lenient import understand
 from lithos.tools.refusals import refusal
 
@@ -41,6 +42,8 @@ class Ready:
     call: Call
     values: dict[str, Any]
     notes: tuple[str, ...] = ()  # what was understood in a way that the caller should see
+    limited: bool = False  # the caller chose how many rows it wants
+    detail: bool = False  # the caller wants the whole answer
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
@@ -51,6 +54,20 @@ class Ready:
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
+
+    def run_lean(self, lithos: Any) -> Any:
+        """As `run`, with the answer that a connection gets: without what says nothing, and a list of bounded size."""
+        answer = self.run(lithos)
+        if self.detail or self.tool.waits:
+            return answer
+        short = lean(self.tool.name, answer)
+        bounded = self.tool.reads and not self.limited and "limit" in self.values
+        rows = fitting_limit(short) if bounded else None
+        if rows is None:
+            return short
+        fewer = replace(self, values={**self.values, "limit": rows}, limited=True)
+        cut: dict[str, Any] = {**lean(self.tool.name, fewer.run(lithos)), "truncated": True}
+        return {**cut, "next_offset": self.values["offset"] + rows} if "offset" in self.values else cut
 
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
@@ -63,7 +80,8 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     _fill_in_user(tool, given, caller)
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
-    return Ready(tool, _call(tool, checked, agent, caller), values, tuple(notes))
+    detail = caller.operator or bool(getattr(checked, DETAIL, False))
+    return Ready(tool, _call(tool, checked, agent, caller), values, tuple(notes), "limit" in given, detail)
 
 
 def beside(caller: Caller, meta: Mapping[str, Any]) -> Caller:

@@ -17,7 +17,7 @@ from lithos.tools.dispatch import OPERATOR
 from lithos.tools.registry import Tool, tool
 
 USUAL_HITS = 5
-MOST_SCHEMA_TOKENS = 600  # of the first hit; above it the optional arguments lose their descriptions
+MOST_SCHEMA_TOKENS = 250  # of the first hit; above it the optional arguments lose their descriptions
 LONGEST_LINE = 110
 
 

@@ -18,6 +18,7 @@ from lithos.errors import InvalidInput, UnknownTool
 from lithos.tools import schemas
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
+from lithos.tools.lean import DETAIL
 from lithos.tools.toolsets import FIND, MEMBERS
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ ERROR_SCHEMA: dict[str, Any] = {
     },
 }
 # Accepted by every mutating tool, not listed: programs set the ids (best in `_meta`), the key is in the instructions.
-UNLISTED = (*CORRELATION, "idempotency_key")
+UNLISTED = (*CORRELATION, "idempotency_key", DETAIL)
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,8 @@ class Tool:
         }
         if self.agent_argument not in fields and not self.bare:
             fields[self.agent_argument] = (str | None, None)
+        if not self.bare:
+            fields[DETAIL] = (bool, False)
         if not self.reads and not self.bare:
             fields["idempotency_key"] = (IdempotencyKey, None)
             fields.update(dict.fromkeys(CORRELATION, (CorrelationId, None)))
@@ -129,7 +132,7 @@ class Tool:
     @cached_property
     def listed_output_schema(self) -> dict[str, Any]:
         """The answer or an error: some clients check refusals against this schema too, and MCP wants an object."""
-        answer = dict(self.output_schema)
+        answer = schemas.optional(self.output_schema)  # connections get lean answers
         named = answer.pop("$defs", {})
         either: dict[str, Any] = {"type": "object", "anyOf": [answer, ERROR_SCHEMA]}
         return {**either, "$defs": named} if named else either

@@ -38,6 +38,15 @@ def listed(schema: dict[str, Any], without: Iterable[str] = (), optional: Iterab
     return {**shown, "$defs": _open(used)} if used else shown
 
 
+def optional(schema: Any) -> Any:
+    """The same with no field required."""
+    if isinstance(schema, list):
+        return [optional(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {key: optional(value) for key, value in schema.items() if key != "required" or not isinstance(value, list)}
+
+
 def _named_in(properties: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
     text = repr(properties)
     used: dict[str, Any] = {}

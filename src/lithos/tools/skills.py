@@ -22,6 +22,7 @@ from lithos.skills import (
 )
 from lithos.tools.ledger.thoughts import ChainKey, Limit, Markdown, Texts, Time
 from lithos.tools.registry import tool
+from lithos.tools.schemas import Rare
 
 SkillId = Annotated[str, Field(description="Which skill", max_length=200)]
 Reason = Annotated[str | None, Field(description="Why; shown to whoever reads it")]
@@ -73,18 +74,18 @@ def mentisdb_search_skill(
     call: Call,
     chain_key: ChainKey = None,
     text: Annotated[str | None, Field(max_length=10_000)] = None,
-    skill_ids: Texts = None,
-    names: Texts = None,
+    skill_ids: Annotated[Texts, Rare] = None,
+    names: Annotated[Texts, Rare] = None,
     tags_any: Texts = None,
-    triggers_any: Texts = None,
-    uploaded_by_agent_ids: Texts = None,
-    uploaded_by_agent_names: Texts = None,
-    uploaded_by_agent_owners: Texts = None,
-    statuses: list[SkillStatus] | None = None,
-    formats: list[Literal["markdown", "json"]] | None = None,
-    schema_versions: list[int] | None = None,
-    since: Time = None,
-    until: Time = None,
+    triggers_any: Annotated[Texts, Rare] = None,
+    uploaded_by_agent_ids: Annotated[Texts, Rare] = None,
+    uploaded_by_agent_names: Annotated[Texts, Rare] = None,
+    uploaded_by_agent_owners: Annotated[Texts, Rare] = None,
+    statuses: Annotated[list[SkillStatus] | None, Rare] = None,
+    formats: Annotated[list[Literal["markdown", "json"]] | None, Rare] = None,
+    schema_versions: Annotated[list[int] | None, Rare] = None,
+    since: Annotated[Time, Rare] = None,
+    until: Annotated[Time, Rare] = None,
     limit: Limit = None,
 ) -> SkillList:
     """Find skills; all filters must hold. Look here before inventing a way of doing something."""

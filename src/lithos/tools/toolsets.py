@@ -25,6 +25,11 @@ CORE = frozenset(
         "lithos_task_complete",
         "lithos_finding_post",
         "lithos_finding_list",
+        "lithos_task_renew",
+        "lithos_task_update",
+        "lithos_links",
+        "lithos_tags",
+        "lithos_note_history",
     }
 )
 # The 20 tools of the Lithos specification.

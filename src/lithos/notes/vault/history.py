@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import cast
 
 from lithos.core.call import Call
-from lithos.core.canonical import version_of
+from lithos.core.canonical import same_version, version_of
 from lithos.errors import Conflict, NotFound
 from lithos.notes.answers import Difference, NoteHistory, Restored, Version, Written
 from lithos.notes.format.document import Unreadable
@@ -84,11 +84,11 @@ class History:
             now: bytes | None = self._vault.find(note_id).note.document.encode()
         except NotFound:
             now = None
-        if now is not None and version in (None, version_of(now)):
+        if now is not None and (version is None or same_version(version, version_of(now))):
             return now
         for path in _paths(self._past(note_id, 200), self._path(note_id)):
             for kept in self._kept(path):
-                if version in (None, kept.version):
+                if version is None or same_version(version, kept.version):
                     return self._vault.root.read_kept(kept)
         what = f"version {version[:80]} of this note is not" if version else "no version of this note is"
         raise NotFound(f"{what} kept any more", hint="lithos_note_history lists what is.")

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, cast
 
 from lithos.core.call import Call
+from lithos.core.canonical import same_version
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
 from lithos.core.keyed_lock import KeyedLock
@@ -316,7 +317,7 @@ class Vault:
 
     def check_version(self, found: Loaded, if_match: str | None, *, replaces: bool) -> None:
         """Refuse a lost update: a version that is not the current one, or a save that the caller cannot know of."""
-        if if_match is not None and if_match == found.note.version:
+        if if_match is not None and same_version(if_match, found.note.version):
             return
         if if_match is None and (found.seen or not replaces):
             return

@@ -146,10 +146,10 @@ class Adapter:
 
     async def _run(self, ready: Ready) -> Answer:
         if ready.tool.waits:
-            answer: Answer = await ready.run(self._lithos)
+            answer: Answer = await ready.run_lean(self._lithos)
             return answer
         # A cancelled request leaves the thread running: what was begun is finished, and its answer is remembered.
-        return await self._workers.run(ready.run, self._lithos)
+        return await self._workers.run(ready.run_lean, self._lithos)
 
     def _list(self, toolsets: tuple[str, ...], agent: bool, attributed: bool, read_only: bool) -> types.ListToolsResult:
         shown, names = [], self._named(toolsets, read_only)

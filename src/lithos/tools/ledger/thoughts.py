@@ -31,6 +31,7 @@ from lithos.ledger import (
     time_window,
 )
 from lithos.tools.registry import tool
+from lithos.tools.schemas import Rare
 
 ChainKey = Annotated[str | None, Field(description="Which chain; left out: the default one", max_length=200)]
 AgentId = Annotated[str | None, Field(description="Who thinks this", max_length=200)]
@@ -75,12 +76,12 @@ def mentisdb_bootstrap(
     content: Annotated[str, Field(description="What this memory is for")],
     chain_key: ChainKey = None,
     agent_id: AgentId = None,
-    agent_name: str | None = None,
-    agent_owner: str | None = None,
+    agent_name: Annotated[str | None, Rare] = None,
+    agent_owner: Annotated[str | None, Rare] = None,
     importance: Score = None,
     tags: Texts = None,
-    concepts: Texts = None,
-    storage_adapter: Adapter | None = None,
+    concepts: Annotated[Texts, Rare] = None,
+    storage_adapter: Annotated[Adapter | None, Rare] = None,
 ) -> Bootstrapped:
     """Begin a chain: makes it if needed and writes its first thought, only if it has none. Safe to call at every
     start: `bootstrapped` false means that there was a memory already."""
@@ -108,23 +109,24 @@ def mentisdb_append(
     content: Annotated[str, Field(description="One durable thing worth knowing later; never a credential")],
     chain_key: ChainKey = None,
     agent_id: AgentId = None,
-    agent_name: str | None = None,
-    agent_owner: str | None = None,
-    role: Role = "Memory",
+    agent_name: Annotated[str | None, Rare] = None,
+    agent_owner: Annotated[str | None, Rare] = None,
+    role: Annotated[Role, Rare] = "Memory",
     importance: Score = None,
-    confidence: Score = None,
+    confidence: Annotated[Score, Rare] = None,
     tags: Texts = None,
-    concepts: Texts = None,
+    concepts: Annotated[Texts, Rare] = None,
     refs: Annotated[list[int] | None, Field(description="Indexes of earlier thoughts that it builds on")] = None,
     relations: Annotated[list[RelationIn] | None, Field(description="Like refs, and saying how they relate")] = None,
-    session_id: str | None = None,
-    signing_key_id: str | None = None,
-    thought_signature: Octets = None,
-    last_checkpoint: Known = None,
+    session_id: Annotated[str | None, Rare] = None,
+    signing_key_id: Annotated[str | None, Rare] = None,
+    thought_signature: Annotated[Octets, Rare] = None,
+    last_checkpoint: Annotated[Known, Rare] = None,
+    echo: Annotated[bool, Field(description="false: answer with id and index only"), Rare] = True,
 ) -> Appended:
     """Store a durable thought: a decision, constraint, fact, mistake, plan, summary. For good: it cannot be edited,
-    only followed by a Correction with refs. Returns the thought with index, id and hashes, and a signed checkpoint;
-    keep the last checkpoint to prove later that nothing was rewritten. ledger_fork: stop, the chain was changed."""
+    only followed by a Correction with refs. detail=true adds a signed checkpoint: keep the last one to prove later
+    that nothing was rewritten. ledger_fork: stop, the chain was changed."""
     draft = Draft(
         thought_type=thought_type,
         content=content,
@@ -144,7 +146,7 @@ def mentisdb_append(
     )
     answer = lithos.ledger.append(call, draft, chain_key=chain_key, last_checkpoint=last_checkpoint)
     lithos.agents.seen(agent_id or answer["chain_key"])
-    return answer
+    return answer if echo else _without_echo(answer)
 
 
 @tool(toolset="ledger", agent_argument="agent_id")
@@ -154,19 +156,19 @@ def mentisdb_append_retrospective(
     content: Annotated[str, Field(description="The rule that would have saved the struggle")],
     chain_key: ChainKey = None,
     agent_id: AgentId = None,
-    agent_name: str | None = None,
-    agent_owner: str | None = None,
+    agent_name: Annotated[str | None, Rare] = None,
+    agent_owner: Annotated[str | None, Rare] = None,
     thought_type: ThoughtType = "LessonLearned",
     importance: Score = None,
-    confidence: Score = None,
+    confidence: Annotated[Score, Rare] = None,
     tags: Texts = None,
-    concepts: Texts = None,
+    concepts: Annotated[Texts, Rare] = None,
     refs: Annotated[list[int] | None, Field(description="Indexes of the mistake or correction behind it")] = None,
     relations: list[RelationIn] | None = None,
-    session_id: str | None = None,
-    signing_key_id: str | None = None,
-    thought_signature: Octets = None,
-    last_checkpoint: Known = None,
+    session_id: Annotated[str | None, Rare] = None,
+    signing_key_id: Annotated[str | None, Rare] = None,
+    thought_signature: Annotated[Octets, Rare] = None,
+    last_checkpoint: Annotated[Known, Rare] = None,
 ) -> Appended:
     """Store a lesson after a hard failure, a repeated snag or a non-obvious fix, so that nobody struggles twice. Like
     mentisdb_append, with role Retrospective and importance 0.7."""
@@ -199,16 +201,16 @@ def mentisdb_search(
     chain_key: ChainKey = None,
     text: Annotated[str | None, Field(description="Words or a question", max_length=10_000)] = None,
     thought_types: list[ThoughtType] | None = None,
-    roles: list[Role] | None = None,
+    roles: Annotated[list[Role] | None, Rare] = None,
     tags_any: Texts = None,
-    concepts_any: Texts = None,
+    concepts_any: Annotated[Texts, Rare] = None,
     agent_ids: Texts = None,
-    agent_names: Annotated[list[str] | None, Field(description="Aliases count too")] = None,
-    agent_owners: Texts = None,
-    min_importance: float | None = None,
-    min_confidence: float | None = None,
+    agent_names: Annotated[list[str] | None, Field(description="Aliases count too"), Rare] = None,
+    agent_owners: Annotated[Texts, Rare] = None,
+    min_importance: Annotated[float | None, Rare] = None,
+    min_confidence: Annotated[float | None, Rare] = None,
     since: Time = None,
-    until: Time = None,
+    until: Annotated[Time, Rare] = None,
     limit: Limit = None,
 ) -> Thoughts:
     """Find thoughts: prior constraints, decisions, mistakes. With text the best first, with a score; without, the
@@ -256,16 +258,16 @@ def mentisdb_memory_markdown(
     chain_key: ChainKey = None,
     text: Annotated[str | None, Field(max_length=10_000)] = None,
     thought_types: list[ThoughtType] | None = None,
-    roles: list[Role] | None = None,
+    roles: Annotated[list[Role] | None, Rare] = None,
     tags_any: Texts = None,
-    concepts_any: Texts = None,
+    concepts_any: Annotated[Texts, Rare] = None,
     agent_ids: Texts = None,
-    agent_names: Texts = None,
-    agent_owners: Texts = None,
-    min_importance: float | None = None,
-    min_confidence: float | None = None,
+    agent_names: Annotated[Texts, Rare] = None,
+    agent_owners: Annotated[Texts, Rare] = None,
+    min_importance: Annotated[float | None, Rare] = None,
+    min_confidence: Annotated[float | None, Rare] = None,
     since: Time = None,
-    until: Time = None,
+    until: Annotated[Time, Rare] = None,
     limit: Limit = None,
     max_tokens: MaxTokens = 4000,
 ) -> Markdown:
@@ -315,7 +317,7 @@ def mentisdb_traverse_thoughts(
     call: Call,
     chain_key: ChainKey = None,
     anchor_id: str | None = None,
-    anchor_hash: str | None = None,
+    anchor_hash: Annotated[str | None, Rare] = None,
     anchor_index: Annotated[int | None, Field(ge=0)] = None,
     anchor_boundary: Literal["genesis", "head"] | None = None,
     direction: Direction = "forward",
@@ -323,17 +325,17 @@ def mentisdb_traverse_thoughts(
     chunk_size: Annotated[int, Field(ge=1, le=1000)] = 50,
     text: Annotated[str | None, Field(max_length=10_000)] = None,
     thought_types: list[ThoughtType] | None = None,
-    roles: list[Role] | None = None,
+    roles: Annotated[list[Role] | None, Rare] = None,
     tags_any: Texts = None,
-    concepts_any: Texts = None,
+    concepts_any: Annotated[Texts, Rare] = None,
     agent_ids: Texts = None,
-    agent_names: Texts = None,
-    agent_owners: Texts = None,
-    min_importance: float | None = None,
-    min_confidence: float | None = None,
+    agent_names: Annotated[Texts, Rare] = None,
+    agent_owners: Annotated[Texts, Rare] = None,
+    min_importance: Annotated[float | None, Rare] = None,
+    min_confidence: Annotated[float | None, Rare] = None,
     since: Time = None,
-    until: Time = None,
-    time_window: Annotated[TimeWindow | None, Field(description="Epoch start and length, in unit")] = None,
+    until: Annotated[Time, Rare] = None,
+    time_window: Annotated[TimeWindow | None, Field(description="Epoch start and length, in unit"), Rare] = None,
 ) -> Traversal:
     """Walk a chain in the order it was written, in chunks, with filters. Begins at an anchor (at most one) or at the
     end that the direction starts from. Pass next_cursor's id as anchor_id to go on."""
@@ -386,6 +388,12 @@ def lithos_ledger_prove(
     """A proof that a thought is at its index in the chain that a signed checkpoint covers (RFC 6962). Others check it
     with docs/ledger-format.md alone."""
     return lithos.ledger.prove(chain_key, thought_index)
+
+
+def _without_echo(answer: Appended) -> Appended:
+    """Where the thought is, without what its writer sent."""
+    brief = {name: answer["thought"][name] for name in ("id", "index")}
+    return {"thought": brief, "head_hash": answer["head_hash"]}  # type: ignore[typeddict-item]
 
 
 def _chosen(
