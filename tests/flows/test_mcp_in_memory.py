@@ -116,7 +116,7 @@ async def test_ids_in_meta_tie_a_change_to_the_trace_of_a_client_that_validates(
         schema = next(tool.input_schema for tool in (await client.list_tools()).tools if tool.name == "lithos_write")
         assert "additionalProperties" not in schema and "tool_call_id" not in schema["properties"]
         await client.call_tool("lithos_agent_register", {"id": "a"}, meta=IDS)
-        found = await client.call_tool("lithos_events_query", {"transaction_id": "tx-7"})
+        found = await client.call_tool("lithos_events_query", {"transaction_id": "tx-7", "detail": True})
     (row,) = found.structured_content["rows"]
     assert (row["tool_call_id"], row["agent_action_id"], row["agent"]) == ("call-7", "act-7", "a")
 
