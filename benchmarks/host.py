@@ -71,7 +71,7 @@ class Client:
 
 
 def host_of(data_dir: Path) -> psutil.Process:
-    return psutil.Process(int(HostLock(str(data_dir)).read_note()["pid"]))
+    return psutil.Process(int(HostLock(str(data_dir)).read_holder()["pid"]))
 
 
 def cpu(process: psutil.Process) -> float:

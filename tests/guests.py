@@ -133,7 +133,7 @@ class Household:
 
     def __init__(self, data_dir: Path) -> None:
         self.data_dir = data_dir
-        self.place = HostLock(str(data_dir))
+        self.host_lock = HostLock(str(data_dir))
         self.guests: list[GuestProcess] = []
 
     def guest(self, *flags: str, **popen: Any) -> GuestProcess:
@@ -142,19 +142,19 @@ class Household:
         return guest
 
     def host_pid(self) -> int:
-        return int(until(lambda: self.place.read_note().get("pid"), "a host"))
+        return int(until(lambda: self.host_lock.read_holder().get("pid"), "a host"))
 
     def hosts(self) -> list[int]:
         """Every process that is a background host of this directory."""
         found = []
         for process in psutil.process_iter(["pid", "cmdline", "status"]):
             words = process.info["cmdline"] or []
-            if "lithos.host" in words and self.place.data_dir in words and process.info["status"] != "zombie":
+            if "lithos.host" in words and self.host_lock.data_dir in words and process.info["status"] != "zombie":
                 found.append(process.info["pid"])
         return found
 
     def has_host(self) -> bool:
-        held = self.place.try_lock()
+        held = self.host_lock.try_lock()
         if held is not None:
             os.close(held)
         return held is None
@@ -182,7 +182,7 @@ class Household:
             for pid in self.hosts():
                 os.kill(pid, signal.SIGTERM)
         until(lambda: not self.hosts(), "the end of all hosts")
-        assert not Path(self.place.socket_path).exists()
+        assert not Path(self.host_lock.socket_path).exists()
 
 
 @contextlib.contextmanager

@@ -47,7 +47,7 @@ def test_where_no_process_may_be_started_host_and_guest_live_in_one(home: Househ
     guest = home.guest(command=patched(no_fork))
     guest.initialize()
     guest.call("lithos_agent_register", id="ann")
-    assert home.place.read_note()["pid"] == guest.process.pid
+    assert home.host_lock.read_holder()["pid"] == guest.process.pid
     other = home.guest()
     other.initialize()
     assert other.call("lithos_agent_list")["agents"][0]["id"] == "ann"
@@ -62,7 +62,7 @@ def test_a_host_that_cannot_fork_leaves_its_client_to_the_guest(home: Household)
     script.chmod(0o755)
     guest = home.guest(command=patched(f"sys.executable = {str(script)!r}"))
     guest.initialize()
-    assert home.place.read_note()["pid"] == guest.process.pid
+    assert home.host_lock.read_holder()["pid"] == guest.process.pid
 
 
 def test_locks_that_do_not_work_are_refused_with_the_reason(home: Household) -> None:
@@ -80,7 +80,7 @@ def test_a_host_that_dies_at_every_start_is_not_started_for_ever(home: Household
     assert "ended 3 times before it served anybody" in answer["error"]["message"]
     assert "host.log" in answer["error"]["data"]["hint"]
     assert guest.process.wait(60) == 1
-    os.unlink(home.place.socket_path)
+    os.unlink(home.host_lock.socket_path)
 
 
 def test_a_deep_directory_has_a_host_like_any_other(tmp_path: Path) -> None:
@@ -90,13 +90,13 @@ def test_a_deep_directory_has_a_host_like_any_other(tmp_path: Path) -> None:
         home.kill_host()
         guest.call("lithos_agent_register", id="ann")
         everywhere = subprocess.run([*LITHOS, "ps", "--json"], capture_output=True, text=True, check=True, cwd=tmp_path)
-        assert home.place.data_dir in {host["data_dir"] for host in json.loads(everywhere.stdout)}
+        assert home.host_lock.data_dir in {host["data_dir"] for host in json.loads(everywhere.stdout)}
 
 
 def test_a_stale_socket_and_a_stale_lock_do_not_matter(home: Household) -> None:
-    home.place.make()
-    home.place.listen().close()
-    Path(home.place.lock_path).write_text('{"pid": 1, "since": "2020-01-01T00:00:00Z"}')
+    home.host_lock.make_folder()
+    home.host_lock.listen().close()
+    Path(home.host_lock.lock_path).write_text('{"pid": 1, "since": "2020-01-01T00:00:00Z"}')
     guest = home.guest()
     assert guest.initialize()["result"]["serverInfo"]["name"] == "lithos"
 
@@ -115,14 +115,18 @@ def test_another_users_memory_is_refused(house: Household) -> None:
 def test_a_stranger_who_gets_past_the_modes_is_refused_by_the_host_itself(house: Household) -> None:
     temporary = Path(tempfile.gettempdir())
     way = itertools.takewhile(lambda folder: folder != temporary, house.data_dir.parents)
-    for path in (*way, house.data_dir, house.data_dir / ".lithos", Path(house.place.socket_path)):
+    for path in (*way, house.data_dir, house.data_dir / ".lithos", Path(house.host_lock.socket_path)):
         path.chmod(0o777)
     code = (
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "
         's.sendall(b\'{"lithos":"guest"}\\n\'); print(s.makefile().readline())'
     )
     told = subprocess.run(
-        [sys.executable, "-c", code, house.place.socket_path], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code, house.host_lock.socket_path],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     ).stdout
     assert json.loads(told)["error"]["code"] == "forbidden"
 
@@ -181,7 +185,7 @@ class FakeHost:
     """Holds lock and socket like a host, and says what the test wants it to."""
 
     def __init__(self, place: HostLock, welcome: dict[str, Any]) -> None:
-        place.make()
+        place.make_folder()
         lock = place.try_lock()
         assert lock is not None
         self._lock = lock
@@ -218,7 +222,7 @@ class FakeHost:
 
 
 def test_a_call_that_kills_its_host_each_time_is_sent_twice_and_then_refused(home: Household) -> None:
-    host = FakeHost(home.place, {"pipe": wire.PIPE, "version": __version__})
+    host = FakeHost(home.host_lock, {"pipe": wire.PIPE, "version": __version__})
     guest = home.guest()
     key = guest.ask("tools/call", {"name": "lithos_poison"})
     answer = guest.answer(key)
@@ -227,23 +231,23 @@ def test_a_call_that_kills_its_host_each_time_is_sent_twice_and_then_refused(hom
     assert [message["resent"] for message in host.heard if "lithos" in message][:2] == [[], [key]]
     guest.close()
     host.close()
-    os.unlink(home.place.socket_path)
+    os.unlink(home.host_lock.socket_path)
 
 
 def test_a_host_that_speaks_another_way_is_named_in_one_sentence(home: Household) -> None:
-    host = FakeHost(home.place, {"pipe": 0, "version": "0.0.1"})
+    host = FakeHost(home.host_lock, {"pipe": 0, "version": "0.0.1"})
     guest = home.guest()
     answer = guest.request("initialize", {})
     assert "the host runs Lithos 0.0.1" in answer["error"]["message"]
     assert "lithos stop" in answer["error"]["data"]["hint"]
     assert guest.process.wait(60) == 1
     host.close()
-    os.unlink(home.place.socket_path)
+    os.unlink(home.host_lock.socket_path)
 
 
 def hello(home: Household, version: str, pipe: int = wire.PIPE) -> dict[str, Any]:
     """What the host answers to a guest of this version."""
-    connection = home.place.connect()
+    connection = home.host_lock.connect()
     connection.setblocking(True)
     connection.settimeout(10)
     told = {"pipe": pipe, "version": version, "id": "0" * 32, "pid": os.getpid()}
@@ -278,7 +282,7 @@ def test_a_newer_guest_replaces_a_host_that_nobody_else_uses(home: Household) ->
 
 def test_a_host_says_nothing_to_noise(house: Household) -> None:
     for noise in (b"GET / HTTP/1.1\r\n\r\n", b"{}\n", b'{"lithos":"guest"}\n', b"\xff\xfe\n", b"[]\n", b""):
-        connection = house.place.connect()
+        connection = house.host_lock.connect()
         connection.setblocking(True)
         connection.settimeout(20)
         connection.sendall(noise)

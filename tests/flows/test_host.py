@@ -95,7 +95,7 @@ def test_answers_are_given_after_stdin_has_ended_and_an_idle_host_ends_without_a
     done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True, env=soon)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
     until(lambda: not home.hosts(), "the end of the idle host")
-    assert not Path(home.place.socket_path).exists()
+    assert not Path(home.host_lock.socket_path).exists()
     until(lambda: not home.has_host(), "the lock of a process that is gone from the list, and still closing its files")
 
 
@@ -104,7 +104,7 @@ def test_a_host_is_nobodys_child_and_its_command_line_names_the_memory(house: Ho
     assert host.ppid() != house.guests[0].process.pid
     assert os.getsid(host.pid) == host.pid
     assert {"lithos.host", str(house.data_dir)} <= set(host.cmdline())
-    assert Path(house.place.log_path).stat().st_mode & 0o777 == 0o600
+    assert Path(house.host_lock.log_path).stat().st_mode & 0o777 == 0o600
 
 
 def test_after_a_stop_guests_wait_for_their_clients_next_wish(home: Household) -> None:
@@ -112,7 +112,7 @@ def test_after_a_stop_guests_wait_for_their_clients_next_wish(home: Household) -
     guest.initialize()
     pid = home.host_pid()
     assert f"Stopped pid {pid}." in home.lithos("stop").stdout
-    assert not Path(home.place.socket_path).exists()
+    assert not Path(home.host_lock.socket_path).exists()
     assert home.hosts() == []
     assert guest.process.poll() is None
     guest.call("lithos_stats")
@@ -128,7 +128,7 @@ def _stop_twice(home: Household) -> str:
 def test_standalone_refuses_a_memory_that_is_served_and_names_the_host(house: Household) -> None:
     second = house.guest("--standalone")
     assert second.process.wait(60) == 1
-    note = house.place.read_note()
+    note = house.host_lock.read_holder()
     assert f"pid {note['pid']} since {note['since']}" in second.stderr()
 
 
@@ -136,7 +136,7 @@ def test_standalone_is_host_and_guest_in_one_process(home: Household) -> None:
     alone = home.guest("--standalone")
     alone.initialize()
     alone.call("lithos_agent_register", id="ann")
-    assert home.place.read_note()["pid"] == alone.process.pid
+    assert home.host_lock.read_holder()["pid"] == alone.process.pid
     joined = home.guest()
     joined.initialize()
     assert joined.call("lithos_agent_list")["agents"][0]["id"] == "ann"
@@ -216,20 +216,20 @@ def test_a_host_whose_lock_was_deleted_leaves_and_touches_nothing_of_its_success
     guest = home.guest()
     guest.initialize()
     old = home.host_pid()
-    os.unlink(home.place.lock_path)
-    os.unlink(home.place.socket_path)
+    os.unlink(home.host_lock.lock_path)
+    os.unlink(home.host_lock.socket_path)
     successor = home.guest()
     successor.initialize()
     new = home.host_pid()
     assert new != old
     until(lambda: home.hosts() == [new], "the old host's end")
-    assert Path(home.place.socket_path).exists()
+    assert Path(home.host_lock.socket_path).exists()
     guest.call("lithos_agent_register", id="ann")
     assert successor.call("lithos_agent_list")["agents"]
 
 
 def test_a_deleted_socket_is_bound_anew(house: Household) -> None:
-    os.unlink(house.place.socket_path)
+    os.unlink(house.host_lock.socket_path)
     other = house.guest()
     other.initialize()
     assert len(house.hosts()) == 1

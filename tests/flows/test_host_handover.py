@@ -64,7 +64,7 @@ def test_a_foreground_host_takes_over_without_a_lost_call(home: Household) -> No
         writer.start()
     with foreground(home) as served:
         url = served.url()
-        assert home.place.read_note()["pid"] == served.process.pid != background
+        assert home.host_lock.read_holder()["pid"] == served.process.pid != background
         assert home.hosts() == []
         for writer in writers:
             writer.join()

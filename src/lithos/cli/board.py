@@ -48,12 +48,12 @@ def _follow(terminal: Terminal, console: Console) -> None:
     from lithos.host.client import describe_host
     from lithos.host.host_lock import HostLock
 
-    place = HostLock(str(terminal.folder))
+    host_lock = HostLock(str(terminal.folder))
     cursor = terminal.ask("lithos_board_wait", {"timeout": 0})["cursor"]
     with Live(console=console, auto_refresh=False) as live:
         while True:
             live.update(_table(terminal.ask("lithos_task_status", {"limit": SHOWN})), refresh=True)
-            if describe_host(place) is None:
+            if describe_host(host_lock) is None:
                 break
             cursor = terminal.ask("lithos_board_wait", {"since": cursor, "timeout": REFRESH_S})["cursor"]
     console.print("No host serves this memory: nothing changes until a client starts one.")

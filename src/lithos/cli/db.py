@@ -103,11 +103,11 @@ def _nobody_else(settings: LithosConfig, *addresses: str) -> Iterator[None]:
     if _sqlite(settings) not in addresses:
         yield
         return
-    place = HostLock(str(settings.storage.data_dir.expanduser()))
-    place.make()
-    lock = place.try_lock()
+    host_lock = HostLock(str(settings.storage.data_dir.expanduser()))
+    host_lock.make_folder()
+    lock = host_lock.try_lock()
     if lock is None:
-        raise Busy(f"{place.describe_holder()} is at work here", hint="Stop it first: lithos stop.")
+        raise Busy(f"{host_lock.describe_holder()} is at work here", hint="Stop it first: lithos stop.")
     try:
         yield
     finally:

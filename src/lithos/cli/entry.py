@@ -35,13 +35,13 @@ def _serve_as_guest(arguments: Sequence[str]) -> int | None:
 
     None: not a guest, or there is something to explain.
     """
-    from lithos.host.guest.options import parse_serve
+    from lithos.host.options import parse_serve
 
     options = parse_serve(arguments, os.environ)
     where = (options.place() or _place_in_settings(arguments)) if options is not None else None
     if options is None or where is None or where[1] != "stdio":
         return None
-    from lithos.host.guest.guest import main as guest
+    from lithos.host.serve_stdio import main as guest
 
     return guest(options, where[0])
 
@@ -50,7 +50,7 @@ def _place_in_settings(arguments: Sequence[str]) -> tuple[str, str] | None:
     """Only a settings file knows (data directory, transport): a short helper reads it, and prints what it says."""
     import subprocess
 
-    command = [sys.executable, "-P", "-m", "lithos.host.guest.where", *arguments]
+    command = [sys.executable, "-P", "-m", "lithos.host.where", *arguments]
     try:
         told = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ours
     except OSError:  # no process for us: the command line proper reads it in this one

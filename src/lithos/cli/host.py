@@ -18,11 +18,11 @@ def join(root: typer.Typer) -> None:
 def ps(terminal: Terminal) -> None:
     """Show your hosts on this machine and their guests; with --data-dir or --config only that memory's."""
     from lithos.host.host_lock import HostLock
-    from lithos.host.list_hosts import all_hosts, look_at
+    from lithos.host.list_hosts import all_hosts, describe_or_error
 
-    place = HostLock(str(terminal.folder))
-    hosts = list(filter(None, [look_at(place)])) if terminal.named else all_hosts(place.data_dir)
-    none = f"No host serves {place.data_dir}; the next client starts one." if terminal.named else "No host runs."
+    host_lock = HostLock(str(terminal.folder))
+    hosts = list(filter(None, [describe_or_error(host_lock)])) if terminal.named else all_hosts(host_lock.data_dir)
+    none = f"No host serves {host_lock.data_dir}; the next client starts one." if terminal.named else "No host runs."
     terminal.tell(hosts, _print_hosts if hosts else none)
 
 
@@ -55,7 +55,7 @@ def stop(terminal: Terminal) -> None:
     from lithos.host.client import stop_host
     from lithos.host.host_lock import HostLock
 
-    place = HostLock(str(terminal.folder))
-    pid = stop_host(place)
-    told = f"Stopped pid {pid}." if pid is not None else f"No host serves {place.data_dir}."
+    host_lock = HostLock(str(terminal.folder))
+    pid = stop_host(host_lock)
+    told = f"Stopped pid {pid}." if pid is not None else f"No host serves {host_lock.data_dir}."
     terminal.tell({"stopped": pid is not None, "pid": pid}, told)

@@ -14,7 +14,7 @@ from lithos.cli.terminal import Terminal, verb
 from lithos.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from lithos.host.guest.options import ServeOptions
+    from lithos.host.options import ServeOptions
     from lithos.settings import LithosConfig
 
 
@@ -49,7 +49,7 @@ def serve(
 
 
 def _serve(config: LithosConfig, arguments: list[str]) -> None:
-    from lithos.host.guest.options import parse_serve
+    from lithos.host.options import parse_serve
 
     options = parse_serve(arguments[1:], os.environ)
     if options is None:
@@ -71,6 +71,6 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
 
 def _be_a_guest(config: LithosConfig, options: ServeOptions) -> int:
     """Where no helper process could read the settings for it (`cli.entry`): a guest of 40 MB instead of 11."""
-    from lithos.host.guest.guest import main
+    from lithos.host.serve_stdio import main
 
     return main(options, str(config.storage.data_dir.expanduser().resolve()))

@@ -66,10 +66,10 @@ class Terminal:
 
     def send(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The tool's answer, from the host when there is one; refusals are raised. Here every tool may be called."""
-        from lithos.host.client import memory
+        from lithos.host.client import tool_caller
 
         is_new = not self.folder.exists()
-        with memory(self.settings) as call:
+        with tool_caller(self.settings) as call:
             if is_new:  # a mistyped name would look like a memory that has lost everything
                 print(f"lithos: there was no {self.folder}; an empty memory was made", file=sys.stderr)
             return call(tool, arguments)

@@ -30,9 +30,9 @@ def reindex(
     clear: Annotated[bool, typer.Option("--clear", help="Build every index anew.")] = False,
 ) -> None:
     """Compare all files with the index, and take in what changed."""
-    from lithos.host.client import memory
+    from lithos.host.client import tool_caller
 
-    with memory(terminal.settings) as call:
+    with tool_caller(terminal.settings) as call:
         before = call("lithos_reindex", {"clear": clear})
         answer = _followed(call, before["index"]["scans"], quiet=terminal.as_json)
     if terminal.as_json:

@@ -1,4 +1,4 @@
-"""`python -m lithos.host`: what a guest starts. Not for people: `lithos serve` is."""
+"""`python -m lithos.host`: a background host, started by a guest. People use `lithos serve`."""
 
 from lithos.host.server.background import main
 

@@ -1,7 +1,7 @@
-"""Commands talk to a host here: one line asked, one line answered, over the socket that guests use.
+"""How commands reach a host: one line asked, one line answered, over the socket that guests use.
 
-`memory(config)` is the way of every verb to the memory: through the host when there is one; else opened right here,
-under the same lock, for as long as the verb takes. It starts no host.
+`tool_caller(config)` calls tools for every verb: through the host if there is one, else in this process, under the
+same lock, for as long as the verb takes. It starts no host.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from lithos.core.call import Delivery
 from lithos.errors import HostRestarted, Unavailable
 from lithos.host import wire
-from lithos.host.guest.guest import told
 from lithos.host.host_lock import NO_HOST, HostLock, belongs_to_another, is_stopped, peer_pid, peer_uid
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ START_SECONDS = 60.0  # a host that is only starting answers within it
 STOPPED_SECONDS = 1.0  # silent for so long: look whether a signal has stopped the host
 CALL_SECONDS = 600.0  # rebuilding an index of a large vault is a call too
 STOP_SECONDS = 60.0
-NAP_SECONDS = 0.02
+RETRY_SECONDS = 0.02
 
 Answer = dict[str, Any]
 
@@ -43,30 +42,30 @@ class HostLost(Exception):
     """The host ended before it answered."""
 
 
-class Link:
-    """A connection for questions; raises the host's refusals as the errors that they are."""
+class ControlConnection:
+    """One connection for control questions. Raises the host's errors."""
 
-    def __init__(self, connection: socket.socket, place: HostLock) -> None:
+    def __init__(self, connection: socket.socket, host_lock: HostLock) -> None:
         self._connection = connection
-        self._place = place
+        self._host_lock = host_lock
         self._buffer = bytearray()
 
     def ask(self, op: str, seconds: float | None = None, **details: Any) -> Answer:
         """Without `seconds`: a host that is only starting gets longer than one that was ready."""
-        patience = seconds or (ASK_SECONDS if self._place.read_note().get("ready") else START_SECONDS)
+        patience = seconds or (ASK_SECONDS if self._host_lock.read_holder().get("ready") else START_SECONDS)
         try:
             self._connection.settimeout(patience)
             self._connection.sendall(wire.line({"lithos": "control", "op": op, **details}))
             answer = wire.parse(self._line(time.monotonic() + patience))
         except TimeoutError:
             raise Unavailable(
-                f"the host of {self._place.data_dir} ({self._place.describe_holder()}) does not answer",
+                f"the host of {self._host_lock.data_dir} ({self._host_lock.describe_holder()}) does not answer",
                 hint="See its log, or end it by its pid.",
             ) from None
         except OSError as error:
             raise HostLost from error
         if "error" in answer:
-            raise told(answer["error"])
+            raise wire.error_from(answer["error"])
         return answer
 
     def _line(self, deadline: float) -> bytes:
@@ -88,13 +87,13 @@ class Link:
             pid = peer_pid(self._connection)
             if is_stopped(pid):
                 raise Unavailable(
-                    f"the host of {self._place.data_dir}, pid {pid}, was stopped by a signal",
+                    f"the host of {self._host_lock.data_dir}, pid {pid}, was stopped by a signal",
                     hint=f"`kill -CONT {pid}` lets it go on, `kill -KILL {pid}` ends it; nothing is lost.",
                 )
         raise TimeoutError
 
     def receive_fds(self, seconds: float) -> list[int]:
-        """What a host sends last when it hands over. No byte may be read past the line before it."""
+        """Receive lock and listener in a handover. No byte past the line before them may be read."""
         self._connection.settimeout(seconds)
         try:
             _, fds, _, _ = socket.recv_fds(self._connection, 16, 2)
@@ -111,45 +110,45 @@ class Link:
 
 
 @contextmanager
-def linked(place: HostLock) -> Iterator[Link | None]:
-    """A link to the host of this place, or None when it has none."""
+def control_connection(host_lock: HostLock) -> Iterator[ControlConnection | None]:
+    """A link to the host of this host_lock, or None when it has none."""
     try:
-        connection = place.connect()
+        connection = host_lock.connect()
     except (*NO_HOST, ConnectionError, BlockingIOError):
         yield None
         return
-    link = Link(connection, place)
+    control = ControlConnection(connection, host_lock)
     try:
         if peer_uid(connection) != os.getuid():
-            raise belongs_to_another(place.data_dir)
-        yield link
+            raise belongs_to_another(host_lock.data_dir)
+        yield control
     finally:
-        link.close()
+        control.close()
 
 
-def describe_host(place: HostLock, seconds: float | None = None) -> Answer | None:
-    """What `lithos ps` shows of it; None: there is no host."""
-    with linked(place) as link:
+def describe_host(host_lock: HostLock, seconds: float | None = None) -> Answer | None:
+    """Facts about the host for `lithos ps`; None if there is no host."""
+    with control_connection(host_lock) as control:
         try:
-            return link.ask("ps", seconds)["host"] if link else None
+            return control.ask("ps", seconds)["host"] if control else None
         except HostLost:
             return None
 
 
-def stop_host(place: HostLock) -> int | None:
-    """The pid of the host that has ended, everything acknowledged kept; None: there was none."""
-    with linked(place) as link:
-        if link is None:
+def stop_host(host_lock: HostLock) -> int | None:
+    """Stop the host and return its pid; None if there was no host. Everything acknowledged is kept."""
+    with control_connection(host_lock) as control:
+        if control is None:
             return None
         try:
-            pid = int(link.ask("stop")["pid"])
+            pid = int(control.ask("stop")["pid"])
         except HostLost:
             return None
     deadline = time.monotonic() + STOP_SECONDS
-    while (lock := place.try_lock()) is None:
-        if time.monotonic() > deadline or place.read_note().get("pid") != pid:
+    while (lock := host_lock.try_lock()) is None:
+        if time.monotonic() > deadline or host_lock.read_holder().get("pid") != pid:
             break
-        time.sleep(NAP_SECONDS)
+        time.sleep(RETRY_SECONDS)
     if lock is not None:
         os.close(lock)
     elif time.monotonic() > deadline:
@@ -158,13 +157,13 @@ def stop_host(place: HostLock) -> int | None:
 
 
 @contextmanager
-def memory(config: LithosConfig) -> Iterator[CallTool]:
-    """A function that calls tools on the memory of these settings, wherever it is open.
+def tool_caller(config: LithosConfig) -> Iterator[CallTool]:
+    """A function that calls tools, in the host or in this process.
 
-    A call that a dying host took along is made once more, of whoever has the memory then; its effect comes once.
+    A call that was lost with its host is repeated once, with the same delivery, so that its effect happens once.
     """
     numbers, me = count(1), os.urandom(16).hex()
-    with _reached(config) as first:
+    with _tool_host(config) as first:
 
         def call(name: str, arguments: Mapping[str, Any] | None = None) -> Answer:
             delivery = Delivery(me, str(next(numbers)))
@@ -178,73 +177,73 @@ def memory(config: LithosConfig) -> Iterator[CallTool]:
 
 def _call_again(config: LithosConfig, name: str, arguments: Answer, delivery: Delivery) -> Answer:
     try:
-        with _reached(config) as second:
+        with _tool_host(config) as second:
             return second.call(name, arguments, delivery)
     except HostLost:
         raise HostRestarted(
-            "the host ended while it worked on the call, twice", hint="Look whether it is done, then repeat it."
+            "the host ended while it worked on the call, twice", hint="Check whether it is done, then repeat it."
         ) from None
 
 
-class _Reached(Protocol):
+class _ToolHost(Protocol):
     def call(self, name: str, arguments: Answer, delivery: Delivery) -> Answer: ...
 
 
 @contextmanager
-def _reached(config: LithosConfig) -> Iterator[_Reached]:
-    place = HostLock(str(config.storage.data_dir.expanduser()))
-    place.make()
+def _tool_host(config: LithosConfig) -> Iterator[_ToolHost]:
+    host_lock = HostLock(str(config.storage.data_dir.expanduser()))
+    host_lock.make_folder()
     deadline = time.monotonic() + ASK_SECONDS
-    while (lock := place.try_lock()) is None:
-        with linked(place) as link:
-            if link is not None and _answers(link):
-                yield _Remote(link, config)
+    while (lock := host_lock.try_lock()) is None:
+        with control_connection(host_lock) as control:
+            if control is not None and _is_alive(control):
+                yield _RemoteHost(control, config)
                 return
         if time.monotonic() > deadline:
             raise Unavailable(
-                f"{place.describe_holder()} holds the lock of {place.data_dir} and does not answer",
+                f"{host_lock.describe_holder()} holds the lock of {host_lock.data_dir} and does not answer",
                 hint="Wait until it has ended, or end it by its pid.",
             )
-        time.sleep(NAP_SECONDS)
+        time.sleep(RETRY_SECONDS)
     try:
-        with _opened(config) as here:
+        with _local_memory(config) as here:
             yield here
     finally:
         os.close(lock)
 
 
-def _answers(link: Link) -> bool:
-    """Asked before a call, which may take minutes: of a host that is frozen one is told sooner."""
+def _is_alive(control: ControlConnection) -> bool:
+    """Asked before a call: a call may take minutes, and a frozen host should be reported sooner."""
     try:
-        link.ask("ps")
+        control.ask("ps")
     except HostLost:
         return False
     return True
 
 
-class _Remote:
-    def __init__(self, link: Link, config: LithosConfig) -> None:
-        self._link, self._config = link, config
+class _RemoteHost:
+    def __init__(self, control: ControlConnection, config: LithosConfig) -> None:
+        self._control, self._config = control, config
 
     def call(self, name: str, arguments: Answer, delivery: Delivery) -> Answer:
         asked = {"tool": name, "arguments": arguments, "agent": self._config.server.agent, "delivery": asdict(delivery)}
-        answer: Answer = self._link.ask("call", CALL_SECONDS, **asked)["answer"]
+        answer: Answer = self._control.ask("call", CALL_SECONDS, **asked)["answer"]
         return answer
 
 
 @contextmanager
-def _opened(config: LithosConfig) -> Iterator[_Reached]:
-    """The memory in this very process. Its imports are heavy, and most verbs find a host."""
+def _local_memory(config: LithosConfig) -> Iterator[_ToolHost]:
+    """Open the data directory in this process. The imports are heavy, and most verbs find a host."""
     from lithos.app import open_lithos
 
     lithos = open_lithos(config)
     try:
-        yield _Here(lithos, config)
+        yield _LocalMemory(lithos, config)
     finally:
         lithos.close()
 
 
-class _Here:
+class _LocalMemory:
     def __init__(self, lithos: Lithos, config: LithosConfig) -> None:
         self._lithos, self._config = lithos, config
 

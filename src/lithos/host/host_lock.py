@@ -1,7 +1,7 @@
-"""Where a host lives: the lock that makes it the only one, and the socket at which it is reached.
+"""The lock that makes a process the host of a data directory, and the socket on which it listens.
 
 Guests import this file, so it uses the few modules of the standard library that start in milliseconds
-(no pathlib, no typing, no dataclasses), and the tree of errors only when something is refused.
+(no pathlib, no typing, no dataclasses), and `lithos.errors` only to raise one.
 """
 
 from __future__ import annotations
@@ -25,36 +25,36 @@ LOCK_NAME = "host.lock"
 SOCKET_NAME = "host.sock"
 LOG_NAME = "host.log"
 LONGEST_ADDRESS = 103  # sun_path has 108 bytes on Linux and 104 on macOS, each with a closing NUL
-BACKLOG = 1024  # guests that wait while a host starts or changes hands; the kernel caps it at net.core.somaxconn
-NO_HOST = (FileNotFoundError, ConnectionRefusedError)  # connecting: nobody listens there
+BACKLOG = 1024  # guests that wait while a host starts or hands over; the kernel caps it at net.core.somaxconn
+NO_HOST = (FileNotFoundError, ConnectionRefusedError)  # connecting: no process listens there
 
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EIO)
 _NO_SOCKETS = (errno.EPERM, errno.EOPNOTSUPP)
 
 
 class HostLock:
-    """The `.lithos` folder of one data directory, as host, guests and commands see it."""
+    """Lock, socket and log in the `.lithos` folder of one data directory, for host, guests and commands."""
 
     def __init__(self, data_dir: str) -> None:
-        # Two names of one directory must meet at one lock.
+        # Two names of one directory must use one lock.
         self.data_dir = os.path.realpath(data_dir)
         self.folder = os.path.join(self.data_dir, ".lithos")
         self.lock_path = os.path.join(self.folder, LOCK_NAME)
         self.socket_path = os.path.join(self.folder, SOCKET_NAME)
         self.log_path = os.path.join(self.folder, LOG_NAME)
 
-    def make(self) -> None:
+    def make_folder(self) -> None:
         try:
             os.makedirs(self.folder, 0o700, exist_ok=True)
         except OSError as error:
             raise cannot_start(self.data_dir, error) from error
 
     def try_lock(self) -> int | None:
-        """The held lock as a descriptor, or None while another process holds it. It dies with its last holder."""
+        """The lock as a descriptor, or None while another process holds it. It is freed when its last holder ends."""
         held = self._open_lock()
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if self.is_ours(held):
+            if self.still_holds(held):
                 return held
         except BlockingIOError:
             pass
@@ -71,8 +71,8 @@ class HostLock:
         except OSError as error:
             raise cannot_start(self.data_dir, error) from error
 
-    def is_ours(self, held: int) -> bool:
-        """Whether the locked file is still the one at the path; after `git clean` it is another, or none."""
+    def still_holds(self, held: int) -> bool:
+        """Whether the locked file is still the one at the path; after `git clean` it is not."""
         try:
             there, here = os.stat(self.lock_path), os.fstat(held)
         except FileNotFoundError:
@@ -80,7 +80,7 @@ class HostLock:
         return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
     def listen(self) -> socket.socket:
-        """Bind the socket. Only for the holder of the lock: whatever lies at the path is then stale."""
+        """Bind the socket. Only for the holder of the lock: a file at the path is then stale."""
         listener = socket.socket(socket.AF_UNIX)
         previous = os.umask(0o177)
         try:
@@ -98,7 +98,7 @@ class HostLock:
         return listener
 
     def socket_inode(self) -> tuple[int, int] | None:
-        """What lies at the socket's path, to tell ours from a successor's."""
+        """The file at the socket's path, to distinguish ours from a successor's."""
         try:
             there = os.stat(self.socket_path)
         except FileNotFoundError:
@@ -106,7 +106,7 @@ class HostLock:
         return there.st_dev, there.st_ino
 
     def connect(self) -> socket.socket:
-        """A non-blocking connection to the host. NO_HOST: nobody listens; BlockingIOError: its backlog is full."""
+        """A non-blocking connection to the host. NO_HOST: no process listens; BlockingIOError: its backlog is full."""
         connection = socket.socket(socket.AF_UNIX)
         connection.setblocking(False)
         try:
@@ -121,7 +121,7 @@ class HostLock:
 
     @contextlib.contextmanager
     def _address(self) -> Iterator[str]:
-        """A name of the socket that fits into `sun_path`, however deep the data directory lies."""
+        """A name of the socket that fits into `sun_path`, however long the path of the data directory is."""
         if len(os.fsencode(self.socket_path)) <= LONGEST_ADDRESS:
             yield self.socket_path
             return
@@ -139,14 +139,14 @@ class HostLock:
         finally:
             os.close(folder)
 
-    def write_note(self, held: int, **facts: Any) -> None:
-        """Who holds the lock, for people and messages. Nothing depends on it: a full disk must not stop a host."""
+    def write_holder(self, held: int, **facts: Any) -> None:
+        """Write who holds the lock, for messages. Nothing depends on it: a full disk must not stop a host."""
         note = {"pid": os.getpid(), "machine": machine(), "since": utc_now(), **facts}
         with contextlib.suppress(OSError):
             os.ftruncate(held, 0)
             os.pwrite(held, json.dumps(note).encode() + b"\n", 0)
 
-    def read_note(self) -> dict[str, Any]:
+    def read_holder(self) -> dict[str, Any]:
         try:
             with open(self.lock_path, "rb") as file:
                 note = json.loads(file.read(4096))
@@ -156,15 +156,15 @@ class HostLock:
 
     def describe_holder(self) -> str:
         """`pid 123 since 2026-…Z`, for refusals."""
-        note = self.read_note()
+        note = self.read_holder()
         if "pid" not in note:
             return "another process"
         where = "" if note.get("machine") in (None, machine()) else f" on {note['machine']}"
         return f"pid {note['pid']}{where} since {note.get('since', 'an unknown time')}"
 
-    def held_elsewhere(self) -> str | None:
-        """The other machine whose host holds this lock over a shared file system, if that is why nobody answers."""
-        there = self.read_note().get("machine")
+    def other_machine(self) -> str | None:
+        """The other machine whose host holds this lock over a shared file system, if there is one."""
+        there = self.read_holder().get("machine")
         return there if isinstance(there, str) and there != machine() else None
 
 
@@ -206,14 +206,14 @@ def is_stopped(pid: int | None) -> bool:
 
 
 def cannot_start(data_dir: str, error: OSError) -> LithosError:
-    """One sentence on why no host can live here, from the error of the operating system."""
+    """Why no host can start here, from the error of the operating system."""
     from lithos import errors
 
     code = error.errno
     if code == errno.EROFS:
         return errors.Forbidden(
             f"{data_dir} is on a read-only file system",
-            hint="A memory must be writable: mount it read-write, or choose another --data-dir.",
+            hint="A data directory must be writable: mount it read-write, or choose another --data-dir.",
         )
     if code in (errno.ENOSPC, errno.EDQUOT):
         return errors.StorageFull(f"the disk of {data_dir} is full", hint="Free some space, then start again.")
@@ -221,7 +221,7 @@ def cannot_start(data_dir: str, error: OSError) -> LithosError:
         return belongs_to_another(data_dir)
     return errors.Unavailable(
         f"no host can start in {data_dir}: {os.strerror(code) if code else error}",
-        hint="Mend what the message names, then start again.",
+        hint="Fix what the message names, then start again.",
     )
 
 
@@ -230,7 +230,7 @@ def cannot_lock(data_dir: str, error: OSError) -> LithosError:
 
     return errors.Unsupported(
         f"the file system of {data_dir} cannot lock files ({error.strerror})",
-        hint="Without locks two hosts could write at once; keep the memory on a local disk of this machine.",
+        hint="Without locks two hosts could write at once; keep the data on a local disk of this machine.",
     )
 
 
@@ -239,7 +239,7 @@ def cannot_bind(data_dir: str, error: OSError) -> LithosError:
 
     return errors.Unsupported(
         f"the file system of {data_dir} has no sockets ({error.strerror})",
-        hint="Keep the memory on a local disk of this machine.",
+        hint="Keep the data on a local disk of this machine.",
     )
 
 
@@ -248,5 +248,5 @@ def belongs_to_another(data_dir: str) -> LithosError:
 
     return errors.Forbidden(
         f"{data_dir} belongs to another user, or may not be written by you",
-        hint="Each memory is served to one user; reach another user's over HTTP with a token.",
+        hint="A host serves one user; connect to another user's over HTTP with a token.",
     )

@@ -1,4 +1,4 @@
-"""All hosts that this user can reach on this machine, for `lithos ps`."""
+"""List the hosts of this user on this machine, for `lithos ps`."""
 
 from __future__ import annotations
 
@@ -7,30 +7,32 @@ from pathlib import Path
 
 from lithos.errors import LithosError
 from lithos.host.client import Answer, describe_host
-from lithos.host.guest.options import DATA_DIR
 from lithos.host.host_lock import SOCKET_NAME, HostLock
+from lithos.host.options import DATA_DIR
 
 _SOCKETS = Path("/proc/net/unix")
 _ENDING = f"/.lithos/{SOCKET_NAME}"
 
 
-def look_at(place: HostLock, seconds: float | None = None) -> Answer | None:
-    """What `lithos ps` shows of a host; of one that does not answer, or is just going, that much."""
+def describe_or_error(host_lock: HostLock, seconds: float | None = None) -> Answer | None:
+    """Facts about a host, or why it does not answer."""
     try:
-        return describe_host(place, seconds)
-    except LithosError as trouble:  # one bad host must not hide the others
-        return {"pid": place.read_note().get("pid"), "data_dir": place.data_dir, "trouble": trouble.message}
+        return describe_host(host_lock, seconds)
+    except LithosError as error:  # one bad host must not hide the others
+        return {"pid": host_lock.read_holder().get("pid"), "data_dir": host_lock.data_dir, "trouble": error.message}
 
 
 def all_hosts(also: str) -> list[Answer]:
     """Those that the kernel knows, and the one of the data directory `also`, where there is no /proc to ask."""
     places = {HostLock(data_dir).data_dir for data_dir in (also, *_bound_sockets(), *_command_lines())}
-    found = [look_at(HostLock(data_dir)) for data_dir in sorted(places) if os.access(data_dir, os.R_OK | os.X_OK)]
+    found = [
+        describe_or_error(HostLock(data_dir)) for data_dir in sorted(places) if os.access(data_dir, os.R_OK | os.X_OK)
+    ]
     return [host for host in found if host is not None]
 
 
 def _bound_sockets() -> list[str]:
-    """Hosts by the address they bound; one whose path was too long bound it by another name."""
+    """Hosts by their bound address; a host with a long path has bound another name."""
     try:
         lines = _SOCKETS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:
@@ -40,12 +42,12 @@ def _bound_sockets() -> list[str]:
 
 
 def _command_lines() -> list[str]:
-    """Background hosts, by the data directory that their command line names."""
+    """Background hosts, by the data directory in their command line."""
     found = []
     for process in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             words = os.fsdecode(process.read_bytes()).split("\0")
-        except OSError:  # it ended while we looked, or is none of our business
+        except OSError:  # it has ended, or belongs to another user
             continue
         if "lithos.host" in words and DATA_DIR in words[:-1]:
             found.append(words[words.index(DATA_DIR) + 1])

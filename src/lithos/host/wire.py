@@ -1,9 +1,9 @@
-"""The few lines that guest and host exchange before and beside JSON-RPC. Standard library only: guests import it.
+"""The lines that guest and host exchange besides JSON-RPC. Standard library only: guests import it.
 
 A connection opens with one line of the guest (`hello`), answered by `welcome`, `refused` or `replace`. Only after
-`welcome` may MCP messages follow, so that it is always known whether the host took a request on. A line that starts
-with `{"lithos":` is ours, any other line is MCP's; the SDK fixes the protocol era at the first request it sees, so
-nothing of ours may look like one.
+`welcome` may MCP messages follow, so that a guest knows whether the host has read a request. A line that starts
+with `{"lithos":` is ours, any other line is MCP's. The SDK fixes the protocol era at the first request it sees, so
+our lines must not look like one.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
+
+    from lithos.errors import LithosError
 
 PIPE = 1  # changes when an older guest and a newer host (or the reverse) can no longer talk
 LONGEST_LINE = 16 * 1024 * 1024  # twice the largest arguments of a tool, for the escapes of JSON
@@ -33,8 +35,8 @@ def line(message: dict[str, Any]) -> bytes:
 
 def welcome(pid: int, warnings: Iterable[str]) -> bytes:
     """`once`: the host records each delivery with its effect, so that any call may be sent again."""
-    told = {"pipe": PIPE, "version": __version__, "pid": pid, "once": True, "warnings": list(warnings)}
-    return line({"lithos": "welcome", **told})
+    facts = {"pipe": PIPE, "version": __version__, "pid": pid, "once": True, "warnings": list(warnings)}
+    return line({"lithos": "welcome", **facts})
 
 
 def refused(error: dict[str, Any]) -> bytes:
@@ -53,10 +55,21 @@ def parse(text: bytes) -> dict[str, Any]:
     return message
 
 
+def error_from(sent: Any) -> LithosError:
+    """The error that a host sent, as an exception of its class."""
+    from lithos.errors import Unavailable, all_errors
+
+    fields = dict(sent) if isinstance(sent, dict) else {}
+    kind = all_errors().get(fields.pop("code", ""), Unavailable)
+    message = str(fields.pop("message", "the host refused this guest without a reason"))
+    fields.pop("retryable", None)
+    return kind(message, hint=str(fields.pop("hint", "")), **fields)
+
+
 def is_newer(version: str, than: str) -> bool:
     return _numbers(version) > _numbers(than)
 
 
 def _numbers(version: str) -> list[int]:
-    """`1.10.0rc1` → [1, 10, 0]: enough to know which of two hosts should stay."""
+    """`1.10.0rc1` → [1, 10, 0]: enough to compare two hosts."""
     return [int("".join(filter(str.isdigit, part.split("rc")[0])) or 0) for part in version.split(".")[:3]]

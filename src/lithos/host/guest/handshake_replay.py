@@ -1,4 +1,4 @@
-"""What one client and its hosts have said to each other, as far as a new host must hear it again. No I/O.
+"""What a new host must be sent again: the client's handshake, and the requests that no host has answered. No I/O.
 
 Standard library only: guests import it.
 """
@@ -8,27 +8,33 @@ from __future__ import annotations
 import json
 import re
 
+from lithos.host.jsonrpc import (
+    INVALID_REQUEST,
+    LISTEN,
+    PARSE_ERROR,
+    SERVER_ERROR,
+    failure,
+    id_and_method,
+    is_id,
+    likely_id,
+    too_long,
+)
 from lithos.host.wire import LONGEST_LINE, MODERN_MARK, line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, TypeGuard
+    from typing import Any
 
     from lithos.errors import LithosError
+    from lithos.host.jsonrpc import Id
 
-MOST_SENDS = 2  # a call that kills its host each time would otherwise go round for ever
-PARSE_ERROR, INVALID_REQUEST, SERVER_ERROR = -32700, -32600, -32000
+MOST_SENDS = 2  # a call that kills its host each time would otherwise be resent without end
 TOOLS_CHANGED = line({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
 
-_LISTEN = "subscriptions/listen"  # never ends, so it is never resent: its client listens again and fetches anew
 _READS = ("initialize", "ping", "server/discover", "completion/complete")
 # Our host writes its answers in this order; anything else is parsed whole.
 _ANSWER_HEAD = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d+|"(?:[^"\\]|\\.)*"),"(?:result|error)"')
-_SOME_ID = re.compile(rb'"id"\s*:\s*(-?\d+|"(?:[^"\\]|\\.){0,200}")')
-_HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
-
-Id = int | str
 
 
 class Asked:
@@ -46,19 +52,19 @@ class Asked:
         return MODERN_MARK in self.line
 
 
-class Dialogue:
+class HandshakeReplay:
     def __init__(self) -> None:
         self.open: dict[Id, Asked] = {}
         self.once = False  # the host records deliveries: everything may be sent again
         self._initialize: tuple[Id, bytes] | None = None
         self._initialized: bytes | None = None
-        self._standing: dict[str, bytes] = {}  # log level and subscriptions of a legacy session
-        self._swallowed: set[Id] = set()  # our own replays: their answers are not for the client
+        self._session_state: dict[str, bytes] = {}  # the log level and the subscriptions of a legacy session
+        self._swallowed: set[Id] = set()  # ids of our replays: the client must not see their answers
         self._asked_by_host: set[Id] = set()
 
-    # ------------------------------------------------------------------ the client speaks
-    def from_client(self, text: bytes, linked: bool) -> tuple[bytes, bytes]:
-        """One line of the client: what to pass to the host (when `linked`), and what to answer at once."""
+    # ------------------------------------------------------------------ lines of the client
+    def from_client(self, text: bytes, connected: bool) -> tuple[bytes, bytes]:
+        """One line of the client: what to pass to the host (if `connected`), and what to answer at once."""
         if len(text) > LONGEST_LINE:
             return b"", too_long(text)
         try:
@@ -66,52 +72,52 @@ class Dialogue:
         except ValueError:
             return b"", failure(None, PARSE_ERROR, "Parse error: this line is not JSON")
         except RecursionError:
-            return b"", failure(_some_id(text), INVALID_REQUEST, "Invalid request: nested too deeply")
+            return b"", failure(likely_id(text), INVALID_REQUEST, "Invalid request: nested too deeply")
         if not isinstance(message, dict):
             return b"", failure(None, INVALID_REQUEST, "Invalid request: one JSON object per line, no batches")
-        if "id" in message and not _is_id(message["id"]):  # the SDK would take it for a notification
+        if "id" in message and not is_id(message["id"]):  # the SDK would take it for a notification
             return b"", failure(None, INVALID_REQUEST, "Invalid request: an id is a whole number or a string")
         if not isinstance(message.get("method", ""), str):
             return b"", failure(message.get("id"), INVALID_REQUEST, "Invalid request: a method is a string")
-        return (text if self._note(message, text, linked) and linked else b""), b""
+        return (text if self._record(message, text, connected) and connected else b""), b""
 
-    def _note(self, message: dict[str, Any], text: bytes, linked: bool) -> bool:
-        """Remember what matters of it; False: the host must not see it."""
+    def _record(self, message: dict[str, Any], text: bytes, connected: bool) -> bool:
+        """Record it for a replay; False: the host must not see it."""
         method, key = message.get("method"), message.get("id")
-        if not _is_id(key):
-            self._note_notification(method, message, text)
+        if not is_id(key):
+            self._record_notification(method, message, text)
             return True
         if not isinstance(method, str):
-            # An answer to a question of a host that is gone would hit another question of the new one.
+            # An answer to a request of a lost host would match another request of the new one.
             return key in self._asked_by_host
-        self.open[key] = Asked(text, method, sends=1 if linked else 0)
+        self.open[key] = Asked(text, method, sends=1 if connected else 0)
         if method == "initialize":
             self._initialize, self._initialized = (key, text), None
-            self._standing.clear()
+            self._session_state.clear()
         else:
-            self._note_standing(method, message, text)
+            self._record_session_state(method, message, text)
         return True
 
-    def _note_notification(self, method: object, message: dict[str, Any], text: bytes) -> None:
+    def _record_notification(self, method: object, message: dict[str, Any], text: bytes) -> None:
         if method == "notifications/initialized":
             self._initialized = text
         elif method == "notifications/cancelled":
             cancelled = _params(message).get("requestId")
-            if _is_id(cancelled):
+            if is_id(cancelled):
                 self.open.pop(cancelled, None)
 
-    def _note_standing(self, method: str, message: dict[str, Any], text: bytes) -> None:
+    def _record_session_state(self, method: str, message: dict[str, Any], text: bytes) -> None:
         address = str(_params(message).get("uri"))
         if method == "logging/setLevel":
-            self._standing["level"] = text
+            self._session_state["level"] = text
         elif method == "resources/subscribe":
-            self._standing[f"resource {address}"] = text
+            self._session_state[f"resource {address}"] = text
         elif method == "resources/unsubscribe":
-            self._standing.pop(f"resource {address}", None)
+            self._session_state.pop(f"resource {address}", None)
 
-    # ------------------------------------------------------------------ the host speaks
+    # ------------------------------------------------------------------ lines of the host
     def from_host(self, text: bytes) -> bool:
-        """One line of the host; False: it answers a replay of ours and is not for the client."""
+        """One line of the host; False: it answers a replay, and the client must not see it."""
         head = _ANSWER_HEAD.match(text)
         key, method = (json.loads(head[1]), None) if head else id_and_method(text)
         if method is not None:
@@ -125,11 +131,11 @@ class Dialogue:
             self.open.pop(key, None)
         return True
 
-    # ------------------------------------------------------------------ the host is gone, the next one comes
+    # ------------------------------------------------------------------ a lost host, a new host
     def lost(self, clean: bool) -> bytes:
-        """Sort what was in flight; the answers for requests that no other host may see.
+        """Decide which open requests are resent; return answers for those that are not.
 
-        `clean`: the host said goodbye, so whatever it has not answered it has not read either.
+        `clean`: the host sent `bye`, so it has not read what it has not answered.
         """
         self._asked_by_host.clear()
         self._swallowed.clear()
@@ -137,7 +143,7 @@ class Dialogue:
         for key, asked in list(self.open.items()):
             if not asked.sends:
                 continue
-            if asked.method == _LISTEN or not (clean or self._may_resend(asked)):
+            if asked.method == LISTEN or not (clean or self._may_resend(asked)):
                 del self.open[key]
                 answers.append(give_up(key, asked))
             elif clean:
@@ -153,17 +159,17 @@ class Dialogue:
         return [key for key, asked in self.open.items() if asked.sends]
 
     def replay(self) -> bytes:
-        """What a host that has just welcomed us must hear before anything new."""
+        """What a new host must be sent before anything else."""
         lines = list(self._session()) + [asked.line for asked in self.open.values()]
         for asked in self.open.values():
             asked.sends += 1
         return b"".join(lines)
 
     def _session(self) -> Iterator[bytes]:
-        """The client's handshake under ids of our own: clients may reuse theirs."""
+        """The client's handshake under our own ids: clients may reuse theirs."""
         if self._initialize is None or self._initialize[0] in self.open:
             return
-        for number, text in enumerate((self._initialize[1], self._initialized, *self._standing.values())):
+        for number, text in enumerate((self._initialize[1], self._initialized, *self._session_state.values())):
             if text is None:
                 continue
             message = json.loads(text)
@@ -177,7 +183,7 @@ class Dialogue:
         return self._initialize is not None and self._initialize[0] not in self.open
 
     def refuse_all(self, error: LithosError) -> bytes:
-        """Answers for everything in flight when no host will ever serve this client."""
+        """Answers for all open requests when no host will serve this client."""
         answers = [failure(key, SERVER_ERROR, error.message, error.as_dict()) for key in self.open]
         self.open.clear()
         return b"".join(answers)
@@ -187,51 +193,20 @@ def give_up(key: Id, asked: Asked) -> bytes:
     """The answer to a request that was lost with its host."""
     from lithos.errors import HostRestarted
 
-    if asked.method == _LISTEN:
-        return failure(key, SERVER_ERROR, "the subscription ended with its host: listen again and fetch anew")
+    if asked.method == LISTEN:
+        return failure(key, SERVER_ERROR, "the subscription ended with its host: listen again and fetch again")
     error = HostRestarted(
-        "the host of this memory ended while it worked on the call, twice" if asked.sends > 1 else "the host ended",
+        "the host ended while it worked on the call, twice" if asked.sends > 1 else "the host ended",
         hint="Read what you meant to change, then call again if it is not done.",
     ).as_dict()
     if asked.method != "tools/call":
         return failure(key, SERVER_ERROR, error["message"], error)
-    # A tool's failure is a result: models read results, while clients often hide protocol errors from them.
+    # As a tool result: models read results, while clients often hide protocol errors from them.
     content = {"error": error}
     result = {"content": [{"type": "text", "text": json.dumps(content)}], "structuredContent": content, "isError": True}
     return line({"jsonrpc": "2.0", "id": key, "result": result | ({"resultType": "complete"} if asked.modern else {})})
 
 
-def too_long(text: bytes) -> bytes:
-    message = f"the message has more than {LONGEST_LINE:,} bytes"
-    return failure(_some_id(text), INVALID_REQUEST, message, {"code": "too_large"})
-
-
-def _some_id(text: bytes) -> Id | None:
-    """The likely id of a message that cannot be parsed: its sender waits for an answer under it."""
-    found = _SOME_ID.search(text, 0, 4096) or _SOME_ID.search(text, max(0, len(text) - 4096))
-    return json.loads(found[1]) if found else None
-
-
-def failure(key: Id | None, code: int, message: str, data: dict[str, Any] | None = None) -> bytes:
-    error = {"code": code, "message": message} | ({"data": data} if data else {})
-    return line({"jsonrpc": "2.0", "id": key, "error": error})
-
-
-def _is_id(value: object) -> TypeGuard[Id]:
-    if isinstance(value, str):
-        return _HALF_A_CHARACTER.search(value) is None  # no answer can be written under it
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _params(message: dict[str, Any]) -> dict[str, Any]:
     params = message.get("params")
     return params if isinstance(params, dict) else {}
-
-
-def id_and_method(text: bytes) -> tuple[Id | None, str | None]:
-    try:
-        message = json.loads(text)
-    except (ValueError, RecursionError):
-        return None, None
-    key = message.get("id") if isinstance(message, dict) else None
-    return (key if _is_id(key) else None), (message.get("method") if isinstance(message, dict) else None)

@@ -1,4 +1,4 @@
-"""The first lines of a host that a guest has started: away from its starter, then the heavy imports, then serving."""
+"""Entry of a background host: detach from its starter, then import the heavy parts, then serve."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import gc
 import os
 import sys
 
-from lithos.host.guest.options import DATA_DIR, parse_serve
+from lithos.host.options import DATA_DIR, parse_serve
 from lithos.host.spawn import LISTENER_FD, LOCK_FD
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from lithos.host.guest.options import ServeOptions
+    from lithos.host.options import ServeOptions
 
-NO_OPTIONS, NO_FORK = 64, 71  # exit codes; either makes the guest serve its client by itself
+NO_OPTIONS, NO_FORK = 64, 71  # exit codes; on either the guest serves its client in its own process
 
 
 def main() -> int:
@@ -26,14 +26,14 @@ def main() -> int:
 
 
 def _detach() -> bool:
-    """A session of its own, no child of its starter: neither a signal nor a tree-kill nor a wait reaches it."""
+    """Fork into a new session: signals, tree-kills and waits of the starter do not reach the host."""
     try:
         if os.fork():
             os._exit(0)
     except OSError:
         return False
     os.setsid()
-    # Whatever else a client left open in its children (another server's pipe) must not live as long as we do.
+    # A client may leave other descriptors open in its children: another server's pipe must not stay open with us.
     os.closerange(LISTENER_FD + 1, 4096)
     for fd in (LOCK_FD, LISTENER_FD):
         os.set_inheritable(fd, False)
@@ -47,14 +47,14 @@ def _serve(options: ServeOptions) -> NoReturn:
 
     import lithos.serving  # noqa: F401 - first: it imports less of the SDK than the SDK would
     from lithos.host.host_lock import HostLock
+    from lithos.host.server.event_loop import run_loop
+    from lithos.host.server.host import run_host
     from lithos.host.server.listener import HostListener
-    from lithos.host.server.loop import run_loop
-    from lithos.host.server.server import host_memory
 
     gc.freeze()
     gc.enable()
-    place = HostLock(options.get(DATA_DIR) or "")
-    door = HostListener(place, LOCK_FD, socket.socket(fileno=LISTENER_FD))
-    code = run_loop(host_memory(place, door, options))
+    host_lock = HostLock(options.get(DATA_DIR) or "")
+    listener = HostListener(host_lock, LOCK_FD, socket.socket(fileno=LISTENER_FD))
+    code = run_loop(run_host(host_lock, listener, options))
     logging.shutdown()
-    os._exit(code)  # the memory is closed; no thread that lags behind may keep the lock from the next host
+    os._exit(code)  # everything is closed; a thread that still runs must not keep the lock from the next host

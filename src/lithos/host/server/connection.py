@@ -1,4 +1,4 @@
-"""One guest at the host's end: both of the SDK's streams in one object, and the `Caller` of each of its requests."""
+"""One guest, as the host sees it: both streams of the SDK in one object, and the `Caller` of each request."""
 
 from __future__ import annotations
 
@@ -20,16 +20,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from lithos.core.call import Delivery
 from lithos.host import wire
-from lithos.host.guest.handshake_replay import INVALID_REQUEST, PARSE_ERROR, failure, id_and_method
+from lithos.host.jsonrpc import INVALID_REQUEST, LISTEN, PARSE_ERROR, failure, id_and_method
 from lithos.host.server.pipe import Pipe
 from lithos.tools.caller import Caller, parse_toolsets, stand_in
 
 MOST_OPEN = 256  # requests read and not yet answered; above it the guest's next ones wait in the pipe
-YIELD_EVERY = 32  # buffered lines are taken without a pause of their own: let the other guests in between
-FINISH_SECONDS = 60.0  # work of a guest that left goes on for so long
+YIELD_EVERY = 32  # buffered lines are read without a pause; this lets the other guests run in between
+FINISH_SECONDS = 60.0  # how long calls of a guest that left may still run
 WRITE_SECONDS = 30.0  # a guest that reads nothing for so long is cut off
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
-_LISTEN = "subscriptions/listen"  # a request that never ends: neither counted nor waited for
 
 
 class Hello(BaseModel):
@@ -62,23 +61,23 @@ class Connection:
         self._pipe = pipe
         self._caller = _caller(hello, default)
         self._resent = set(hello.resent)
-        self._repeated: set[int | str] = set()  # of the open ones, those that an earlier host may have carried out
+        self._repeated: set[int | str] = set()  # open requests that an earlier host may have carried out
         self._open: set[int | str] = set()
-        self._waiting: set[int | str] = set()  # of tools that wait for others: no goodbye waits for them
+        self._waiting: set[int | str] = set()  # calls of tools that wait for others; a stop does not wait for them
         self._waits = waits
         self._lines_since_pause = 0
         self._answered = asyncio.Event()
-        self._goodbye: bytes | None = None
+        self._bye_line: bytes | None = None
         self._patience = FINISH_SECONDS
         self._silent = False
 
     async def welcome(self) -> None:
-        """From now on the guest may send MCP messages, and knows that what it sends is taken on."""
+        """After this line the guest may send MCP messages."""
         await self._write(wire.welcome(os.getpid(), self.warnings))
 
-    # ------------------------------------------------------------------ who asks
+    # ------------------------------------------------------------------ caller
     def caller(self, request_id: int | str | None) -> Caller:
-        """Whoever sends this request, with the delivery by which a repetition is known."""
+        """The caller of this request, with the delivery that identifies a repeated request."""
         # The guest's id outlives a restart of the host, and another window of the same client has another.
         caller = replace(self._caller, attributed=stand_in(self.client, self.hello.id))
         if request_id is None:
@@ -96,19 +95,19 @@ class Connection:
 
     async def __anext__(self) -> SessionMessage | Exception:
         while True:
-            await self._take_turns()
+            await self._pause_for_others()
             text = await self._pipe.line()
             if text is None:
                 await self._finish()
                 raise StopAsyncIteration
             message = _message(text)
             if message is None:
-                await self._write(_unreadable(text))  # the SDK would drop it, and the client wait for ever
+                await self._write(_unreadable(text))  # the SDK would drop it, and the client would wait without end
                 continue
             return SessionMessage(message, self._metadata(message))
 
     def _metadata(self, message: types.JSONRPCMessage) -> ServerMessageMetadata:
-        if not isinstance(message, types.JSONRPCRequest) or message.method == _LISTEN:
+        if not isinstance(message, types.JSONRPCRequest) or message.method == LISTEN:
             return ServerMessageMetadata(request_context=self)
         key = message.id
         self.calls += 1
@@ -127,7 +126,7 @@ class Connection:
     def _is_waiting(self, message: types.JSONRPCRequest) -> bool:
         return message.method == "tools/call" and self._waits(str((message.params or {}).get("name")))
 
-    async def _take_turns(self) -> None:
+    async def _pause_for_others(self) -> None:
         while self.open >= MOST_OPEN:
             await self._next_answer()
         self._lines_since_pause += 1
@@ -136,18 +135,18 @@ class Connection:
             await asyncio.sleep(0)
 
     async def _finish(self) -> None:
-        """The end of reading makes the SDK cancel whatever runs, so it is told only when everything is answered.
+        """Wait until every request is answered: the SDK cancels running calls when its input ends.
 
-        Calls that wait for others are cut short instead: a new host hears them again, a guest that left has no use
-        for them. What the SDK would say about that is not for the guest.
+        Calls that wait for others are cut short instead: a guest sends them again to the next host. The SDK's
+        answers to those are not sent.
         """
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._patience):
                 while self._open:
                     await self._next_answer()
-        if self._goodbye is not None and not self._open:
+        if self._bye_line is not None and not self._open:
             with contextlib.suppress(anyio.BrokenResourceError):
-                await self._write(self._goodbye)
+                await self._write(self._bye_line)
         self._silent = True
 
     async def _next_answer(self) -> None:
@@ -155,9 +154,9 @@ class Connection:
         self._answered.clear()
         await self._answered.wait()
 
-    def say_goodbye(self, why: str, patience: float) -> None:
-        """Read no more; answer what was read, then tell the guest that this was all."""
-        self._goodbye, self._patience = wire.bye(why), patience
+    def drain(self, why: str, patience: float) -> None:
+        """Read no more; answer what was read, then send `bye`."""
+        self._bye_line, self._patience = wire.bye(why), patience
         self._pipe.stop_reading()
 
     async def receive(self) -> SessionMessage | Exception:
@@ -180,7 +179,7 @@ class Connection:
     async def _write(self, data: bytes) -> None:
         try:
             await self._pipe.write(data, WRITE_SECONDS)
-        except ConnectionError as error:  # any other type would end the SDK's task group with a trace
+        except ConnectionError as error:  # any other type would end the SDK's task group with a traceback
             raise anyio.BrokenResourceError from error
 
     def _close(self, key: int | str) -> None:
@@ -206,9 +205,9 @@ def _message(text: bytes) -> types.JSONRPCMessage | None:
     with contextlib.suppress(ValidationError):
         return types.jsonrpc_message_adapter.validate_json(text, by_name=False)
     if id_and_method(text)[0] is None:
-        return None  # nobody waits for it
+        return None  # no client waits for it
     with contextlib.suppress(ValidationError):
-        # pydantic parses no half of a character (an emoji cut in two); taken on, it is refused by the tool, by name.
+        # pydantic parses no half of a character (an emoji cut in two); passed on, the tool refuses it by name.
         return types.jsonrpc_message_adapter.validate_python(json.loads(text), by_name=False)
     return None
 
@@ -237,7 +236,7 @@ def _client_name(params: dict[str, Any] | None) -> str | None:
 
 
 def _user() -> str:
-    """Whose processes these are: guest and host run as the same user."""
+    """The user of guest and host; both run as the same one."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

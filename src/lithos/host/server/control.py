@@ -1,4 +1,4 @@
-"""What commands ask of a host over its socket: ps, stop, handover, and the call of a tool."""
+"""The control questions of commands over the host's socket: ps, stop, handover, call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 
 if TYPE_CHECKING:
-    from lithos.host.server.server import Host
+    from lithos.host.server.host import Host
 
 ANSWER_SECONDS = 30.0
 
@@ -27,7 +27,7 @@ Operation = Callable[["Host", dict[str, Any], Pipe], Awaitable[dict[str, Any]]]
 
 
 async def answer(host: Host, asked: dict[str, Any], pipe: Pipe) -> None:
-    """One question, one line back. A connection may ask several times, until it asks the host to end."""
+    """Answer questions, one line each, until one makes the host end or the connection closes."""
     question: dict[str, Any] | None = asked
     while question is not None:
         outcome = await _outcome(host, question, pipe)
@@ -40,7 +40,7 @@ async def _outcome(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str
     operation = _OPERATIONS.get(str(question.get("op")))
     try:
         if operation is None:
-            raise InvalidInput(f"this host (Lithos {__version__}) knows no {question.get('op')!r}")
+            raise InvalidInput(f"this host (Lithos {__version__}) has no operation {question.get('op')!r}")
         return await operation(host, question, pipe)
     except LithosError as error:
         return failure(error)
@@ -54,13 +54,13 @@ def describe(host: Host) -> dict[str, Any]:
     return {
         "pid": os.getpid(),
         "version": __version__,
-        "data_dir": host.place.data_dir,
+        "data_dir": host.host_lock.data_dir,
         "since": _time(host.since),
         "foreground": host.foreground,
         "memory_bytes": _resident_bytes(),
         "working": host.lithos.busy(),
-        "running": host.fairness.turns.running,
-        "waiting": host.fairness.turns.waiting,
+        "running": host.gate.queue.running,
+        "waiting": host.gate.queue.waiting,
         "guests": [
             {
                 "pid": guest.hello.pid,
@@ -85,25 +85,25 @@ async def _stop(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, A
 
 
 async def _hand_over(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """The descriptors follow this answer, when everything is answered and closed."""
+    """The descriptors follow this answer once everything is answered and closed."""
     if host.foreground:
         raise Conflict(
             f"pid {os.getpid()} serves this memory in the foreground since {_time(host.since)}",
             hint="Stop it first: `lithos stop`.",
         )
-    taker = socket.socket(fileno=os.dup(pipe.fileno()))
-    taker.setblocking(True)
-    asyncio.get_running_loop().call_soon(host.hand_over, taker)
+    successor = socket.socket(fileno=os.dup(pipe.fileno()))
+    successor.setblocking(True)
+    asyncio.get_running_loop().call_soon(host.hand_over, successor)
     return {"ending": "handover", "pid": os.getpid()}
 
 
 async def _call(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
-    """A verb of the command line: the operator, so every tool, and effect-once like a guest's call."""
-    host.fairness.check_ours()
+    """A call of the command line, so of the operator: every tool is allowed. Idempotent like a guest's call."""
+    host.gate.check_lock()
     delivery = Delivery(**question["delivery"])
     caller = Caller(agent=question.get("agent") or host.config.server.agent, operator=True, delivery=delivery)
     arguments = question.get("arguments")
-    async with host.fairness.turns.turn("command line"):
+    async with host.gate.queue.turn("command line"):
         try:
             found = await asyncio.to_thread(catalogue().call, host.lithos, str(question.get("tool")), arguments, caller)
         except Exception as error:

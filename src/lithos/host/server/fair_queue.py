@@ -1,42 +1,142 @@
-"""Which calls run, which wait, and which are told `busy`: the gate of the MCP server, for guests and HTTP alike."""
+"""Which calls run, which wait, and which are refused as `busy`, for guests and HTTP clients alike.
+
+Callers take turns. One that floods fills only its own queue. Queues are short: an early refusal costs a caller a
+pause, a late one costs it a timeout.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from contextlib import AbstractAsyncContextManager, nullcontext
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Hashable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
-from lithos.errors import HostRestarted, UnknownTool
+from lithos.errors import Busy, HostRestarted, UnknownTool
 from lithos.host.server.connection import Connection
-from lithos.host.server.fair_turns import FairTurns
 from lithos.tools.registry import Registry, Tool
 
-# Holding a lease must never fail because somebody else floods: these never wait in line.
-ALWAYS = frozenset({"lithos_task_renew", "lithos_task_release"})
-RESERVED = 4  # threads that only they and `ps` use
-EACH_WAITING = 64
-ALL_WAITING = 1024
+# A flood of other calls must not cost an agent its lease: these never wait.
+NEVER_QUEUED = frozenset({"lithos_task_renew", "lithos_task_release"})
+RESERVED_THREADS = 4  # for those tools and for `ps`
+QUEUE_LENGTH = 64  # of one caller
+ALL_QUEUES_LENGTH = 1024
+SHORTEST_RETRY_MS, LONGEST_RETRY_MS = 50, 5000
 
 
 class FairQueue:
-    def __init__(self, registry: Registry, workers: int, is_ours: Callable[[], bool]) -> None:
-        at_once = max(1, workers - RESERVED)
-        self.turns = FairTurns(
-            at_once, each_at_once=max(1, at_once // 2), each_waiting=EACH_WAITING, all_waiting=ALL_WAITING
+    """Round robin over the queues of all callers, with a limit on calls that run at once."""
+
+    def __init__(self, at_once: int, *, each_at_once: int, each_waiting: int, all_waiting: int) -> None:
+        self._at_once, self._each_at_once = at_once, each_at_once
+        self._each_waiting, self._all_waiting = each_waiting, all_waiting
+        self._running: dict[Hashable, int] = {}
+        self._queues: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
+        self._usual_seconds = 0.005
+
+    @property
+    def running(self) -> int:
+        return sum(self._running.values())
+
+    @property
+    def waiting(self) -> int:
+        return sum(map(len, self._queues.values()))
+
+    @asynccontextmanager
+    async def turn(self, caller: Hashable) -> AsyncIterator[None]:
+        """Run the body when it is this caller's turn. `Busy` if too many calls wait already."""
+        await self._enter(caller)
+        started = time.monotonic()
+        try:
+            yield
+        finally:
+            # A moving average over about the last twenty calls, for the advice in `busy`.
+            self._usual_seconds += (time.monotonic() - started - self._usual_seconds) / 20
+            self._leave(caller)
+
+    async def _enter(self, caller: Hashable) -> None:
+        if self._has_room(caller) and caller not in self._queues:
+            self._running[caller] = self._running.get(caller, 0) + 1
+            return
+        if len(self._queues.get(caller, ())) >= self._each_waiting or self.waiting >= self._all_waiting:
+            raise self._busy()
+        waiter = asyncio.get_running_loop().create_future()
+        self._queues.setdefault(caller, deque()).append(waiter)
+        try:
+            await waiter
+        except asyncio.CancelledError:
+            self._withdraw(caller, waiter)
+            raise
+
+    def _has_room(self, caller: Hashable) -> bool:
+        return self.running < self._at_once and self._running.get(caller, 0) < self._each_at_once
+
+    def _leave(self, caller: Hashable) -> None:
+        self._running[caller] -= 1
+        if not self._running[caller]:
+            del self._running[caller]
+        self._admit()
+
+    def _admit(self) -> None:
+        """Start waiting calls while there is room; a caller that was served goes to the end of the line."""
+        while self.running < self._at_once:
+            caller = next(filter(self._has_room, self._queues), None)
+            if caller is None:
+                return
+            self._admit_one(caller)
+
+    def _admit_one(self, caller: Hashable) -> None:
+        queue = self._queues[caller]
+        waiter = queue.popleft()
+        self._queues.move_to_end(caller)
+        if not queue:
+            del self._queues[caller]
+        if not waiter.done():
+            self._running[caller] = self._running.get(caller, 0) + 1
+            waiter.set_result(None)
+
+    def _withdraw(self, caller: Hashable, waiter: asyncio.Future[None]) -> None:
+        if waiter.done() and not waiter.cancelled():  # admitted at the moment in which it was cancelled
+            self._leave(caller)
+            return
+        queue = self._queues.get(caller)
+        if queue is not None and waiter in queue:
+            queue.remove(waiter)
+            if not queue:
+                del self._queues[caller]
+
+    def _busy(self) -> Busy:
+        wait = int(1000 * self._usual_seconds * self.waiting / self._at_once)
+        retry = max(SHORTEST_RETRY_MS, min(LONGEST_RETRY_MS, wait))
+        return Busy(
+            f"{self.waiting} calls wait already",
+            hint=f"Call again in {retry} ms, one call at a time.",
+            retry_after_ms=retry,
+        )
+
+
+class CallGate:
+    """The gate of the MCP server: every call passes it before it gets a thread."""
+
+    def __init__(self, registry: Registry, workers: int, holds_lock: Callable[[], bool]) -> None:
+        at_once = max(1, workers - RESERVED_THREADS)
+        self.queue = FairQueue(
+            at_once, each_at_once=max(1, at_once // 2), each_waiting=QUEUE_LENGTH, all_waiting=ALL_QUEUES_LENGTH
         )
         self._registry = registry
-        self._is_ours = is_ours
+        self._holds_lock = holds_lock
 
     def turn(self, request: Any, tool: Tool) -> AbstractAsyncContextManager[object]:
-        """The tool runs inside it; `Busy` when too many wait already."""
-        self.check_ours()
-        return nullcontext() if tool.name in ALWAYS or tool.waits else self.turns.turn(_who(request))
+        """Run the tool inside it. `Busy` if too many calls wait already."""
+        self.check_lock()
+        return nullcontext() if tool.name in NEVER_QUEUED or tool.waits else self.queue.turn(_caller_key(request))
 
-    def check_ours(self) -> None:
+    def check_lock(self) -> None:
         """Before every call, because it costs microseconds: after `rm -rf .lithos` another host may write already."""
-        if not self._is_ours():
+        if not self._holds_lock():
             raise HostRestarted(
-                "the memory's lock was taken away from this host; another one takes over",
+                "this host has lost the lock of its data directory; another host takes over",
                 hint="Call again in a second.",
             )
 
@@ -48,7 +148,7 @@ class FairQueue:
             return False
 
 
-def _who(request: Any) -> Hashable:
+def _caller_key(request: Any) -> Hashable:
     """One guest, or one HTTP client: its session where there is one, else its address."""
     if request is None or isinstance(request, Connection):
         return request

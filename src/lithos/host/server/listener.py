@@ -1,4 +1,4 @@
-"""Lock and listening socket in one hand: whoever holds both is the host."""
+"""The lock and the listening socket of a host; the process that holds both is the host."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from lithos.host.host_lock import BACKLOG, HostLock
 
 _log = logging.getLogger("lithos.host")
 
-AT_ONCE = 64  # connections taken per turn of the loop, so that a storm of guests leaves room for those inside
+AT_ONCE = 64  # connections accepted per iteration of the loop, so that a burst of guests does not starve the others
 PAUSE_SECONDS = 0.1
 
 
 class HostListener:
-    def __init__(self, place: HostLock, lock: int, listener: socket.socket) -> None:
-        self._place = place
+    def __init__(self, host_lock: HostLock, lock: int, listener: socket.socket) -> None:
+        self._host_lock = host_lock
         self._lock = lock
         self._listener = listener
-        self._path_inode = place.socket_inode()
+        self._path_inode = host_lock.socket_inode()
         self._enter: Callable[[socket.socket], None] | None = None
         listener.setblocking(False)
-        listener.listen(BACKLOG)  # again: peers see the credentials of whoever called it last
+        listener.listen(BACKLOG)  # again: peers see the credentials of the process that called it last
 
-    def note(self, **facts: object) -> None:
-        self._place.write_note(self._lock, **facts)
+    def write_holder(self, **facts: object) -> None:
+        self._host_lock.write_holder(self._lock, **facts)
 
     def open(self, enter: Callable[[socket.socket], None]) -> None:
-        """From now on `enter` gets every connection."""
+        """Pass every new connection to `enter`."""
         self._enter = enter
         asyncio.get_running_loop().add_reader(self._listener.fileno(), self._accept)
 
@@ -42,9 +42,9 @@ class HostListener:
                 connection, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
                 return
-            except OSError as error:  # out of descriptors: those who leave free some
+            except OSError as error:  # out of descriptors: closing connections frees some
                 _log.warning("cannot accept: %s", error)
-                self.shut()
+                self.pause()
                 asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._reopen)
                 return
             self._enter(connection)
@@ -53,46 +53,46 @@ class HostListener:
         if self._enter is not None and self._listener.fileno() >= 0:
             self.open(self._enter)
 
-    def shut(self) -> None:
-        """Take nobody in; those who come now wait in the queue."""
+    def pause(self) -> None:
+        """Accept no connections; new ones wait in the kernel's queue."""
         if self._listener.fileno() >= 0:
             asyncio.get_running_loop().remove_reader(self._listener.fileno())
 
-    def is_ours(self) -> bool:
-        """Whether the lock still is the one at the path; two hosts could write otherwise."""
-        return self._place.is_ours(self._lock)
+    def holds_lock(self) -> bool:
+        """Whether our lock is still the file at the path; otherwise two hosts could write."""
+        return self._host_lock.still_holds(self._lock)
 
-    def mend(self) -> None:
-        """Somebody removed or replaced the socket's file (`git clean`): bind it anew. The lock is ours, so we may."""
-        if self._place.socket_inode() == self._path_inode:
+    def rebind_if_removed(self) -> None:
+        """Bind the socket again if its file was removed or replaced (`git clean`). We may, because we hold the lock."""
+        if self._host_lock.socket_inode() == self._path_inode:
             return
-        _log.warning("the socket of %s was removed; binding it anew", self._place.data_dir)
-        self.shut()
+        _log.warning("the socket of %s was removed; binding it again", self._host_lock.data_dir)
+        self.pause()
         self._listener.close()
-        self._listener = self._place.listen()
+        self._listener = self._host_lock.listen()
         self._listener.setblocking(False)
-        self._path_inode = self._place.socket_inode()
+        self._path_inode = self._host_lock.socket_inode()
         self._reopen()
 
     def close(self) -> None:
-        """Nobody new: guests that queue at a closed listener go round again, and find the next host."""
+        """Accept nothing more. Guests that wait at a closed listener retry, and find the next host."""
         if self._listener.fileno() < 0:
             return
-        self.shut()
+        self.pause()
         self._enter = None
         # After `rm -rf .lithos` the path may be our successor's already.
-        if self.is_ours() and self._place.socket_inode() == self._path_inode:
+        if self.holds_lock() and self._host_lock.socket_inode() == self._path_inode:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._place.socket_path)
+                os.unlink(self._host_lock.socket_path)
         self._listener.close()
 
-    def give_to(self, taker: socket.socket) -> bool:
-        """Pass lock and listener on. Neither is free for a moment, and those who queue notice nothing."""
+    def hand_to(self, successor: socket.socket) -> bool:
+        """Pass lock and listener to another process. Neither is ever free, and waiting guests stay connected."""
         self._enter = None
         try:
-            socket.send_fds(taker, [b"fds\n"], [self._lock, self._listener.fileno()])
+            socket.send_fds(successor, [b"fds\n"], [self._lock, self._listener.fileno()])
         except OSError as error:
-            _log.warning("nobody took over: %s", error)
+            _log.warning("the handover failed: %s", error)
             return False
         self._listener.close()
         return True

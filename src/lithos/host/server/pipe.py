@@ -1,7 +1,7 @@
 """Whole lines over a socket inside the host's loop, bounded both ways.
 
-asyncio's StreamReader cannot do two things that a host needs: stop reading for good while keeping what it has, and
-hold long lines without buffering twice their limit from everybody.
+asyncio's StreamReader lacks two things that a host needs: to stop reading for good and keep what was read, and to
+hold long lines without buffering twice their limit for every connection.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Pipe(asyncio.Protocol):
         self._writing = asyncio.Lock()
         self._gone = asyncio.Event()
 
-    # ------------------------------------------------------------------ the loop calls these
+    # ------------------------------------------------------------------ called by the event loop
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=0)  # `write` is done when the kernel has it all, not before
@@ -37,10 +37,10 @@ class Pipe(asyncio.Protocol):
         if len(self._buffer) > self._longest:
             self._ended = b"\n" not in self._buffer
         if len(self._buffer) > ENOUGH:
-            self._pause_unless_torn()
+            self._pause_if_complete()
         self._readable.set()
 
-    def _pause_unless_torn(self) -> None:
+    def _pause_if_complete(self) -> None:
         if self._buffer.find(b"\n", self._searched) >= 0:
             self._transport.pause_reading()
         else:
@@ -49,7 +49,7 @@ class Pipe(asyncio.Protocol):
     def eof_received(self) -> bool:
         self._ended = True
         self._readable.set()
-        return True  # keeps our direction open: the last answers still go out
+        return True  # keep writing: the last answers still go out
 
     def connection_lost(self, error: Exception | None) -> None:
         self._ended = self._lost = True
@@ -64,15 +64,15 @@ class Pipe(asyncio.Protocol):
         self._flushed = True
         self._writable.set()
 
-    # ------------------------------------------------------------------ the host calls these
+    # ------------------------------------------------------------------ called by the host
     async def line(self) -> bytes | None:
-        """The next whole line without its newline; None at the end. A torn last line was never heard."""
+        """The next whole line without its newline; None at the end. An incomplete last line is dropped."""
         while (end := self._buffer.find(b"\n", self._searched)) < 0:
             self._searched = len(self._buffer)
             if self._ended:
                 return None
             self._readable.clear()
-            self._transport.resume_reading()  # paused for a line that is gone now; what is here is torn
+            self._transport.resume_reading()  # paused for a line that was read; what is left is incomplete
             await self._readable.wait()
         text = bytes(self._buffer[:end])
         del self._buffer[: end + 1]
@@ -84,7 +84,7 @@ class Pipe(asyncio.Protocol):
     def stop_reading(self) -> None:
         """What is in the buffer is still served; the rest stays with the sender."""
         self._ended = True
-        if not self._transport.is_closing():  # uvloop refuses to pause what is closing; asyncio would not mind
+        if not self._transport.is_closing():  # uvloop refuses to pause a closing transport, asyncio does not
             self._transport.pause_reading()
         self._readable.set()
 

@@ -14,13 +14,13 @@ import pytest
 from lithos.errors import ConfigInvalid, Forbidden, LithosError, StorageFull, Unavailable, Unsupported
 from lithos.host import wire
 from lithos.host.host_lock import NO_HOST, HostLock, cannot_start, machine, peer_uid
-from lithos.host.list_hosts import look_at
+from lithos.host.list_hosts import describe_or_error
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> HostLock:
     found = HostLock(str(tmp_path / "data"))
-    found.make()
+    found.make_folder()
     return found
 
 
@@ -52,11 +52,11 @@ def test_a_lock_file_left_by_a_dead_host_does_not_matter(place: HostLock) -> Non
 
 def test_a_replaced_lock_file_is_not_ours(place: HostLock) -> None:
     held = place.try_lock()
-    assert held is not None and place.is_ours(held)
+    assert held is not None and place.still_holds(held)
     os.unlink(place.lock_path)
-    assert not place.is_ours(held)
+    assert not place.still_holds(held)
     successor = place.try_lock()
-    assert successor is not None and place.is_ours(successor) and not place.is_ours(held)
+    assert successor is not None and place.still_holds(successor) and not place.still_holds(held)
     os.close(held)
     os.close(successor)
 
@@ -84,7 +84,7 @@ def test_a_stale_socket_is_replaced_and_only_its_owner_may_use_it(place: HostLoc
 
 def test_a_path_longer_than_the_system_allows_still_has_its_socket_inside(tmp_path: Path) -> None:
     place = HostLock(str(tmp_path / ("deep/" * 40)))
-    place.make()
+    place.make_folder()
     assert len(place.socket_path) > 200
     listener = place.listen()
     connection = place.connect()
@@ -101,7 +101,7 @@ def test_where_there_is_no_proc_a_long_path_is_reached_by_a_relative_name(
     monkeypatch.delattr(socket, "SO_PEERCRED")
     here = os.getcwd()
     place = HostLock(str(tmp_path / ("deep/" * 40)))
-    place.make()
+    place.make_folder()
     listener = place.listen()
     connection = place.connect()
     assert peer_uid(connection) == os.getuid()
@@ -122,15 +122,15 @@ def test_two_names_of_one_directory_meet_at_one_lock(place: HostLock, tmp_path: 
 def test_the_note_names_the_holder_and_since_when(place: HostLock) -> None:
     held = place.try_lock()
     assert held is not None
-    place.write_note(held, version="1")
+    place.write_holder(held, version="1")
     assert place.describe_holder().startswith(f"pid {os.getpid()} since 20")
-    assert place.held_elsewhere() is None
+    assert place.other_machine() is None
     os.close(held)
 
 
 def test_a_host_on_another_machine_is_named(place: HostLock) -> None:
     Path(place.lock_path).write_text('{"pid": 5, "machine": "elsewhere", "since": "2026-01-01T00:00:00Z"}')
-    assert place.held_elsewhere() == "elsewhere" != machine()
+    assert place.other_machine() == "elsewhere" != machine()
     assert "on elsewhere" in place.describe_holder()
 
 
@@ -138,7 +138,7 @@ def test_a_host_on_another_machine_is_named(place: HostLock) -> None:
 def test_a_broken_note_breaks_nothing(place: HostLock, note: str) -> None:
     Path(place.lock_path).write_text(note)
     assert place.describe_holder() == "another process"
-    assert place.held_elsewhere() is None
+    assert place.other_machine() is None
 
 
 @pytest.mark.parametrize("code", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
@@ -179,7 +179,7 @@ def test_each_reason_not_to_start_has_its_own_error(code: int, kind: type[Lithos
 
 def test_a_full_disk_does_not_keep_the_note_from_being_skipped(place: HostLock) -> None:
     full = os.open("/dev/full", os.O_RDWR)
-    place.write_note(full)
+    place.write_holder(full)
     os.close(full)
 
 
@@ -190,7 +190,7 @@ def test_what_is_no_place_for_a_host_is_told_as_such(tmp_path: Path, wrong: str)
     (tmp_path / "data" / ".lithos").write_text("")
     names = {"a file": "file", "a file in .lithos' place": "data", "a name too long": "x" * 300}
     place = HostLock(str(tmp_path / names[wrong]))
-    for attempt in (place.connect, place.make):
+    for attempt in (place.connect, place.make_folder):
         with pytest.raises(Unavailable, match="no host can start in"):
             attempt()
 
@@ -203,10 +203,10 @@ def test_a_folder_in_the_sockets_place_is_told_as_such(place: HostLock) -> None:
 
 def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: HostLock) -> None:
     lock = place.try_lock()
-    assert lock is not None and look_at(place) is None
+    assert lock is not None and describe_or_error(place) is None
     listener = place.listen()  # and nobody accepts, as while a host is stopped by a signal
-    place.write_note(lock)
-    shown = look_at(place, 0.05)
+    place.write_holder(lock)
+    shown = describe_or_error(place, 0.05)
     assert shown is not None and shown["pid"] == os.getpid()
     assert "does not answer" in shown["trouble"]
     listener.close()
@@ -224,7 +224,7 @@ def test_a_host_that_cannot_start_is_shown_with_its_reason_and_hides_no_other(pl
 
     refusing = threading.Thread(target=refuse)
     refusing.start()
-    shown = look_at(place, 60)
+    shown = describe_or_error(place, 60)
     refusing.join(60)
     listener.close()
     assert shown is not None and shown["trouble"] == "the database is from the future"

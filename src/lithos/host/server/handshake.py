@@ -1,4 +1,4 @@
-"""What a host answers to a guest's first line. Decided here, without I/O."""
+"""The host's answer to a guest's first line: welcome, replace or refuse. No I/O."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from lithos import __version__
 from lithos.errors import LithosError, Unsupported
-from lithos.host.guest.options import differing
+from lithos.host.options import differing
 from lithos.host.server.connection import Hello
 from lithos.host.wire import PIPE, is_newer
 from lithos.tools.caller import parse_toolsets
@@ -20,7 +20,7 @@ class Welcome:
 
 @dataclass(frozen=True)
 class Replace:
-    """The guest is newer and nobody else is served: make room for a host of its version."""
+    """The guest is newer and the host has no other guest: the host stops, and one of the guest's version starts."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Refusal:
     error: LithosError
 
 
-def receive(
+def answer_hello(
     hello: Hello,
     *,
     pid: int,
@@ -37,7 +37,7 @@ def receive(
     options: Mapping[str, str],
     check_toolsets: Callable[[Iterable[str]], object],
 ) -> Welcome | Replace | Refusal:
-    """`guests`: how many others are here; `replaceable`: a background host, which nobody started by hand."""
+    """`guests`: how many others are connected. `replaceable`: a background host."""
     if is_newer(hello.version, __version__) and replaceable and not guests:
         return Replace()
     if hello.pipe != PIPE:

@@ -1,6 +1,6 @@
-"""The host: the one process that has a memory open. It serves guests over its socket, and HTTP clients when asked to.
+"""The host: the one process that has a data directory open. It serves guests over its socket, and HTTP clients.
 
-Life: open → accept → until told to leave → say goodbye to everybody → close → hand lock and socket on, or let them go.
+Order: open, accept until `stop`, drain all connections, close, then release lock and socket or hand them over.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from lithos import __version__
 from lithos.app import Lithos, open_lithos
 from lithos.errors import LithosError
 from lithos.host import wire
-from lithos.host.guest.options import ServeOptions
 from lithos.host.host_lock import HostLock, belongs_to_another, peer_uid
+from lithos.host.options import ServeOptions
 from lithos.host.server import control
 from lithos.host.server.connection import Connection, Hello
-from lithos.host.server.fair_queue import FairQueue
+from lithos.host.server.fair_queue import CallGate
+from lithos.host.server.handshake import Refusal, Replace, answer_hello
+from lithos.host.server.host_config import load_for_host, set_up_host_log
 from lithos.host.server.listener import HostListener
-from lithos.host.server.loading import load_for_host, set_up_host_log
 from lithos.host.server.pipe import Pipe
-from lithos.host.server.reception import Refusal, Replace, receive
 from lithos.serving import Listener, LithosServer, build_server, default_caller
 from lithos.settings import LithosConfig
 from lithos.tools.answers import as_lithos_error
@@ -51,8 +51,8 @@ OpenHttp = Callable[[Lithos, LithosServer], Listener]
 class Host:
     def __init__(
         self,
-        place: HostLock,
-        door: HostListener,
+        host_lock: HostLock,
+        listener: HostListener,
         config: LithosConfig,
         *,
         options: Mapping[str, str],
@@ -60,33 +60,33 @@ class Host:
         open_memory: OpenMemory = open_lithos,
         open_http: OpenHttp | None = None,
     ) -> None:
-        self.place, self.config, self.options = place, config, options
+        self.host_lock, self.config, self.options = host_lock, config, options
         self.foreground = foreground
         self.since = time.time()
         self.guests: set[Connection] = set()
-        self._door = door
+        self._listener = listener
         self._open_memory, self._open_http = open_memory, open_http
         self._http: Listener | None = None
         self._pipes: set[Pipe] = set()
         self._serving: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
-        self._why = wire.STOPPED
-        self._taker: socket.socket | None = None
+        self._bye_reason = wire.STOPPED
+        self._successor: socket.socket | None = None
         self._last_use = time.monotonic()
 
-    # ------------------------------------------------------------------ life
+    # ------------------------------------------------------------------ start and stop
     async def run(self) -> None:
-        """Until told to stop."""
+        """Serve until `stop`."""
         _raise_file_limit()
-        self._door.note(version=__version__, foreground=self.foreground)
+        self._listener.write_holder(version=__version__, foreground=self.foreground)
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._signalled)
+            asyncio.get_running_loop().add_signal_handler(number, self._on_signal)
         try:
             self._default = default_caller(self.config)
             self.lithos = await asyncio.to_thread(self._open_memory, self.config)
         except Exception as error:
             refusal = as_lithos_error(error, "opening the memory")
-            await refuse_everybody(self._door, refusal)
+            await refuse_all_guests(self._listener, refusal)
             raise refusal from error
         try:
             await self._serve()
@@ -94,51 +94,51 @@ class Host:
             try:
                 await asyncio.to_thread(self.lithos.close)
             finally:
-                self._let_go()
+                self._release()
 
     async def _serve(self) -> None:
-        self.fairness = FairQueue(catalogue(), self.config.server.workers, self._door.is_ours)
+        self.gate = CallGate(catalogue(), self.config.server.workers, self._listener.holds_lock)
         self.server = build_server(
             self.lithos,
             default=self._default,
             output_schemas=self.config.server.output_schemas,
             workers=self.config.server.workers,
             largest=self.config.server.max_request_bytes,
-            gate=self.fairness.turn,
+            gate=self.gate.turn,
         )
         self.lithos.start()
-        _log.info("host of %s, pid %s, Lithos %s", self.place.data_dir, os.getpid(), __version__)
+        _log.info("host of %s, pid %s, Lithos %s", self.host_lock.data_dir, os.getpid(), __version__)
         if self._open_http is not None:
             self._http = self._open_http(self.lithos, self.server)
-        self._door.open(self._enter)
-        self._door.note(version=__version__, foreground=self.foreground, ready=True)
+        self._listener.open(self._enter)
+        self._listener.write_holder(version=__version__, foreground=self.foreground, ready=True)
         behind = [asyncio.create_task(self._watch()), asyncio.create_task(self._serve_http())]
         await self._stopping.wait()
-        if self._taker is None:
-            self._door.close()
-        self._door.shut()
-        await self._say_goodbye(behind)
+        if self._successor is None:
+            self._listener.close()
+        self._listener.pause()
+        await self._drain(behind)
 
     def stop(self, why: str = wire.STOPPED) -> None:
-        self._why = why
+        self._bye_reason = why
         self._stopping.set()
 
-    def hand_over(self, taker: socket.socket) -> None:
-        """Stop, then give lock and listener to whoever is at the other end of this connection."""
-        self._taker = taker
+    def hand_over(self, successor: socket.socket) -> None:
+        """Stop, then send lock and listener over this connection."""
+        self._successor = successor
         self.stop(wire.MOVED)
 
-    def _signalled(self) -> None:
+    def _on_signal(self) -> None:
         if self._stopping.is_set():
-            # Everything acknowledged is durable already, so a death at any moment is safe; the socket is gone.
+            # Everything acknowledged is durable, so an exit at any moment is safe; the socket is gone.
             os._exit(128 + signal.SIGTERM)
         self.stop()
 
-    async def _say_goodbye(self, behind: list[asyncio.Task[None]]) -> None:
-        """Answer what was read, flush, end; whoever does not read is cut off in the end."""
+    async def _drain(self, behind: list[asyncio.Task[None]]) -> None:
+        """Answer what was read, then close. Connections that read nothing are cut off at the end."""
         patience = self.config.server.stop_seconds
         for guest in self.guests:
-            guest.say_goodbye(self._why, patience)
+            guest.drain(self._bye_reason, patience)
         for pipe in self._pipes:
             pipe.stop_reading()
         if self._http is not None:
@@ -148,11 +148,11 @@ class Host:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
 
-    def _let_go(self) -> None:
-        """The memory is closed. The lock is not let go but ends with this process, and with any thread still in it."""
-        if self._taker is not None and not self._door.give_to(self._taker):
-            self._taker = None
-        self._door.close()
+    def _release(self) -> None:
+        """Hand lock and socket over, or remove the socket. The lock itself ends with this process."""
+        if self._successor is not None and not self._listener.hand_to(self._successor):
+            self._successor = None
+        self._listener.close()
 
     # ------------------------------------------------------------------ guests
     def _task(self, work: Coroutine[Any, Any, None]) -> None:
@@ -165,7 +165,7 @@ class Host:
 
     async def _receive(self, connection: socket.socket) -> None:
         if peer_uid(connection) != os.getuid():
-            await refuse(connection, belongs_to_another(self.place.data_dir))
+            await refuse(connection, belongs_to_another(self.host_lock.data_dir))
             return
         pipe = await _attach(connection)
         self._pipes.add(pipe)
@@ -178,7 +178,7 @@ class Host:
                 await self._serve_guest(Hello.model_validate(first), pipe)
         except (TimeoutError, ValueError, ConnectionError, anyio.BrokenResourceError) as error:
             _log.debug("a connection ended: %r", error)
-        except Exception:  # noqa: BLE001 - one guest's trouble, told to the log, is not the others'
+        except Exception:  # noqa: BLE001 - log it; one guest's failure must not affect the others
             _log.exception("a connection failed")
         finally:
             self._pipes.discard(pipe)
@@ -186,7 +186,7 @@ class Host:
             self._last_use = time.monotonic()
 
     async def _serve_guest(self, hello: Hello, pipe: Pipe) -> None:
-        decision = receive(
+        decision = answer_hello(
             hello,
             pid=os.getpid(),
             guests=len(self.guests),
@@ -199,8 +199,8 @@ class Host:
         elif isinstance(decision, Replace):
             await pipe.write(wire.line({"lithos": "replace"}), CLOSE_SECONDS)
             self.stop(wire.MOVED)
-        elif not self._stopping.is_set():  # else never welcomed: nothing was taken on, and the guest goes elsewhere
-            guest = Connection(pipe, hello, self._default, decision.warnings, self.fairness.waits)
+        elif not self._stopping.is_set():  # else no welcome: the guest connects to the next host
+            guest = Connection(pipe, hello, self._default, decision.warnings, self.gate.waits)
             await self._serve_mcp(guest)
 
     async def _serve_mcp(self, guest: Connection) -> None:
@@ -225,45 +225,45 @@ class Host:
             finally:
                 self.stop()
 
-    # ------------------------------------------------------------------ watching over itself
+    # ------------------------------------------------------------------ watching lock, socket and idle time
     async def _watch(self) -> None:
         while not self._stopping.is_set():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(TICK_SECONDS):
                     await self._stopping.wait()
-            if not self._door.is_ours():
-                _log.warning("the lock of %s was taken away; leaving", self.place.data_dir)
+            if not self._listener.holds_lock():
+                _log.warning("the lock of %s was removed or replaced; stopping", self.host_lock.data_dir)
                 self.stop(wire.MOVED)
             elif not self._stopping.is_set():
-                self._door.mend()
-                self._leave_if_idle()
+                self._listener.rebind_if_removed()
+                self._stop_if_idle()
 
-    def _leave_if_idle(self) -> None:
+    def _stop_if_idle(self) -> None:
         if self.foreground or self._serving or self.lithos.busy():
             self._last_use = time.monotonic()
         elif time.monotonic() - self._last_use > self.config.server.idle_exit_minutes * 60:
-            _log.info("nobody came for %s minutes; ending", self.config.server.idle_exit_minutes)
+            _log.info("no client for %s minutes; stopping", self.config.server.idle_exit_minutes)
             self.stop()
 
 
-async def refuse_everybody(door: HostListener, error: LithosError) -> None:
-    """A host that cannot start says why to those who wait for it, so that none of them starts it over and over."""
+async def refuse_all_guests(listener: HostListener, error: LithosError) -> None:
+    """Send the reason why this host cannot start to all waiting guests, so that none starts it again and again."""
     _log.error("cannot start: %s", error.message)
-    told: set[asyncio.Task[None]] = set()
-    door.open(lambda connection: told.add(asyncio.create_task(refuse(connection, error))))
+    refusals: set[asyncio.Task[None]] = set()
+    listener.open(lambda connection: refusals.add(asyncio.create_task(refuse(connection, error))))
     await asyncio.sleep(REFUSE_SECONDS)
-    door.close()
-    await asyncio.gather(*told, return_exceptions=True)
+    listener.close()
+    await asyncio.gather(*refusals, return_exceptions=True)
 
 
 async def refuse(connection: socket.socket, error: LithosError) -> None:
     pipe = await _attach(connection)
     try:
         async with asyncio.timeout(REFUSE_SECONDS):
-            await pipe.line()  # a guest that is still writing would hear of a broken pipe instead of the reason
+            await pipe.line()  # a guest that is still writing would see a broken pipe instead of the reason
         await pipe.write(wire.refused(error.as_dict()), REFUSE_SECONDS)
     except (TimeoutError, ConnectionError):
-        _log.debug("a guest left before it was told why it is refused")
+        _log.debug("a guest left before it got its refusal")
     finally:
         await pipe.close(REFUSE_SECONDS)
 
@@ -275,32 +275,32 @@ async def _attach(connection: socket.socket) -> Pipe:
     return pipe
 
 
-async def host_memory(
-    place: HostLock,
-    door: HostListener,
+async def run_host(
+    host_lock: HostLock,
+    listener: HostListener,
     options: ServeOptions,
     *,
     foreground: bool = False,
-    opened: Callable[[Host], None] = lambda host: None,
+    on_created: Callable[[Host], None] = lambda host: None,
 ) -> int:
-    """A host without HTTP, from the options of whoever started it; the exit code."""
+    """Run a host without HTTP, with the options of its starter; returns the exit code."""
     try:
-        config = load_for_host(options, place)
-        set_up_host_log(config, place)
-    except Exception as error:  # noqa: BLE001 - whatever it is, those who wait are told
-        await refuse_everybody(door, as_lithos_error(error, "reading the settings"))
+        config = load_for_host(options, host_lock)
+        set_up_host_log(config, host_lock)
+    except Exception as error:  # noqa: BLE001 - every kind is sent to the waiting guests
+        await refuse_all_guests(listener, as_lithos_error(error, "reading the settings"))
         return 1
-    host = Host(place, door, config, options=options.host_wide(), foreground=foreground)
-    opened(host)
+    host = Host(host_lock, listener, config, options=options.host_wide(), foreground=foreground)
+    on_created(host)
     try:
         await host.run()
     except LithosError:
-        return 1  # told to the log and to everybody who waited
+        return 1  # logged, and sent to the waiting guests
     return 0
 
 
 def _raise_file_limit() -> None:
-    """Every guest is a descriptor; the soft limit of 1,024 is there for programs that use select."""
+    """Every guest needs a descriptor; the soft limit of 1,024 exists for programs that use select."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lithos.errors import ConfigInvalid
-from lithos.host.guest.options import ServeOptions, differing, parse_serve
+from lithos.host.options import ServeOptions, differing, parse_serve
 from lithos.settings import load_config
 
 

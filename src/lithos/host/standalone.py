@@ -7,16 +7,17 @@ import socket
 import threading
 
 from lithos.host.guest.guest import Guest
-from lithos.host.guest.options import ServeOptions
 from lithos.host.host_lock import HostLock
+from lithos.host.options import ServeOptions
+from lithos.host.server.event_loop import run_loop
+from lithos.host.server.host import Host, run_host
 from lithos.host.server.listener import HostListener
-from lithos.host.server.loop import run_loop
-from lithos.host.server.server import Host, host_memory
 
 
-def serve_inside(guest: Guest, place: HostLock, options: ServeOptions, lock: int, listener: socket.socket) -> int:
-    """Until the client is gone. Others may be guests here meanwhile; they find another host afterwards."""
-    door = HostListener(place, lock, listener)
+def serve_standalone(
+    guest: Guest, host_lock: HostLock, options: ServeOptions, lock: int, listener: socket.socket
+) -> int:
+    """Serve until the client is gone. Other guests may connect meanwhile; they find another host afterwards."""
     loop_and_host: list[tuple[asyncio.AbstractEventLoop, Host]] = []
     codes: list[int] = []
 
@@ -27,9 +28,10 @@ def serve_inside(guest: Guest, place: HostLock, options: ServeOptions, lock: int
 
     client = threading.Thread(target=pipe_client, name="guest", daemon=True)
 
-    def opened(host: Host) -> None:
+    def on_created(host: Host) -> None:
         loop_and_host.append((asyncio.get_running_loop(), host))
         client.start()
 
-    code = run_loop(host_memory(place, door, options, foreground=True, opened=opened))
+    listening = HostListener(host_lock, lock, listener)
+    code = run_loop(run_host(host_lock, listening, options, foreground=True, on_created=on_created))
     return max([code, *codes])

@@ -1,7 +1,7 @@
-"""`python -m lithos.host.guest.where`: prints where a `lithos serve` with a settings file serves.
+"""`python -m lithos.host.where`: prints where a `lithos serve` with a settings file serves.
 
-A process of its own, gone in a moment, so that the guest, which lives as long as its client, never reads settings:
-11 MB instead of 40.
+A separate short process, so that the guest, which runs as long as its client, never reads settings: 11 MB instead
+of 40.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import os
 import sys
 
 from lithos.errors import LithosError
-from lithos.host.guest.options import CONFIG, DATA_DIR, parse_serve
+from lithos.host.options import CONFIG, DATA_DIR, parse_serve
 from lithos.settings import load_config
 
 
 def main() -> int:
-    """Prints transport and data directory, a line each; 1: the command line proper knows how to say what is wrong."""
+    """Print transport and data directory, one line each. 1: the full command line explains what is wrong."""
     options = parse_serve(sys.argv[1:], os.environ)
     if options is None:
         return 1

@@ -16,8 +16,8 @@ from mcp.server.runner import serve_dual_era_loop
 
 from lithos.host.server import connection as connection_module
 from lithos.host.server.connection import MOST_OPEN, Connection, Hello
+from lithos.host.server.handshake import Refusal, Replace, Welcome, answer_hello
 from lithos.host.server.pipe import ENOUGH, Pipe
-from lithos.host.server.reception import Refusal, Replace, Welcome, receive
 from lithos.tools.caller import Caller
 
 pytestmark = pytest.mark.anyio
@@ -130,7 +130,7 @@ async def test_a_goodbye_follows_the_answers_and_leaves_unread_requests_unread()
         await far.begin()
         far.call(1)
         await until(lambda: guest.open == 1)
-        guest.say_goodbye("handover", 10)
+        guest.drain("handover", 10)
         far.call(2)
         go_on.set()
         assert (await far.receive())["id"] == 1
@@ -146,7 +146,7 @@ async def test_a_call_that_waits_is_cut_short_by_a_goodbye_without_an_answer() -
         await far.begin()
         far.call(1, "wait")
         await until(lambda: guest.open == 1)
-        guest.say_goodbye("stop", 10)
+        guest.drain("stop", 10)
         assert await far.receive() == {"lithos": "bye", "why": "stop"}
 
 
@@ -251,7 +251,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def greeted(version: str, *, pipe: int = 1, guests: int = 0, replaceable: bool = True, **hello: Any) -> Any:
     said = Hello(pipe=pipe, version=version, id="guest-id", pid=1, **hello)
-    return receive(
+    return answer_hello(
         said,
         pid=4,
         guests=guests,

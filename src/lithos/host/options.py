@@ -1,7 +1,7 @@
-"""What `lithos serve` was asked for, read without typer or settings: a guest needs only to know where its host is.
+"""The options of `lithos serve`, parsed without typer or settings: a guest only needs to find its host.
 
-Anything this file does not know (a typo, `--help`) is left to the command line proper, which explains it.
-Toolsets, agent and read-only belong to one connection. Everything else is the host's: handed on by whoever starts it.
+Unknown options (a typo, `--help`) are left to the full command line, which explains them. Toolsets, agent and
+read-only belong to one connection. All other options are the host's, passed on by the guest that starts it.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _KEPT_PREFIXES = ("LC_", "XDG_", "PG", "LITHOS_")  # PG*: how PostgreSQL is reac
 
 
 class ServeOptions:
-    """The flags of one `lithos serve`, and what of the environment concerns it."""
+    """The flags of one `lithos serve`, and its environment."""
 
     def __init__(self, given: dict[str, str], environment: Mapping[str, str]) -> None:
         self._given = given
         self._environment = environment
 
     def get(self, flag: str) -> str | None:
-        """What the command line says, else the environment."""
+        """From the command line, else from the environment."""
         stated = [self._given.get(flag), *(self._environment.get(name) for name in _VARIABLES.get(flag, ()))]
         return next(filter(None, stated), None)
 
@@ -61,7 +61,7 @@ class ServeOptions:
         return "--standalone" in self._given
 
     def place(self) -> tuple[str, str] | None:
-        """(data directory, transport); None when a settings file has a say in it, which takes longer to read."""
+        """(data directory, transport); None if a settings file decides it, which takes longer to read."""
         data_dir, transport = self.get(DATA_DIR), self.get("--transport")
         if self.get(CONFIG) and not (data_dir and transport):
             return None
@@ -71,7 +71,7 @@ class ServeOptions:
         return data_dir, transport or "stdio"
 
     def connection(self) -> dict[str, str | bool | None]:
-        """What holds for this client alone; None: as the host's settings say."""
+        """Options of this client alone; None: as the host's settings say."""
         read_only = (self.get("--read-only") or "").strip().lower() in _ON
         return {"toolsets": self.get("--toolsets"), "agent": self.get("--agent"), "read_only": read_only}
 
@@ -83,7 +83,7 @@ class ServeOptions:
         return not misspelt and (self.get("--read-only") or "0").strip().lower() in (*_ON, *_OFF)
 
     def host_wide(self) -> dict[str, str]:
-        """What configures the host for all: the first starter's counts."""
+        """Options of the host, for all its guests: those of its starter count."""
         flags = {flag: value for flag, value in self._given.items() if flag not in _NOT_THE_HOSTS}
         config = self.get(CONFIG)
         if config:
@@ -92,7 +92,7 @@ class ServeOptions:
         return flags | {name: value for name, value in stated.items() if name not in _NOT_THE_HOSTS_VARIABLES}
 
     def host_arguments(self, data_dir: str) -> list[str]:
-        """The command line of a host for this memory; `ps` shows it, so the data directory stands in it."""
+        """The command line of a host; the data directory is in it because `ps` shows it."""
         arguments = [DATA_DIR, data_dir]
         for flag, value in self.host_wide().items():
             if flag.startswith("-"):
@@ -108,7 +108,7 @@ class ServeOptions:
 
 
 def parse_serve(arguments: Sequence[str], environment: Mapping[str, str]) -> ServeOptions | None:
-    """The options after `serve`, or None when only the command line proper can say what is wrong with them."""
+    """The options after `serve`; None: only the full command line can explain what is wrong."""
     given: dict[str, str] = {}
     rest = list(arguments)
     while rest:
@@ -124,5 +124,5 @@ def parse_serve(arguments: Sequence[str], environment: Mapping[str, str]) -> Ser
 
 
 def differing(wanted: Mapping[str, str], running: Mapping[str, str]) -> list[str]:
-    """Names of the host-wide options that a guest asks for and its host does not have; values may be secret."""
+    """Names of the host-wide options in which a guest differs from its host, without values, which may be secret."""
     return sorted(name for name, value in wanted.items() if running.get(name) != value)

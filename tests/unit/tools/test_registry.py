@@ -69,7 +69,7 @@ def test_the_instructions_are_short_enough_to_be_read() -> None:
     assert 100 < len(INSTRUCTIONS.split()) < 300
 
 
-SOURCES = sorted((Path(__file__).parents[2] / "src" / "lithos").rglob("*.py"))
+SOURCES = sorted((Path(__file__).parents[3] / "src" / "lithos").rglob("*.py"))
 NO_TOOLS = {"lithos_bundle", "lithos_proof"}  # words of ours that only look like a tool
 
 

@@ -15,7 +15,7 @@ def _run(script: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.mark.parametrize("first", ["lithos.serving", "lithos.serving, lithos.host.server.server"])
+@pytest.mark.parametrize("first", ["lithos.serving", "lithos.serving, lithos.host.server.host"])
 def test_a_server_imports_neither_the_client_nor_the_framework(first: str) -> None:
     assert _run(f"import sys, {first}; print([m for m in {UNUSED!r} if m in sys.modules])") == "[]"
 

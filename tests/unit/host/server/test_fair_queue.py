@@ -8,19 +8,19 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lithos.errors import Busy
-from lithos.host.server.fair_turns import FairTurns
+from lithos.host.server.fair_queue import FairQueue
 
 pytestmark = pytest.mark.anyio
 
 
-def turns(at_once: int = 2, each_at_once: int = 2, each_waiting: int = 4, all_waiting: int = 6) -> FairTurns:
-    return FairTurns(at_once, each_at_once=each_at_once, each_waiting=each_waiting, all_waiting=all_waiting)
+def turns(at_once: int = 2, each_at_once: int = 2, each_waiting: int = 4, all_waiting: int = 6) -> FairQueue:
+    return FairQueue(at_once, each_at_once=each_at_once, each_waiting=each_waiting, all_waiting=all_waiting)
 
 
 class Crowd:
     """Callers that hold their turn until told; `ran` is the order in which they got it."""
 
-    def __init__(self, line: FairTurns) -> None:
+    def __init__(self, line: FairQueue) -> None:
         self.line = line
         self.ran: list[str] = []
         self.tasks: dict[str, asyncio.Task[None]] = {}

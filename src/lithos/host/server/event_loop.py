@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 def run_loop(main: Coroutine[Any, Any, T]) -> T:
-    """uvloop's, where there is one: a fifth less CPU per call than asyncio's own."""
+    """Run on uvloop where it is installed: a fifth less CPU per call than asyncio's loop."""
     try:
         import uvloop
-    except ImportError:  # not made for every platform
+    except ImportError:  # not available on every platform
         return asyncio.run(main)
     return uvloop.run(main)

@@ -1,0 +1,41 @@
+"""`lithos serve --transport stdio`: a guest of the host, or host and guest in one process. Standard library only."""
+
+from __future__ import annotations
+
+from lithos.host.guest.guest import Guest, print_message
+from lithos.host.host_lock import HostLock
+from lithos.host.spawn import NoChild
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from lithos.errors import LithosError
+    from lithos.host.options import ServeOptions
+
+
+def main(options: ServeOptions, data_dir: str) -> int:
+    host_lock = HostLock(data_dir)
+    guest = Guest(host_lock, options)
+    try:
+        return _serve_standalone(guest, host_lock, options) if options.standalone else guest.run()
+    except NoChild as held:
+        from lithos.host.standalone import serve_standalone
+
+        return serve_standalone(guest, host_lock, options, held.lock, held.listener)
+    except _lithos_error() as error:
+        print_message(f"{error.message}. {error.hint}".strip())
+        return 1
+
+
+def _serve_standalone(guest: Guest, host_lock: HostLock, options: ServeOptions) -> int:
+    from lithos.host.server.foreground import acquire
+    from lithos.host.standalone import serve_standalone
+
+    host_lock.make_folder()
+    return serve_standalone(guest, host_lock, options, *acquire(host_lock, standalone=True))
+
+
+def _lithos_error() -> type[LithosError]:
+    """Evaluated by `except` only after something was raised: importing the errors costs a guest 5 ms."""
+    from lithos.errors import LithosError
+
+    return LithosError
