@@ -15,12 +15,12 @@ from lithos.notes import (
     NOTE_NUMBERS,
     ROOT,
     Feedback,
-    Following,
-    Ground,
+    FileRules,
     Notes,
     NoteSearch,
+    NotesEnvironment,
     Promotions,
-    Rules,
+    WatchOptions,
     open_notes,
 )
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
@@ -104,7 +104,7 @@ def note_collection(config: LithosConfig, storage: Storage, embedding: Embedding
 
 
 def notes(config: LithosConfig, storage: Storage, collection: Collection, promotions: Promotions) -> Notes:
-    ground = Ground(
+    ground = NotesEnvironment(
         storage.roots[ROOT],
         storage.data_dir,
         storage.database,
@@ -116,7 +116,7 @@ def notes(config: LithosConfig, storage: Storage, collection: Collection, promot
         collection,
         promotions,
     )
-    following = Following(
+    following = WatchOptions(
         config.server.watch_files,
         config.index.watch_debounce_ms,
         config.index.scan_seconds,
@@ -124,7 +124,7 @@ def notes(config: LithosConfig, storage: Storage, collection: Collection, promot
     )
     return open_notes(
         ground,
-        rules=Rules(config.notes.largest_kb * 1024, config.notes.ignore),
+        rules=FileRules(config.notes.largest_kb * 1024, config.notes.ignore),
         following=following,
         near_duplicates=config.lifecycle.near_duplicates,
         refuse_secrets=config.security.secrets == "refuse",

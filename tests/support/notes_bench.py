@@ -10,7 +10,7 @@ from typing import Any
 
 from lithos.app import Lithos
 from lithos.core.ids import RandomIds
-from lithos.notes import Ground, ReadNote, open_notes
+from lithos.notes import NotesEnvironment, ReadNote, open_notes
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
@@ -84,7 +84,7 @@ class NotesBench(StorageBench):
             self.database, self.events, self.once, {"vault": self.root}, clock=self.clock, faults=faults
         )
         self.effects.recover()
-        ground = Ground(self.root, folder, self.database, self.effects, self.events, self.clock, RandomIds())
+        ground = NotesEnvironment(self.root, folder, self.database, self.effects, self.events, self.clock, RandomIds())
         self.notes = open_notes(ground)
         self.notes.ensure_scanned()
 

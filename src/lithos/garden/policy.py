@@ -124,7 +124,7 @@ class Policy(_Part):
         return any(rule.matches(path, user_id) for rule in self.paths)
 
     def owner_of(self, path: str) -> str | None:
-        """Whose file this is by its path; None: nobody's."""
+        """Whose file this is by its path; None: no user's."""
         for rule in self.paths:
             names = rule.template.split("/")
             if "{user_id}" in names and _pattern(rule.template, None).fullmatch(path):

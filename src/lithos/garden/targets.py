@@ -73,11 +73,11 @@ def for_user(call: Call, user_id: str | None) -> Call:
 
 
 def user_of(call: Call, known: Callable[[], list[str]]) -> str:
-    """Whose files a call is about. A login or the name of a token is no answer: nobody chose it as one."""
+    """Whose files a call is about. A login or the name of a token is no answer: no caller chose it as one."""
     if call.user_named and call.user:
         return call.user
     users = known()
-    there = f"There are files of: {', '.join(users)}." if users else "Nobody has files yet."
+    there = f"There are files of: {', '.join(users)}." if users else "No user has files yet."
     raise InvalidInput("user_id is missing", hint=f"Name the user whose files these are. {there}")
 
 

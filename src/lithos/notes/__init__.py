@@ -21,7 +21,7 @@ from lithos.notes.fields import SEARCH_KEYWORDS as NOTE_KEYWORDS
 from lithos.notes.fields import SEARCH_NUMBERS as NOTE_NUMBERS
 from lithos.notes.fields import Status, TtlPolicy
 from lithos.notes.format.frontmatter import Frontmatter, parse_frontmatter
-from lithos.notes.index.index import Progress, Rules
+from lithos.notes.index.index import FileRules, Progress
 from lithos.notes.index.queries import Direction
 from lithos.notes.lifecycle.decay import Decay, Decayed
 from lithos.notes.lifecycle.decisions import OnConflict
@@ -30,7 +30,7 @@ from lithos.notes.lifecycle.knowledge import Knowledge
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
 from lithos.notes.lifecycle.search_scope import Rank, StatusFilter
-from lithos.notes.notes import Following, Ground, Notes, open_notes
+from lithos.notes.notes import Notes, NotesEnvironment, WatchOptions, open_notes
 from lithos.notes.search import MeaningAnswer, NoteHit, NoteSearch, ScopeRequest, WordsAnswer, checked_query, cited
 from lithos.notes.validation import KINDS, NOTICES
 from lithos.notes.vault.loaded import ROOT
@@ -55,9 +55,8 @@ __all__ = [
     "Direction",
     "Feedback",
     "FeedbackGiven",
-    "Following",
+    "FileRules",
     "Frontmatter",
-    "Ground",
     "Knowledge",
     "MeaningAnswer",
     "Move",
@@ -70,6 +69,7 @@ __all__ = [
     "NoteList",
     "NoteSearch",
     "Notes",
+    "NotesEnvironment",
     "OnConflict",
     "Outcomes",
     "Progress",
@@ -78,7 +78,6 @@ __all__ = [
     "Rank",
     "ReadNote",
     "Restored",
-    "Rules",
     "ScopeRequest",
     "Source",
     "Status",
@@ -87,6 +86,7 @@ __all__ = [
     "TtlPolicy",
     "Validation",
     "Vault",
+    "WatchOptions",
     "WordsAnswer",
     "WriteChecks",
     "WriteRequest",

@@ -13,7 +13,7 @@ from lithos.notes.changes import NoteChanges
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import FOLDER, Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
-from lithos.notes.index.index import Index, Progress, Rules
+from lithos.notes.index.index import FileRules, Index, Progress
 from lithos.notes.index.watcher import Watcher
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promotions
@@ -27,7 +27,7 @@ from lithos.storage import Database, Effects, Events, Root, folder_size
 
 
 @dataclass(frozen=True, slots=True)
-class Following:
+class WatchOptions:
     """How closely people's edits are followed."""
 
     watch: bool = True
@@ -37,7 +37,7 @@ class Following:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class NotesEnvironment:
     """What the notes are built on. Injected by `app`."""
 
     root: Root
@@ -143,14 +143,14 @@ class Notes(Part):
 
 
 def open_notes(
-    ground: Ground,
+    ground: NotesEnvironment,
     *,
-    rules: Rules | None = None,
-    following: Following | None = None,
+    rules: FileRules | None = None,
+    following: WatchOptions | None = None,
     near_duplicates: bool = True,
     refuse_secrets: bool = False,
 ) -> Notes:
-    rules, following, collection = rules or Rules(), following or Following(), ground.collection
+    rules, following, collection = rules or FileRules(), following or WatchOptions(), ground.collection
     catalogue = open_catalogue(ground.data_dir, ground.clock)
     identities = Identities(ground.database, ground.events.store, ground.clock)
     index = Index(
@@ -206,7 +206,7 @@ def _write_checks(
     )
 
 
-def _watcher(index: Index, folder: Path, following: Following) -> Watcher:
+def _watcher(index: Index, folder: Path, following: WatchOptions) -> Watcher:
     return Watcher(
         index,
         folder,

@@ -13,14 +13,14 @@ import yaml
 from ryaml import InvalidYamlError, loads  # type: ignore[attr-defined]
 
 from lithos.errors import Unsupported
-from lithos.notes.format.yaml_text import Entry, block_entry, flow_value, is_time, locate, scalar
+from lithos.notes.format.yaml_text import YamlEntry, block_entry, flow_value, is_time, locate, scalar
 
 LONGEST = 65_536
 DEEPEST = 100  # libyaml takes quadratic time in the depth of brackets: 18 s for 100,000 of them
 _BRACKET = re.compile(r"[\[\]{}]")
 _LARGEST = 2**63
 
-TEXTS = ("title", "tags", "aliases", "author", "contributors")  # names, whatever YAML takes them for
+TEXTS = ("title", "tags", "aliases", "author", "contributors")  # names, also where YAML reads a number or a date
 
 Fields = dict[str, Any]
 
@@ -118,7 +118,7 @@ def _edited(front: str, changes: Mapping[str, Any], fields: Fields) -> str:
     return text + "".join(added)
 
 
-def _edited_flow(front: str, changes: Mapping[str, Any], entries: Mapping[str, Entry], end: int) -> str:
+def _edited_flow(front: str, changes: Mapping[str, Any], entries: Mapping[str, YamlEntry], end: int) -> str:
     """`{a: 1, b: 2}` as the whole frontmatter: values change in place, new keys go before the closing brace."""
     added = [
         f"{scalar(name, flow=True)}: {flow_value(value)}" for name, value in changes.items() if name not in entries
@@ -130,7 +130,7 @@ def _edited_flow(front: str, changes: Mapping[str, Any], entries: Mapping[str, E
     return text
 
 
-def _replacement(front: str, entry: Entry, name: str, value: Any, old: Any) -> tuple[int, int, str]:
+def _replacement(front: str, entry: YamlEntry, name: str, value: Any, old: Any) -> tuple[int, int, str]:
     if value is None:
         return entry.start, entry.end, ""
     if isinstance(value, list) and value and isinstance(old, list) and len(old) == len(entry.items) > 0:
@@ -142,7 +142,7 @@ def _replacement(front: str, entry: Entry, name: str, value: Any, old: Any) -> t
     return entry.value_start, entry.value_end, gap + new
 
 
-def _relisted(front: str, entry: Entry, wanted: list[Any], old: list[Any]) -> tuple[int, int, str]:
+def _relisted(front: str, entry: YamlEntry, wanted: list[Any], old: list[Any]) -> tuple[int, int, str]:
     """Items that stay keep their source, with its quotes and comments; only new ones are written."""
     sources: dict[str, list[str]] = {}
     for value, item in zip(old, entry.items, strict=True):

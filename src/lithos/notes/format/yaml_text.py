@@ -22,7 +22,7 @@ Span = tuple[int, int]
 
 
 @dataclass(slots=True)
-class Entry:
+class YamlEntry:
     """One key of the outermost mapping. `start`…`end` are its whole lines, comments around it excluded."""
 
     start: int
@@ -38,7 +38,7 @@ class Entry:
 
 @dataclass(slots=True)
 class Located:
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, YamlEntry] = field(default_factory=dict)
     flow: bool = False
     end: int = 0  # of a mapping in braces: the place of its closing brace
 
@@ -63,10 +63,10 @@ def locate(text: str) -> Located:
     return located
 
 
-def _entry(text: str, key: yaml.ScalarEvent, events: Iterator[yaml.Event]) -> Entry:
+def _entry(text: str, key: yaml.ScalarEvent, events: Iterator[yaml.Event]) -> YamlEntry:
     value = next(events)
     start = text.rfind("\n", 0, _start(key)) + 1
-    entry = Entry(start, text.find(":", _end(key)) + 1, _start(value), _end(value))
+    entry = YamlEntry(start, text.find(":", _end(key)) + 1, _start(value), _end(value))
     if isinstance(value, yaml.ScalarEvent):
         entry.style = value.style
         entry.value_end = _trimmed(text, entry.value_start, _end(value))
@@ -77,7 +77,7 @@ def _entry(text: str, key: yaml.ScalarEvent, events: Iterator[yaml.Event]) -> En
     return entry
 
 
-def _collection(text: str, start: yaml.Event, events: Iterator[yaml.Event], entry: Entry) -> None:
+def _collection(text: str, start: yaml.Event, events: Iterator[yaml.Event], entry: YamlEntry) -> None:
     listed = isinstance(start, yaml.SequenceStartEvent)
     spans: list[Span] = []
     for event in events:
@@ -90,7 +90,7 @@ def _collection(text: str, start: yaml.Event, events: Iterator[yaml.Event], entr
         entry.items = _item_lines(text, entry, spans) if entry.block else spans
 
 
-def _item_lines(text: str, entry: Entry, spans: list[Span]) -> list[Span]:
+def _item_lines(text: str, entry: YamlEntry, spans: list[Span]) -> list[Span]:
     """Whole lines of each `- item`; nothing where an item does not start on the line of its dash."""
     starts = [text.rfind("\n", 0, start) + 1 for start, _ in spans]
     prefixes = [text[line:start] for line, (start, _) in zip(starts, spans, strict=True)]

@@ -1,4 +1,4 @@
-"""Catalogue: what is known of every file and note without opening it. Derived; `Index` alone changes it."""
+"""Catalogue: the derived SQLite index of every file, note and link. `Index` alone changes it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _OWN_COLUMNS = 18  # of `notes` besides those of the frontmatter fields
 _NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (_OWN_COLUMNS + len(COLUMNS)))})"
 
 
-class Seen(NamedTuple):
+class KnownFile(NamedTuple):
     """A file as the catalogue last saw it; `reason` says why it is no note."""
 
     path: str
@@ -49,21 +49,21 @@ class Seen(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class ReadFile:
     """A file that was read: a note under an id, or none with a reason in `seen`."""
 
-    seen: Seen
+    seen: KnownFile
     note: Note | None = None
     id: str = ""
     effective_status: str = "active"
-    sketch: bytes | None = None
+    minhash: bytes | None = None
     changed: int = 0  # when, in microseconds
     edited: bool = False  # it was known with other bytes, or under another path
 
 
 @dataclass(slots=True)
-class Applied:
-    """What became of a change."""
+class CatalogueChanges:
+    """The effects of one update on notes and ids."""
 
     gone: list[str] = field(default_factory=list)  # ids
     again: list[str] = field(default_factory=list)  # files to be read again, because an id is free now
@@ -97,7 +97,7 @@ def _move_former(former: Path, folder: Path) -> None:
 
 
 def move_aside(path: Path) -> None:
-    """Keeps the newest damaged file for whoever wants to look; its journal belongs to it."""
+    """Keep the newest damaged file, with its journal, for a person to examine."""
     for tail in ("", "-wal", "-shm"):
         part = path.with_name(path.name + tail)
         if part.exists():
@@ -115,15 +115,15 @@ class Catalogue:
         """One snapshot for several of the functions in `queries`."""
         return self._database.read(work)
 
-    def files(self, beneath: str | None = None) -> dict[str, Seen]:
-        return self.read(lambda tx: {each[0]: Seen._make(each) for each in queries.files(tx, beneath)})
+    def files(self, beneath: str | None = None) -> dict[str, KnownFile]:
+        return self.read(lambda tx: {each[0]: KnownFile._make(each) for each in queries.files(tx, beneath)})
 
-    def apply(self, found: Sequence[Found], gone: Sequence[str], *, settle: bool = True) -> Applied:
+    def apply(self, found: Sequence[ReadFile], gone: Sequence[str], *, settle: bool = True) -> CatalogueChanges:
         """Take in files that were read and forget those that are gone. Without `settle` the links stay open until
         `settle` is called: during a scan each would otherwise be resolved once per portion."""
-        return self._database.write(lambda tx: _Change(tx, found, gone).run(settle))
+        return self._database.write(lambda tx: _Update(tx, found, gone).run(settle))
 
-    def touch(self, seen: Iterable[Seen]) -> None:
+    def touch(self, seen: Iterable[KnownFile]) -> None:
         """The same bytes under a new date."""
         rows = list(seen)
 
@@ -136,7 +136,7 @@ class Catalogue:
             self._database.write(work)
 
     def settle(self) -> None:
-        """Resolve every link anew, if a scan (also one that was killed) left any open."""
+        """Resolve every link again, if a scan (also one that was killed) left any open."""
         if not self.read(lambda tx: queries.mark(tx, _UNSETTLED)):
             return
         names = self.read(lambda tx: [row["name"] for row in tx.all("SELECT DISTINCT name FROM links ORDER BY name")])
@@ -159,17 +159,17 @@ class Catalogue:
         self._database.write(lambda tx: tx.run(_FORGET))
 
 
-class _Change:
+class _Update:
     """One transaction: rows of the files and notes concerned go, new ones come, and links find their notes."""
 
-    def __init__(self, tx: Tx, found: Sequence[Found], gone: Sequence[str]) -> None:
+    def __init__(self, tx: Tx, found: Sequence[ReadFile], gone: Sequence[str]) -> None:
         self._tx = tx
         self._files = [each.seen for each in found]
         self._notes = [each for each in found if each.note is not None]
         self._gone = list(gone)
         self._paths = [*gone, *(each.seen.path for each in found)]
 
-    def run(self, settle: bool) -> Applied:
+    def run(self, settle: bool) -> CatalogueChanges:
         old = self._old()
         new = self._numbered(old)
         touched = _changed_names(old, new)
@@ -184,7 +184,7 @@ class _Change:
             resolve(self._tx, sorted(touched), sorted(new))
         kept = {each.id for each in new.values()}
         moved = {row["path"]: row["id"] for row in old if row["number"] in new and _has_moved(row, new[row["number"]])}
-        return Applied([each for each in freed if each not in kept], self._again(freed), moved)
+        return CatalogueChanges([each for each in freed if each not in kept], self._again(freed), moved)
 
     def _old(self) -> list[Row]:
         """The notes that these files or ids had; two notes that trade ids are both among them."""
@@ -197,7 +197,7 @@ class _Change:
             *(paths, ids),
         )
 
-    def _numbered(self, old: list[Row]) -> dict[int, Found]:
+    def _numbered(self, old: list[Row]) -> dict[int, ReadFile]:
         """A note that stays keeps its number, and with it the links that lead to it."""
         known = {row["id"]: row for row in old}
         last = self._tx.one("SELECT max(number) AS last FROM notes")
@@ -218,12 +218,12 @@ class _Change:
             self._tx.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", listed)
 
     def _read_again(self, paths: list[str]) -> None:
-        """Whoever lost its id to a file that it was renamed to may be back: nobody may believe to know it."""
+        """A file that lost its id to the one it was renamed to may be back: have it read again."""
         lost = [(path,) for path in set(paths).difference(self._paths)]
         if lost:
             self._tx.many(f"{_FORGET} WHERE path = ?", lost)
 
-    def _insert(self, new: dict[int, Found]) -> None:
+    def _insert(self, new: dict[int, ReadFile]) -> None:
         rows: dict[str, Iterable[tuple[Any, ...]]] = {
             "DELETE FROM files WHERE path = ?": [(path,) for path in self._gone],
             _FILE: self._files,
@@ -237,7 +237,7 @@ class _Change:
                 self._tx.many(sql, listed)
 
     def _again(self, freed: list[str]) -> list[str]:
-        """Files that name an id which somebody else had until now: the first of each may have it."""
+        """Files that name an id which another file had until now: the first of each may have it."""
         if not freed:
             return []
         rows = self._tx.all(
@@ -269,11 +269,11 @@ def portions(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield portion
 
 
-def _has_moved(row: Row, found: Found) -> bool:
+def _has_moved(row: Row, found: ReadFile) -> bool:
     return bool(row["path"] != found.seen.path)
 
 
-def _note_row(number: int, found: Found) -> tuple[Any, ...]:
+def _note_row(number: int, found: ReadFile) -> tuple[Any, ...]:
     note, seen = found.note, found.seen
     assert note is not None
     updated = note.updated(seen.mtime_ns)
@@ -283,7 +283,7 @@ def _note_row(number: int, found: Found) -> tuple[Any, ...]:
         *(note.front.problem, int(note.document.front is None)),
         *(orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode()),
         *(_column(note, each) for each in COLUMNS),
-        *(found.effective_status, ends(note, updated), found.sketch),
+        *(found.effective_status, ends(note, updated), found.minhash),
     )
 
 
@@ -298,18 +298,18 @@ def _column(note: Note, field: NoteField) -> Any:
     return note.text(field.name)
 
 
-def _tag_rows(number: int, found: Found) -> Iterator[tuple[int, str]]:
+def _tag_rows(number: int, found: ReadFile) -> Iterator[tuple[int, str]]:
     return ((number, tag) for tag in found.note.tags) if found.note else iter(())
 
 
-def _name_rows(number: int, found: Found) -> Iterator[tuple[int, str]]:
+def _name_rows(number: int, found: ReadFile) -> Iterator[tuple[int, str]]:
     if found.note is None:
         return iter(())
     names = link_names(found.id, found.note.path, found.note.title, found.note.aliases)
     return ((number, name) for name in {last_name(each) for each in names})
 
 
-def _link_rows(number: int, found: Found) -> Iterator[tuple[int, int, str, int, str]]:
+def _link_rows(number: int, found: ReadFile) -> Iterator[tuple[int, int, str, int, str]]:
     for position, link in enumerate(found.note.links if found.note else ()):
         name = last_name(name_key(without_suffix(link.target.rstrip("/"))))
         yield number, position, link.target, int(link.markdown), name
@@ -320,7 +320,7 @@ def link_names(note_id: str, path: str, title: str, aliases: Iterable[str]) -> s
     return {note_id, path_key(path), name_key(title), *map(name_key, aliases)}
 
 
-def _changed_names(old: Sequence[Row], new: dict[int, Found]) -> set[str]:
+def _changed_names(old: Sequence[Row], new: dict[int, ReadFile]) -> set[str]:
     """The last names whose links may lead elsewhere than before."""
     before = {
         row["number"]: link_names(row["id"], row["path"], row["title"], orjson.loads(row["aliases"])) for row in old

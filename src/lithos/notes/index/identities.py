@@ -1,4 +1,4 @@
-"""Which id a file is served under: its own, one derived from its path, or the one it had before it was renamed."""
+"""Identities: the id under which a file is served: its own, one derived from its path, or its former one."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from lithos.storage import Database, Row, Tx
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """The file that a note without an id of its own was until now (perhaps this very one), and the id that it had."""
+    """The file that a note without an id in its frontmatter was until now, perhaps this one, and the id that it had."""
 
     path: str
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """What a file says about itself, and which file it was before a rename, if any."""
+class IdClaim:
+    """The id that a file names, and the file that it was before a rename, if any."""
 
     path: str
     own_id: str | None
@@ -29,7 +29,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class IdRecord:
     """`claimed`: the id in the file's frontmatter that it may not have; None: it names none."""
 
     id: str
@@ -39,13 +39,13 @@ class Record:
 @dataclass(slots=True)
 class Assigned:
     ids: dict[str, str] = field(default_factory=dict)  # path → id
-    records: dict[str, Record | None] = field(default_factory=dict)  # path → what is to be recorded; None: no longer
+    records: dict[str, IdRecord | None] = field(default_factory=dict)  # path → what is to be recorded; None: no longer
 
 
 IsFree = Callable[[str, str], bool]
 
 
-def assign(claims: Iterable[Claim], records: Mapping[str, Record], owner: Callable[[str], str | None]) -> Assigned:
+def assign(claims: Iterable[IdClaim], records: Mapping[str, IdRecord], owner: Callable[[str], str | None]) -> Assigned:
     """Pure. `owner` says which living file has an id now; in doubt the first in the order of paths gets it."""
     assigned = Assigned()
     taken: dict[str, str] = {}
@@ -67,24 +67,24 @@ def assign(claims: Iterable[Claim], records: Mapping[str, Record], owner: Callab
     return assigned
 
 
-def in_order(claims: Iterable[Claim], records: Mapping[str, Record]) -> list[Claim]:
-    """Files with a record come last: whoever had an id before them has it again when they are asked."""
+def in_order(claims: Iterable[IdClaim], records: Mapping[str, IdRecord]) -> list[IdClaim]:
+    """Files with a record come last: a file that had its id before them takes it again first."""
     return sorted(claims, key=lambda claim: (claim.path in records, claim.path))
 
 
-def _choose(claim: Claim, known: Record | None, is_free: IsFree) -> tuple[str, Record | None]:
+def _choose(claim: IdClaim, known: IdRecord | None, is_free: IsFree) -> tuple[str, IdRecord | None]:
     if claim.own_id is not None and is_free(claim.own_id, claim.path):
         return claim.own_id, None
     if known is not None and known.claimed == claim.own_id and is_free(known.id, claim.path):
         return known.id, known
     before = claim.before
     if claim.own_id is None and before is not None and is_free(before.id, claim.path):
-        return before.id, None if before.id == path_id(claim.path) else Record(before.id)
+        return before.id, None if before.id == path_id(claim.path) else IdRecord(before.id)
     attempt = 1
     while not is_free(path_id(claim.path, attempt), claim.path):
         attempt += 1
     chosen = path_id(claim.path, attempt)
-    return chosen, None if attempt == 1 and claim.own_id is None else Record(chosen, claim.own_id)
+    return chosen, None if attempt == 1 and claim.own_id is None else IdRecord(chosen, claim.own_id)
 
 
 class Identities:
@@ -96,11 +96,11 @@ class Identities:
         self._clock = clock
         self.records = database.read(self._load)
 
-    def _load(self, tx: Tx) -> dict[str, Record]:
+    def _load(self, tx: Tx) -> dict[str, IdRecord]:
         rows: list[Row] = tx.all("SELECT path, id, claimed FROM note_ids WHERE store = ?", self._store)
-        return {row["path"]: Record(row["id"], row["claimed"]) for row in rows}
+        return {row["path"]: IdRecord(row["id"], row["claimed"]) for row in rows}
 
-    def keep(self, changes: Mapping[str, Record | None]) -> None:
+    def keep(self, changes: Mapping[str, IdRecord | None]) -> None:
         if not changes:
             return
         now = micros(self._clock.now())

@@ -1,4 +1,4 @@
-"""Index: keeps the catalogue and search true to the files. A live write, a person's edit and a rebuild are one code."""
+"""Index: brings the catalogue and search to the state of the files, by one code for writes, edits and rebuilds."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from lithos.notes.format.document import Unreadable
 from lithos.notes.format.naming import is_note_path, path_id
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
-from lithos.notes.index.catalogue import Applied, Catalogue, Found, Seen, portions
-from lithos.notes.index.identities import Claim, Identities, Record, Renamed, assign
+from lithos.notes.index.catalogue import Catalogue, CatalogueChanges, KnownFile, ReadFile, portions
+from lithos.notes.index.identities import IdClaim, Identities, IdRecord, Renamed, assign
 from lithos.notes.index.projection import search_document, search_hash
-from lithos.notes.index.scan_diff import Ignored, ScanDiff, survey
+from lithos.notes.index.scan_diff import Ignored, ScanDiff, diff_scan
 from lithos.notes.lifecycle.effective_status import IsPromoted, effective_status
 from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
 from lithos.notes.lifecycle.near_duplicates import words_of
 from lithos.search import Collection, Document, DocumentChange, Projector, Remove
 from lithos.storage import Entry, FileChange, Root, is_conflict_copy
 
-Look = Found | Seen | None  # a note or a reason why not; only its date where the bytes are known; None: gone
+Look = ReadFile | KnownFile | None  # a note or a reason why not; only its date where the bytes are known; None: gone
 
 _PORTION = 256  # files taken in at once: fewer cost twice the work of SQLite, more let a writer wait over 100 ms
 # A file saved again within the resolution of its date looks unchanged; it is read once more at the next scan.
@@ -51,7 +51,7 @@ class Progress:
 
     @property
     def behind(self) -> str:
-        """What a search cannot know of yet; nothing once the files have been read."""
+        """Which files a search does not see yet; empty once all have been read."""
         if self.state == "scanning" and self.done < self.total:
             return f"files not read yet: {self.total - self.done}"
         if self.state == "starting" and not self.scans:
@@ -60,7 +60,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class FileRules:
     largest: int = 4 * 2**20
     ignored: tuple[str, ...] = ()
 
@@ -73,7 +73,7 @@ class Index:
         identities: Identities,
         *,
         clock: Clock,
-        rules: Rules | None = None,
+        rules: FileRules | None = None,
         collection: Collection | None = None,
         is_promoted: IsPromoted = lambda note: False,
     ) -> None:
@@ -81,7 +81,7 @@ class Index:
         self._catalogue = catalogue
         self._identities = identities
         self._clock = clock
-        self.rules = rules or Rules()
+        self.rules = rules or FileRules()
         self._ignored = Ignored(self.rules.ignored)
         self.projector = Projector(collection, self, "notes") if collection is not None else None
         self.is_promoted = is_promoted
@@ -90,7 +90,7 @@ class Index:
         self._lock = threading.RLock()
         self._complete = catalogue.is_complete()
         self._last_change = catalogue.last_change()
-        self._asked: deque[_Asked] = deque()
+        self._asked: deque[_RefreshRequest] = deque()
         self._scanning = threading.Lock()
         self._unknown_ids: list[str] = []  # in search and not in the catalogue
         self._unprojected: list[str] = []  # paths whose note search lacks, last first
@@ -100,20 +100,20 @@ class Index:
 
     def refresh(self, paths: Iterable[str], written: Sequence[FileChange] = ()) -> None:
         """Something happened to these files just now; `written` is what we did to them ourselves."""
-        own = _Asked(tuple(paths), written)
+        own = _RefreshRequest(tuple(paths), written)
         self._asked.append(own)
         with self._lock:
             if not own.done:
                 self._refresh([own, *self._asked_by_others(own)])
 
-    def _asked_by_others(self, own: _Asked) -> Iterator[_Asked]:
-        """Those who wait for the lock meanwhile: all in one transaction takes half of what each alone would."""
+    def _asked_by_others(self, own: _RefreshRequest) -> Iterator[_RefreshRequest]:
+        """Requests that wait for the lock meanwhile: one transaction for all takes half of what each alone would."""
         while self._asked:
             asked = self._asked.popleft()
             if asked is not own and not asked.done:
                 yield asked
 
-    def _refresh(self, asked: Sequence[_Asked]) -> None:
+    def _refresh(self, asked: Sequence[_RefreshRequest]) -> None:
         written = [change for each in asked for change in each.written]
         made = {change.path for change in written if change.before is None}
         paths = dict.fromkeys(path for each in asked for path in each.paths if path not in made)
@@ -126,20 +126,20 @@ class Index:
             each.done = True
 
     def _check_written(self, path: str, version: str, looks: Mapping[str, Look]) -> None:
-        """Somebody may have saved over it before we looked."""
+        """A person may have saved over it before we read it."""
         look = looks.get(path)
-        seen = look.seen if isinstance(look, Found) else look
+        seen = look.seen if isinstance(look, ReadFile) else look
         if seen is None or seen.version != version:
             self._root.keep_overwritten(path, version)
 
     def follow(self, paths: Iterable[str]) -> None:
         """A hint that something happened to these files or folders."""
-        known: dict[str, Seen] = {}
+        known: dict[str, KnownFile] = {}
         entries: dict[str, Entry] = {}
         for path in paths:
             known.update(self._catalogue.files(path))
             entries.update((entry.path, entry) for entry in self._entries(path))
-        self._carry_out(survey(entries.values(), known, self._ignored, cache(self._device)), known)
+        self._carry_out(diff_scan(entries.values(), known, self._ignored, cache(self._device)), known)
 
     def reconcile(self, *, clear: bool = False) -> Progress:
         """Compare every file with what is known. `clear` reads all of them again, and gives up what is out of reach."""
@@ -156,21 +156,21 @@ class Index:
         return self.progress
 
     def announce(self) -> None:
-        """A scan is about to begin: whoever waits for it must not take the last one for it."""
+        """A scan is about to begin: a caller that waits for it must not take the last one for it."""
         self.progress = replace(self.progress, state="starting")
 
     def expect(self, path: str, note_id: str) -> None:
-        """A note without an id of its own is about to appear at this path, rewritten: it is still the same one."""
-        self._identities.keep({path: Record(note_id)})
+        """Record that the file about to appear at this path, rewritten and without an id, is still this note."""
+        self._identities.keep({path: IdRecord(note_id)})
 
     # A scan
 
     def _scan(self, clear: bool) -> None:
         # Known first: a note that is made meanwhile is then new to us, and never mistaken for one that is gone.
         known = self._catalogue.files()
-        found = survey(self._root.scan(), known, self._ignored, cache(self._device))
+        found = diff_scan(self._root.scan(), known, self._ignored, cache(self._device))
         if found.problem:
-            raise Unavailable(found.problem, hint="Mount it again, or mend its permissions.")
+            raise Unavailable(found.problem, hint="Mount it again, or correct its permissions.")
         if clear:
             found.gone += found.held
             found.held = []
@@ -184,17 +184,17 @@ class Index:
         now = rfc3339(self._clock.now())
         self.progress = Progress("current", total, total, len(found.held), problem, now, before.scans + 1)
 
-    def _carry_out(self, found: ScanDiff, known: Mapping[str, Seen]) -> None:
+    def _carry_out(self, found: ScanDiff, known: Mapping[str, KnownFile]) -> None:
         with self._lock:
             self._catalogue.touch(found.dated)
             if found.listed:
-                self._apply([Found(seen) for seen in found.listed], [], settle=True)
+                self._apply([ReadFile(seen) for seen in found.listed], [], settle=True)
             if len(found.changed) + len(found.gone) <= _PORTION:
                 self._take(found.changed, [path for path in found.gone if self._is_gone(path)], known)
                 return
         self._carry_out_in_portions(found, known)
 
-    def _carry_out_in_portions(self, found: ScanDiff, known: Mapping[str, Seen]) -> None:
+    def _carry_out_in_portions(self, found: ScanDiff, known: Mapping[str, KnownFile]) -> None:
         renamed = self._renames(found.gone)
         records = self._identities.records
         ordered = sorted(found.changed, key=lambda path: (path in records, path))
@@ -217,19 +217,19 @@ class Index:
         self,
         paths: Sequence[str],
         gone: Sequence[str],
-        known: Mapping[str, Seen],
+        known: Mapping[str, KnownFile],
         *,
         renamed: Mapping[str, Renamed] | None = None,
         settle: bool = True,
     ) -> dict[str, Look]:
-        """What was seen of each of these files."""
+        """What is now known of each of these files."""
         first: dict[str, Look] = {}
         pending = list(paths)
         for _ in range(_ROUNDS):
             looks = {path: self._look(path, known.get(path)) for path in pending}
             first = first or looks
-            self._catalogue.touch(look for look in looks.values() if isinstance(look, Seen))
-            found = [look for look in looks.values() if isinstance(look, Found)]
+            self._catalogue.touch(look for look in looks.values() if isinstance(look, KnownFile))
+            found = [look for look in looks.values() if isinstance(look, ReadFile)]
             lost = [*gone, *(path for path, look in looks.items() if look is None and path in known)]
             if not found and not lost:
                 break
@@ -240,22 +240,22 @@ class Index:
                 break
         return first
 
-    def _apply(self, found: list[Found], gone: list[str], *, settle: bool) -> Applied:
+    def _apply(self, found: list[ReadFile], gone: list[str], *, settle: bool) -> CatalogueChanges:
         found = [each if each.note is None else self._standing(each, each.note) for each in found]
         applied = self._catalogue.apply(found, gone, settle=settle)
         self._identities.remember(applied.moved)
-        self.minhashes.change({**dict.fromkeys(applied.gone), **{each.id: each.sketch for each in found if each.note}})
+        self.minhashes.change({**dict.fromkeys(applied.gone), **{each.id: each.minhash for each in found if each.note}})
         if self.projector is not None:
             documents = [self._document(each) for each in found if each.note is not None]
             self.projector.apply([*map(Remove, applied.gone), *documents])
         return applied
 
-    def _standing(self, found: Found, note: Note) -> Found:
-        stands = effective_status(note, self.is_promoted)
-        words = words_of(f"{note.title}\n{note.search_text}") if stands == "active" else frozenset()
-        return replace(found, effective_status=stands, sketch=minhash_of(words), changed=self._changed(found.seen))
+    def _standing(self, found: ReadFile, note: Note) -> ReadFile:
+        status = effective_status(note, self.is_promoted)
+        words = words_of(f"{note.title}\n{note.search_text}") if status == "active" else frozenset()
+        return replace(found, effective_status=status, minhash=minhash_of(words), changed=self._changed(found.seen))
 
-    def _changed(self, seen: Seen) -> int:
+    def _changed(self, seen: KnownFile) -> int:
         """When the change was seen, in microseconds: a list of changes that was read a moment before must not miss
         it. Of a catalogue that is built from scratch: when the file got its bytes or its name (a rename leaves the
         date of the bytes alone), for a rebuild announces no change."""
@@ -266,7 +266,7 @@ class Index:
         renamed = now if seen.ctime_ns < 0 else seen.ctime_ns // 1000
         return min(now, max(seen.mtime_ns // 1000, renamed))
 
-    def _document(self, found: Found) -> DocumentChange:
+    def _document(self, found: ReadFile) -> DocumentChange:
         assert found.note is not None
         return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.effective_status)
 
@@ -274,7 +274,7 @@ class Index:
         """Whether a file at this path is served; hidden and ignored files and conflict copies never are."""
         return self._ignored.allows_note(path)
 
-    def _look(self, path: str, known: Seen | None) -> Look:
+    def _look(self, path: str, known: KnownFile | None) -> Look:
         if not self.allows_note(path):
             return None
         try:
@@ -289,16 +289,16 @@ class Index:
             return seen
         self._keep_overwritten(known, file.version)
         if len(file.data) > self.rules.largest:
-            return Found(seen._replace(reason=_too_large(len(file.data), self.rules.largest)))
+            return ReadFile(seen._replace(reason=_too_large(len(file.data), self.rules.largest)))
         note = read_note(path, file.data)
-        return Found(seen._replace(reason=note.reason)) if isinstance(note, Unreadable) else Found(seen, note)
+        return ReadFile(seen._replace(reason=note.reason)) if isinstance(note, Unreadable) else ReadFile(seen, note)
 
-    def _keep_overwritten(self, known: Seen | None, now: str | None) -> None:
-        """What an agent wrote a while ago and somebody's editor has replaced with an older text is kept too."""
+    def _keep_overwritten(self, known: KnownFile | None, now: str | None) -> None:
+        """Keep what an agent wrote a while ago and an editor with an older text has replaced."""
         if known is not None and known.version not in (now, ""):
             self._root.keep_overwritten(known.path, known.version)
 
-    def _unread(self, path: str, known: Seen | None, error: LithosError) -> Look:
+    def _unread(self, path: str, known: KnownFile | None, error: LithosError) -> Look:
         """A regular file that cannot be read now may be readable again: what is known of it stays."""
         try:
             found = self._root.stat(path)
@@ -306,26 +306,26 @@ class Index:
             return None
         seen = self._seen(path, found, "")._replace(reason=error.message, mtime_ns=-1)
         if not stat.S_ISREG(found.st_mode) or isinstance(error, TooLarge):
-            return Found(seen._replace(mtime_ns=found.st_mtime_ns))
+            return ReadFile(seen._replace(mtime_ns=found.st_mtime_ns))
         return seen if known is None else seen._replace(version=known.version)
 
-    def _seen(self, path: str, found: os.stat_result, version: str) -> Seen:
+    def _seen(self, path: str, found: os.stat_result, version: str) -> KnownFile:
         now = micros(self._clock.now()) * 1000
         changed = -1 if abs(now - found.st_ctime_ns) < _RACY_NS else found.st_ctime_ns
-        return Seen(path, found.st_size, found.st_mtime_ns, changed, found.st_ino, found.st_dev, version)
+        return KnownFile(path, found.st_size, found.st_mtime_ns, changed, found.st_ino, found.st_dev, version)
 
     # Who is who
 
-    def _identified(self, found: list[Found], gone: list[str], renamed: Mapping[str, Renamed]) -> list[Found]:
+    def _identified(self, found: list[ReadFile], gone: list[str], renamed: Mapping[str, Renamed]) -> list[ReadFile]:
         notes = [(each.seen, each.note.own_id) for each in found if each.note is not None]
         nameless = [seen.path for seen, own_id in notes if own_id is None]
         served = self._catalogue.read(lambda tx: queries.ids_at(tx, nameless)) if nameless else {}
-        claims = [Claim(seen.path, own_id, _before(seen, served, renamed)) for seen, own_id in notes]
+        claims = [IdClaim(seen.path, own_id, _before(seen, served, renamed)) for seen, own_id in notes]
         assigned = assign(claims, self._identities.records, self._owner(claims, set(gone)))
         self._identities.keep(assigned.records)
         return [replace(each, id=assigned.ids.get(each.seen.path, "")) for each in found]
 
-    def _owner(self, claims: list[Claim], gone: set[str]) -> Callable[[str], str | None]:
+    def _owner(self, claims: list[IdClaim], gone: set[str]) -> Callable[[str], str | None]:
         """Who is served under an id now, or was before a rebuild; files that are no longer there own nothing."""
         asked = {claim.own_id or path_id(claim.path) for claim in claims}
         asked |= {claim.before.id for claim in claims if claim.before}
@@ -379,7 +379,7 @@ class Index:
         found: list[Document] = []
         for row in filter(None, rows):
             look = self._look(row["path"], None)
-            if isinstance(look, Found) and look.note is not None and look.seen.version == row["version"]:
+            if isinstance(look, ReadFile) and look.note is not None and look.seen.version == row["version"]:
                 found.append(search_document(look.note, row["id"], row["updated"], row["effective_status"]))
         return found
 
@@ -389,8 +389,8 @@ class Index:
         if self._root.reopen():
             _log.info("the vault's folder was replaced by another one of the same name")
 
-    def _known(self, paths: Iterable[str]) -> dict[str, Seen]:
-        known: dict[str, Seen] = {}
+    def _known(self, paths: Iterable[str]) -> dict[str, KnownFile]:
+        known: dict[str, KnownFile] = {}
         for path in paths:
             known[path] = self._catalogue.files(path).get(path) or _unknown(path)
         return known
@@ -430,20 +430,20 @@ class Index:
 
 
 @dataclass(slots=True)
-class _Asked:
-    """Files that somebody waits for to be looked at."""
+class _RefreshRequest:
+    """Files that a caller waits for to be indexed."""
 
     paths: tuple[str, ...]
     written: Sequence[FileChange]
     done: bool = False
 
 
-def _unknown(path: str) -> Seen:
-    return Seen(path, 0, -1, -1, 0, 0, "")
+def _unknown(path: str) -> KnownFile:
+    return KnownFile(path, 0, -1, -1, 0, 0, "")
 
 
-def _before(seen: Seen, served: Mapping[str, str], renamed: Mapping[str, Renamed]) -> Renamed | None:
-    """Who a file without an id was: whoever was served from its path (an editor may be half-way through saving it),
+def _before(seen: KnownFile, served: Mapping[str, str], renamed: Mapping[str, Renamed]) -> Renamed | None:
+    """The note that a file without an id was: the one served from its path (an editor may be in the middle of a save),
     or the file with these bytes that is no longer where it was."""
     known = served.get(seen.path)
     return renamed.get(seen.version) if known is None else Renamed(seen.path, known)

@@ -16,7 +16,7 @@ _LAST = "\U0010ffff"
 
 
 @dataclass(frozen=True, slots=True)
-class Filter:
+class NoteFilter:
     path_prefix: str | None = None
     tags: tuple[str, ...] = ()
     author: str | None = None
@@ -148,7 +148,7 @@ def without_own_id(tx: Tx, paths: Sequence[str]) -> list[list[Any]]:
     return as_json(tx, "path, id, version", f"(SELECT path, id, version FROM {where})", _listed(paths))
 
 
-def list_notes(tx: Tx, wanted: Filter, limit: int, offset: int) -> tuple[list[Row], int]:
+def list_notes(tx: Tx, wanted: NoteFilter, limit: int, offset: int) -> tuple[list[Row], int]:
     """(a page, how many there are in all); the newest first, by path where times are equal."""
     where, values = wanted.where()
     total = tx.one(f"SELECT count(*) AS total FROM notes WHERE {where}", *values)

@@ -1,4 +1,4 @@
-"""What a look at the folder means for what is known of it: decided here, purely, and done by `Index`."""
+"""Compares a scan of the folder with what is known of it, without I/O. `Index` carries the result out."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from lithos.notes.format.naming import folder_of, is_note_path, name_key
-from lithos.notes.index.catalogue import Seen
+from lithos.notes.index.catalogue import KnownFile
 from lithos.storage import Entry, is_conflict_copy
 
 _LISTED_KINDS = ("conflict", "link", "special", "name")
 
 
 class Ignored:
-    """Paths that are left alone: a pattern matches a file, or a folder with all that lies in it.
+    """Paths that are left alone: a pattern matches a file, or a folder with all its files.
 
     Case and Unicode form do not count: a file system that folds them would open a second way in.
     """
@@ -40,20 +40,20 @@ class Ignored:
 @dataclass(slots=True)
 class ScanDiff:
     changed: list[str] = field(default_factory=list)  # to be read
-    dated: list[Seen] = field(default_factory=list)  # what is known of them holds, their date or place is new
-    listed: list[Seen] = field(default_factory=list)  # no notes, with the reason
+    dated: list[KnownFile] = field(default_factory=list)  # what is known of them holds, their date or place is new
+    listed: list[KnownFile] = field(default_factory=list)  # no notes, with the reason
     gone: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # not there, and still believed in: their disk or folder is away
     problem: str | None = None  # why nothing at all was decided
 
 
-def survey(
+def diff_scan(
     entries: Iterable[Entry],
-    known: Mapping[str, Seen],
+    known: Mapping[str, KnownFile],
     ignored: Ignored,
     device_of: Callable[[str], int | None],
 ) -> ScanDiff:
-    """`device_of` names the file system on which a folder lies now; None where it does not exist."""
+    """`device_of` names the file system of a folder now; None where it does not exist."""
     found, closed = ScanDiff(), list[str]()
     present: set[str] = set()
     for entry in entries:
@@ -74,7 +74,7 @@ def survey(
     return found
 
 
-def _is_unchanged(entry: Entry, seen: Seen) -> bool:
+def _is_unchanged(entry: Entry, seen: KnownFile) -> bool:
     """Most files of most scans, so that nothing is made for them."""
     return (
         entry.mtime_ns == seen.mtime_ns
@@ -86,8 +86,8 @@ def _is_unchanged(entry: Entry, seen: Seen) -> bool:
     )
 
 
-def _compare(entry: Entry, seen: Seen | None, found: ScanDiff) -> None:
-    now = Seen(entry.path, entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode, entry.device, "", entry.reason)
+def _compare(entry: Entry, seen: KnownFile | None, found: ScanDiff) -> None:
+    now = KnownFile(entry.path, entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode, entry.device, "", entry.reason)
     if entry.kind in _LISTED_KINDS:
         if seen is None or seen._replace(device=now.device) != now:
             found.listed.append(now)
@@ -103,12 +103,12 @@ def _compare(entry: Entry, seen: Seen | None, found: ScanDiff) -> None:
 
 def _judge_missing(
     missing: list[str],
-    known: Mapping[str, Seen],
+    known: Mapping[str, KnownFile],
     closed: list[str],
     device_of: Callable[[str], int | None],
     found: ScanDiff,
 ) -> None:
-    """Files behind a closed folder or on a disk that is no longer mounted are not gone, only out of reach.
+    """Files behind a closed folder or on a disk that is no longer mounted are out of reach, not gone.
 
     A disk counts as away when nothing that was on it is seen any more; a new number after a reboot is no such case.
     """

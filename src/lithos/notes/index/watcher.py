@@ -1,4 +1,4 @@
-"""Watcher: follows what people do to the files. Events are hints; a scan now and then is what makes it true."""
+"""Watcher: follows people's edits. Events of the system are hints; periodic scans find what they miss."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from watchfiles import Change
 
 _MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
-_FIRST_LOOK = 1.0  # seconds after the start in which whoever asks waits for the first scan: 100,000 files take as long
+_FIRST_LOOK = 1.0  # seconds after the start in which calls wait for the first scan: 100,000 files take as long
 _SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
 _log = logging.getLogger("lithos.notes")
 
@@ -41,7 +41,7 @@ class Watcher:
         self._scan_seconds = scan_seconds
         self._clear = clear
         self._hints: set[str] = set()
-        self._asked: bool | None = None  # a scan is wanted; True: of everything anew
+        self._asked: bool | None = None  # a scan is requested; True: with clear
         self._changed = threading.Condition()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -68,7 +68,7 @@ class Watcher:
         self._threads = []
 
     def ask(self, clear: bool = False) -> None:
-        """Have everything compared, or built anew, soon."""
+        """Request a scan of everything; `clear` rebuilds the index."""
         with self._changed:
             self._asked = clear or bool(self._asked)
             self._changed.notify_all()
@@ -78,11 +78,11 @@ class Watcher:
         return bool(self._threads)
 
     def wait_for_first_look(self) -> None:
-        """So that the first question after a start finds what people saved while nobody followed them."""
+        """So that the first call after a start finds what people saved while no host was running."""
         if not self._looked.is_set():
             self._looked.wait(max(0.0, self._started + _FIRST_LOOK - time.monotonic()))
 
-    # Following
+    # WatchOptions
 
     def _follow(self) -> None:
         self._scan(clear=self._clear)
@@ -99,7 +99,7 @@ class Watcher:
     def _look_at(self, hints: set[str]) -> None:
         try:
             self._index.follow(sorted(hints))
-        except Exception:  # noqa: BLE001 - one bad moment must not end the following for ever
+        except Exception:  # noqa: BLE001 - one failure must not end the watching
             _log.exception("following the files failed; the next scan tries again")
 
     def _scan(self, clear: bool = False) -> None:
@@ -118,7 +118,7 @@ class Watcher:
         return max(self._scan_seconds, took * _SHARE)
 
     def _wait(self) -> tuple[set[str], bool]:
-        """Hints, or none when it is time for a scan (and whether it builds anew). Without a watch only `ask` asks."""
+        """Hints, or none when a scan is due (and whether it clears). Without a watch only `ask` requests one."""
         pause = self._pause if self._watch else None
         with self._changed:
             self._changed.wait_for(lambda: self._hints or self._asked is not None or self._stopping.is_set(), pause)

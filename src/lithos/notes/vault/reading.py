@@ -24,7 +24,7 @@ from lithos.notes.answers import (
 )
 from lithos.notes.format.naming import SUFFIX, path_key, relative_path
 from lithos.notes.index import queries
-from lithos.notes.index.queries import Direction, Filter
+from lithos.notes.index.queries import Direction, NoteFilter
 from lithos.notes.lifecycle.decisions import successor
 from lithos.notes.lifecycle.effective_status import UNAPPROVED, effective_status, is_procedural, status_of
 from lithos.notes.lifecycle.lineage import ancestors, trust_of
@@ -181,7 +181,7 @@ class Reader:
         prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
         effective_status = None if status == "all" else status or "active"
         current_at = micros(self._vault.now()) if status is None else None
-        wanted = Filter(
+        wanted = NoteFilter(
             prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, effective_status, current_at
         )
         rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit, offset))

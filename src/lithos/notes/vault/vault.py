@@ -78,7 +78,7 @@ class Vault:
 
     def act(self, call: Call, decide: Decide, *, retries: bool = False) -> dict[str, Any]:
         """Carry out what `decide` plans. The locks that it takes on the stack are held until the index has followed.
-        With `retries` it decides again on what somebody else has just saved."""
+        With `retries` it decides again on a text that was just saved."""
         left = _TRIES if retries else 1
         while True:
             left -= 1
