@@ -7,7 +7,7 @@ The score of a document is its cosine plus half of how well its words match, aga
 A cosine is absolute: near 0.2 for anything, 0.5 and more for an answer. BM25 is not, so it is measured against the
 best document of the same question, unless even that one has little of it. So an engine that is sure outweighs one
 that is not, for every kind of question; ranks, which plain rank fusion goes by, have lost that. `meaning` is how
-much of the question is in the script that the model was trained on.
+much of the question the model can read.
 """
 
 from __future__ import annotations
@@ -71,34 +71,52 @@ class Fused:
 
 
 def fuse(
-    words: Words, similarities: Mapping[PassageKey, float], meaning: float, most: int, *, by_passage: bool = False
+    words: Words,
+    similarities: Mapping[PassageKey, float],
+    scored: Mapping[PassageKey, float],
+    meaning: float,
+    most: int,
+    *,
+    by_passage: bool = False,
 ) -> Fused:
-    """`similarities` of passages; `meaning` 0 leaves them out of the score. Of documents the best `most`."""
+    """`similarities` of passages are shown, `scored` (the same keys) ranks them; `meaning` 0 leaves them out of the
+    score. Of documents the best `most`."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
-    documents = _documents(words, similarities, meaning, WORDS_WEIGHT / reach, most)
+    documents = _documents(words, similarities, scored, meaning, WORDS_WEIGHT / reach, most)
     confidence = max((_confidence(each, words.possible, meaning) for each in documents[:JUDGED]), default=0.0)
-    ranked = _passages(words, similarities, meaning, WORDS_WEIGHT / reach) if by_passage else documents
+    ranked = _passages(words, similarities, scored, meaning, WORDS_WEIGHT / reach) if by_passage else documents
     return Fused(ranked, confidence >= RELEVANT, confidence)
 
 
 def _documents(
-    words: Words, similarities: Mapping[PassageKey, float], meaning: float, weight: float, most: int
+    words: Words,
+    similarities: Mapping[PassageKey, float],
+    scored: Mapping[PassageKey, float],
+    meaning: float,
+    weight: float,
+    most: int,
 ) -> list[Ranked]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
-    nearest: dict[int, float] = {}
-    for (ordinal, _), similarity in similarities.items():
-        if similarity > nearest.get(ordinal, -1.0):
-            nearest[ordinal] = similarity
+    nearest, best_scored = _best_of_each(similarities), _best_of_each(scored)
     bm25 = words.scores
     scores = {ordinal: weight * score for ordinal, score in bm25.items()}
-    for ordinal, similarity in nearest.items():
+    for ordinal, similarity in best_scored.items():
         scores[ordinal] = scores.get(ordinal, 0.0) + meaning * similarity
     best = sorted([(-score, ordinal) for ordinal, score in scores.items()])[:most]
-    shown = _best_passages({ordinal for _, ordinal in best}, words, similarities, meaning, weight)
+    shown = _best_passages({ordinal for _, ordinal in best}, words, scored, meaning, weight)
     return [
         Ranked(ordinal, shown.get(ordinal, 0), -score, nearest.get(ordinal), bm25.get(ordinal, 0.0))
         for score, ordinal in best
     ]
+
+
+def _best_of_each(similarities: Mapping[PassageKey, float]) -> dict[int, float]:
+    """Document: the similarity of its best passage."""
+    best: dict[int, float] = {}
+    for (ordinal, _), similarity in similarities.items():
+        if similarity > best.get(ordinal, -1.0):
+            best[ordinal] = similarity
+    return best
 
 
 def _best_passages(
@@ -113,12 +131,18 @@ def _best_passages(
     return {ordinal: -position for _, position, ordinal in worst_first}
 
 
-def _passages(words: Words, similarities: Mapping[PassageKey, float], meaning: float, weight: float) -> list[Ranked]:
+def _passages(
+    words: Words,
+    similarities: Mapping[PassageKey, float],
+    scored: Mapping[PassageKey, float],
+    meaning: float,
+    weight: float,
+) -> list[Ranked]:
     found = []
     for place in similarities.keys() | words.passages.keys():
         bm25 = words.documents.get(place[0], 0.0) + PASSAGE_WEIGHT * words.passages.get(place, 0.0)
-        cosine = similarities.get(place)
-        found.append(Ranked(*place, meaning * (cosine or 0.0) + weight * bm25, cosine, bm25))
+        score = meaning * scored.get(place, 0.0) + weight * bm25
+        found.append(Ranked(*place, score, similarities.get(place), bm25))
     found.sort(key=_order)
     return found
 

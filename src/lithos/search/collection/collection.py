@@ -19,7 +19,7 @@ from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedH
 from lithos.search.embedding.background import Embedding
 from lithos.search.fusion import JUDGED, NO_WORDS, Fused, PassageKey, Ranked, Words, fuse
 from lithos.search.malloc import free_large_blocks_at_once
-from lithos.search.text.analysis import STOP_WORDS, identifiers, latin_share, phrase_terms
+from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms, readable_share
 from lithos.search.text.snippets import snippet
 from lithos.search.text.syntax import Reading, read
 from lithos.search.values import (
@@ -231,6 +231,7 @@ class _QueryRun:
         self.met: list[UnindexedHit] = []
         self.shown: list[tuple[str, Ranked]] = []  # id of each hit, and why it is there
         self.unindexed: dict[str, UnindexedChange] = {}
+        self.smoothed: dict[PassageKey, float] = {}
 
     def found(self) -> SearchResult:
         self.unindexed = self._wait_for_index()
@@ -239,7 +240,9 @@ class _QueryRun:
         similarities = self._similarities(words, vector, mask) if vector is not None else {}
         meaning = self._weight_of_meaning(similarities)
         most = 2 * self.query.limit + SPARE + len(self.unindexed)
-        fused = fuse(words, similarities, meaning, most, by_passage=self.query.per_document > 1)
+        fused = fuse(
+            words, similarities, self._scored(similarities), meaning, most, by_passage=self.query.per_document > 1
+        )
         started = time.perf_counter()
         hits = self._hits(fused)
         self._took("fetch", started)
@@ -349,16 +352,20 @@ class _QueryRun:
         started = time.perf_counter()
         count = self._candidates()
         by_words = heapq.nlargest(count // 2, words.scores, key=words.scores.__getitem__)
-        near = self.indexer.semantic().nearest(vector, mask, count, by_words, self.query.limit)
+        near, self.smoothed = self.indexer.semantic().nearest(vector, mask, count, by_words, self.query.limit)
         self._took("vectors", started)
         least = self.query.threshold
         # Rounded as it is shown: the similarity of a result, given as threshold, finds that result.
         return {place: near[place] for place in near if round(near[place], 4) >= least} if least else near
 
+    def _scored(self, similarities: dict[PassageKey, float]) -> dict[PassageKey, float]:
+        """By meaning alone a hit ranks by the cosine that it shows; beside words, neighbours count a little."""
+        return similarities if self.query.by == "meaning" else {key: self.smoothed[key] for key in similarities}
+
     def _weight_of_meaning(self, similarities: dict[tuple[int, int], float]) -> float:
         if self.query.by == "words" or not similarities:
             return 0.0
-        return 1.0 if self.query.by == "meaning" else latin_share(self.query.text)
+        return 1.0 if self.query.by == "meaning" else readable_share(self.query.text)
 
     # -- hits ---------------------------------------------------------------------------------------------------
 

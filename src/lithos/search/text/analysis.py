@@ -29,6 +29,7 @@ _JOINED_WORD = re.compile(
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
+_LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
 _APOSTROPHE_S = re.compile(r"['’]s\b")
 MOST_COMPOUNDS = 8
 LONGEST_COMPOUND = 12  # terms
@@ -109,12 +110,15 @@ def weight_unknown(term: str) -> float:
     return 0.2 if _UNSPACED_RUN.match(term) else 0.5
 
 
-def latin_share(text: str) -> float:
-    """How much of a text is in the script that the model of the package was trained on; 1 where it has no letters."""
-    letters = [character for character in text if character.isalpha()]
-    if not letters:
-        return 1.0
-    return sum(character < "\u0250" for character in letters) / len(letters)
+def readable_share(text: str) -> float:
+    """How much of a text the model of the package can read; 1 where it has no letters.
+
+    It was trained on Latin script. It reads a Latin word in one piece or two, other scripts letter by letter, so that
+    each of their letters counts as much as a word.
+    """
+    words = len(_LATIN_WORD.findall(text))
+    others = sum(character >= "\u0250" for character in text if character.isalpha())
+    return words / (words + others) if words + others else 1.0
 
 
 def folded(text: str) -> str:

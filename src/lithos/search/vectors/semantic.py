@@ -169,14 +169,14 @@ class SemanticIndex:
 
     def nearest(
         self, vector: Floats, mask: Mask, count: int, also: Sequence[int], documents: int
-    ) -> dict[PassageKey, float]:
+    ) -> tuple[dict[PassageKey, float], dict[PassageKey, float]]:
         return self._vectors.nearest(vector, count, mask, also, documents)
 
     def around(self, ordinal: int, mask: Mask, count: int, passages: int) -> dict[int, float]:
         """Other documents → their nearest passage to one of the first few of this one."""
         found = dict[int, float]()
         for vector in self._vectors.own(ordinal, self._embedding.embedder.dimension)[:passages]:
-            for (other, _), similarity in self._vectors.nearest(vector, count, mask).items():
+            for (other, _), similarity in self._vectors.nearest(vector, count, mask)[0].items():
                 if other != ordinal:
                     found[other] = max(similarity, found.get(other, 0.0))
         return found
