@@ -295,7 +295,8 @@ def test_known_vectors_outlive_a_kill_while_the_index_is_made_anew(tmp_path: Pat
     again = Vectors(path, "m", 64, "two")
     again.keep({3: 1})
     assert again.reuse([Wanted(3, 0, wanted.key)]) == []
-    assert (3, 0) in again.nearest(HashedEmbedder().embed("some words"), 1)
+    cosines, _ = again.nearest(HashedEmbedder().embed("some words"), 1)
+    assert (3, 0) in cosines
 
 
 def test_other_names_find_a_document_and_the_title_counts_for_itself(tmp_path: Path) -> None:
@@ -319,3 +320,14 @@ def test_an_identifier_is_found_in_every_spelling(tmp_path: Path, asked: str) ->
         made.settle()
         found = [hit.id for hit in made.query(Query(asked, by="words")).hits]
         assert set(found[:2]) == {"snake", "camel"}
+
+
+def test_a_passage_between_others_that_answer_ranks_above_one_that_stands_alone(tmp_path: Path) -> None:
+    rows = Vectors(tmp_path / "rows.bin", "m", 64, "one")
+    asked, noise = HashedEmbedder().embed("some words"), HashedEmbedder().embed("nothing of it")
+    for ordinal, position, vector in ((0, 0, noise), (0, 1, asked), (0, 2, noise), (1, 0, asked), (1, 1, asked)):
+        rows.add(Wanted(ordinal, position, bytes([ordinal, position]) * 8), vector)
+    rows.keep({0: 3, 1: 2})
+    cosines, smoothed = rows.nearest(asked, 5)
+    assert cosines[0, 1] == pytest.approx(cosines[1, 0], abs=1e-3)
+    assert smoothed[1, 0] > smoothed[0, 1]
