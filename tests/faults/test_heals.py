@@ -206,16 +206,10 @@ def everything_of_search_a_file(data_dir: Path) -> None:
 
 
 DERIVED = [half_malformed, cut_in_half, zeroed, a_search_catalogue_scribbled_over, a_segment_gone, vectors_cut]
-BROKEN_NOW = {"half_malformed": "F3"}
+DERIVED += [a_folder_instead, everything_of_search_a_file]
 
 
-def _red(damage: Damage) -> Any:
-    fault = BROKEN_NOW.get(damage.__name__)
-    marks = [pytest.mark.xfail(strict=True, reason=f"issue 16 {fault}")] if fault else []
-    return pytest.param(damage, marks=marks, id=damage.__name__)
-
-
-@pytest.mark.parametrize("damage", [_red(each) for each in DERIVED])
+@pytest.mark.parametrize("damage", DERIVED, ids=lambda damage: damage.__name__)
 def test_a_damaged_index_is_whole_again_after_the_next_start(data_dir: Path, damage: Damage) -> None:
     expected = fill(data_dir)
     damage(data_dir)
@@ -225,11 +219,7 @@ def test_a_damaged_index_is_whole_again_after_the_next_start(data_dir: Path, dam
 
 
 @pytest.mark.parametrize(
-    "damage",
-    [
-        pytest.param(each, marks=pytest.mark.xfail(strict=True, reason="issue 16 F3/F10"), id=each.__name__)
-        for each in (half_malformed, a_folder_instead, everything_of_search_a_file)
-    ],
+    "damage", [half_malformed, a_folder_instead, everything_of_search_a_file], ids=lambda damage: damage.__name__
 )
 def test_reindex_clear_always_works(data_dir: Path, damage: Damage) -> None:
     fill(data_dir)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
 from lithos.core.part import Part
+from lithos.errors import Unavailable
 from lithos.notes.changes import NoteChanges
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import FOLDER, Catalogue, open_catalogue
@@ -24,6 +26,8 @@ from lithos.notes.vault.reading import Reader
 from lithos.notes.vault.vault import CheckToken, Vault, WriteChecks
 from lithos.search import Collection
 from lithos.storage import Database, Effects, Events, Root, folder_size
+
+REBUILD_SECONDS = 5.0  # a call waits so long for the files to be read again; 5,000 notes take as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +80,7 @@ class Notes(Part):
         scans them itself, once."""
         if self.watcher.is_running:
             self.watcher.wait_for_first_look()
+            self._wait_for_rebuild()
             return
         if self._reindexing is not None:
             self._reindexing.join()
@@ -85,14 +90,36 @@ class Notes(Part):
             if not self._is_current:
                 self.reindex()
 
+    def _wait_for_rebuild(self) -> None:
+        """An answer from a catalogue that is only half filled would leave notes out without a word."""
+        deadline = time.monotonic() + REBUILD_SECONDS
+        while self.catalogue.is_rebuilding:
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    "the catalogue of notes was damaged and is being rebuilt from the files",
+                    hint="Call again in a moment; lithos_stats shows how far it is.",
+                )
+            time.sleep(0.02)
+
+    def _catalogue_lost(self) -> None:
+        self._is_current = False
+        self.index.announce()
+        self.watcher.ask()
+
     def reindex(self, *, clear: bool = False) -> Progress:
         """Compare every file with what is known; `clear` rebuilds everything that is derived."""
+        progress = self._reconcile(clear)
+        if self.catalogue.is_rebuilding:  # damage came up behind what the scan had read already
+            progress = self._reconcile(clear)
+        self._is_current = True
+        return progress
+
+    def _reconcile(self, clear: bool) -> Progress:
         progress = self.index.reconcile(clear=clear)
         if clear and progress.state == "current" and self.index.projector is not None:
             self.index.projector.rebuild()
         else:
             self.complete()
-        self._is_current = True
         return progress
 
     def reindex_soon(self, *, clear: bool = False) -> None:
@@ -129,6 +156,8 @@ class Notes(Part):
     def problem(self) -> str | None:
         if self.index.progress.state == "unreachable":
             return "the folder of notes cannot be read"
+        if self.catalogue.is_rebuilding:
+            return "the catalogue of notes was damaged and is being rebuilt"
         if self.watcher.problem is not None:
             return "the file watcher stopped: edits by people are found by the next scan only"
         return self._collection.problem() if self._collection is not None else None
@@ -190,6 +219,7 @@ def open_notes(
         collection,
     )
     notes.watcher.scan = notes.reindex
+    catalogue.on_lost(notes._catalogue_lost)
     if collection is not None:
         collection.on_lost(notes.watcher.ask)
     return notes

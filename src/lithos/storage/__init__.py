@@ -8,6 +8,7 @@ from lithos.storage.audit.keys import Keyring, create_private, store_id
 from lithos.storage.audit.verify import Problem, Verdict
 from lithos.storage.database.database import Database, open_database, open_postgres
 from lithos.storage.database.migrate import Migration, coordination_migrations, read_migrations
+from lithos.storage.database.rebuildable import RebuildableDatabase, Rebuilding
 from lithos.storage.database.transfer import Transfer, dialect_at, status
 from lithos.storage.effects.effects import Applied, Effects, Recovered
 from lithos.storage.effects.idempotency import Idempotency
@@ -17,7 +18,7 @@ from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_c
 from lithos.storage.journal.followers import Followers
 from lithos.storage.journal.journal import Journal, JournalEntry, JournalHead, JournalPage, NewEntry
 from lithos.storage.leases import ALIVE_SQL, LEASE_COLUMNS, Lease, carry_over, lease_from, lease_of, prolong
-from lithos.storage.quarantine import discard, quarantine
+from lithos.storage.quarantine import derived_folder, discard, quarantine
 from lithos.storage.storage import STATE, Storage, StorageOptions, folder_size
 from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
@@ -58,6 +59,8 @@ __all__ = [
     "Plan",
     "PlannedFaults",
     "Problem",
+    "RebuildableDatabase",
+    "Rebuilding",
     "Recovered",
     "Replaced",
     "Root",
@@ -70,6 +73,7 @@ __all__ = [
     "carry_over",
     "coordination_migrations",
     "create_private",
+    "derived_folder",
     "dialect_at",
     "discard",
     "folder_size",

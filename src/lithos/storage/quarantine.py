@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from pathlib import Path
@@ -15,6 +16,16 @@ def quarantine(path: Path, aside: Path) -> bool:
     except FileNotFoundError:
         return False
     return True
+
+
+def derived_folder(path: Path) -> Path:
+    """A folder for the owner's eyes alone, made if it is not there. Anything else of that name is moved aside."""
+    if path.exists() and not path.is_dir():
+        quarantine(path, path.with_name(f"{path.name}.damaged"))
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with contextlib.suppress(OSError):  # a read-only disk; one that an older version left open to others is closed
+        path.chmod(0o700)
+    return path
 
 
 def discard(path: Path) -> None:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
 from lithos.errors import Forbidden, InvalidInput, TooLarge
+from lithos.storage import Rebuilding
 from lithos.tools.caller import Caller
 from lithos.tools.lean import DETAIL, fitting_limit, lean
 from lithos.tools.lenient import understand
@@ -50,7 +51,7 @@ class Ready:
         if self.tool.notes:
             lithos.notes.ensure_scanned()
         with nullcontext() if self.tool.reads else lithos.embedding.resting():
-            answer = self.tool.function(lithos, self.call, **self.values)
+            answer = self._answer(lithos)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
@@ -68,6 +69,16 @@ class Ready:
         fewer = replace(self, values={**self.values, "limit": rows}, limited=True)
         cut: dict[str, Any] = {**lean(self.tool.name, fewer.run(lithos)), "truncated": True}
         return {**cut, "next_offset": self.values["offset"] + rows} if "offset" in self.values else cut
+
+    def _answer(self, lithos: Any) -> Any:
+        """A read that meets a damaged catalogue is asked once more when the files have been read again."""
+        try:
+            return self.tool.function(lithos, self.call, **self.values)
+        except Rebuilding:
+            if not self.tool.reads:
+                raise
+        lithos.notes.ensure_scanned()
+        return self.tool.function(lithos, self.call, **self.values)
 
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:

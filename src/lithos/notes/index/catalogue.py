@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from lithos.core.clock import Clock
-from lithos.errors import Damaged, Unsupported
 from lithos.notes.fields import COLUMNS, NoteField
 from lithos.notes.format.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.format.note import Note
@@ -20,7 +19,7 @@ from lithos.notes.index import queries
 from lithos.notes.index.schema import FINGERPRINT, MIGRATIONS
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.notes.vault.resolving import Named, Names
-from lithos.storage import Database, Row, Tx, open_database
+from lithos.storage import Database, RebuildableDatabase, Row, Tx, derived_folder, discard, open_database
 
 T = TypeVar("T")
 _NAMES_AT_ONCE = 2_000  # links are resolved in portions, so that a first index of 100,000 notes needs little memory
@@ -71,19 +70,18 @@ class CatalogueChanges:
 
 
 def open_catalogue(data_dir: Path, clock: Clock) -> Catalogue:
-    """The catalogue, or an empty one where the file is damaged: it is moved aside."""
-    folder = data_dir / FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """The catalogue. One that is damaged, now or later, is moved aside and starts empty."""
+    folder = derived_folder(data_dir / FOLDER)
     _move_former(data_dir / FORMER_FOLDER, folder)
     path = folder / f"catalogue-{FINGERPRINT}.db"
     for other in folder.glob("catalogue-*"):
         if not other.name.startswith(path.name):
-            other.unlink()
-    try:
-        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
-    except (Damaged, Unsupported):
-        move_aside(path)
-        return Catalogue(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
+            discard(other)
+
+    def open_it() -> Database:
+        return open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0)
+
+    return Catalogue(RebuildableDatabase(path, open_it))
 
 
 def _move_former(former: Path, folder: Path) -> None:
@@ -96,17 +94,28 @@ def _move_former(former: Path, folder: Path) -> None:
         former.rmdir()
 
 
-def move_aside(path: Path) -> None:
-    """Keep the newest damaged file, with its journal, for a person to examine."""
-    for tail in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + tail)
-        if part.exists():
-            part.replace(part.with_name(f"damaged.db{tail}"))
-
-
 class Catalogue:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: RebuildableDatabase) -> None:
         self._database = database
+        self._filled_after = 0  # restarts before the last whole scan
+
+    @property
+    def is_rebuilding(self) -> bool:
+        """Whether damage made it start empty, and no scan has filled it since."""
+        return self._filled_after < self._database.restarts
+
+    @property
+    def restarts(self) -> int:
+        """How often damage made it start empty."""
+        return self._database.restarts
+
+    def filled(self, restarts: int) -> None:
+        """A scan that began after so many restarts has read every file."""
+        self._filled_after = max(self._filled_after, restarts)
+
+    def on_lost(self, tell: Callable[[], None]) -> None:
+        """Call `tell` when damage made it start empty: every file must be read again."""
+        self._database.lost = tell
 
     def close(self) -> None:
         self._database.close()

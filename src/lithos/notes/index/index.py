@@ -26,7 +26,7 @@ from lithos.notes.lifecycle.effective_status import IsPromoted, effective_status
 from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
 from lithos.notes.lifecycle.near_duplicates import words_of
 from lithos.search import Collection, Document, DocumentChange, Projector, Remove
-from lithos.storage import Entry, FileChange, Root, is_conflict_copy
+from lithos.storage import Entry, FileChange, Rebuilding, Root, is_conflict_copy
 
 Look = ReadFile | KnownFile | None  # a note or a reason why not; only its date where the bytes are known; None: gone
 
@@ -151,6 +151,8 @@ class Index:
                 self._scan(clear)
             except LithosError as error:
                 scans = self.progress.scans + 1
+                if isinstance(error, Rebuilding):  # not the vault's fault: whoever asked for the scan scans again
+                    return self.progress
                 self.progress = replace(self.progress, state="unreachable", problem=error.message, scans=scans)
                 _log.warning("the vault was not scanned: %s", error.message)
         return self.progress
@@ -167,6 +169,7 @@ class Index:
 
     def _scan(self, clear: bool) -> None:
         # Known first: a note that is made meanwhile is then new to us, and never mistaken for one that is gone.
+        restarts = self._catalogue.restarts
         known = self._catalogue.files()
         found = diff_scan(self._root.scan(), known, self._ignored, cache(self._device))
         if found.problem:
@@ -183,6 +186,7 @@ class Index:
         problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
         now = rfc3339(self._clock.now())
         self.progress = Progress("current", total, total, len(found.held), problem, now, before.scans + 1)
+        self._catalogue.filled(restarts)
 
     def _carry_out(self, found: ScanDiff, known: Mapping[str, KnownFile]) -> None:
         with self._lock:
@@ -359,6 +363,9 @@ class Index:
     def restart(self, known: Mapping[str, str]) -> None:
         """Compare what search holds (id → hash) with the catalogue; `next_batch` gives the difference."""
         notes = self._catalogue.read(queries.versions)
+        if self._catalogue.is_rebuilding:  # what a half-filled catalogue lacks is not gone
+            self._unknown_ids, self._unprojected = [], []
+            return
         self._unknown_ids = [note_id for note_id in known if note_id not in notes]
         missing = [rest[0] for note_id, rest in notes.items() if known.get(note_id) != search_hash(*rest)]
         self._unprojected = sorted(missing, reverse=True)

@@ -35,7 +35,7 @@ from lithos.search.values import (
     SearchResult,
     Where,
 )
-from lithos.storage import Faults
+from lithos.storage import Faults, derived_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -73,8 +73,9 @@ def open_collection(
     """
     free_large_blocks_at_once()
     shape = CollectionSchema(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits(), parted)
-    vectors = data_dir / ".vectors" / name / "rows.bin"
-    indexer = Indexer(data_dir / ".tantivy" / name, shape, embedding, vectors, faults)
+    vectors = derived_folder(derived_folder(data_dir / ".vectors") / name) / "rows.bin"
+    text = derived_folder(data_dir / ".tantivy") / name
+    indexer = Indexer(text, shape, embedding, vectors, faults)
     return Collection(shape, indexer, embedding, wait)
 
 

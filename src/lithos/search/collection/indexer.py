@@ -24,7 +24,7 @@ from lithos.search.text.fulltext import FullText
 from lithos.search.text.parted_index import part_of
 from lithos.search.values import Document, DocumentChange, Passage, Remove
 from lithos.search.vectors.semantic import SemanticIndex
-from lithos.storage import Faults, NoFaults, discard, quarantine
+from lithos.storage import Faults, NoFaults, derived_folder, discard, quarantine
 
 _log = logging.getLogger(__name__)
 BATCH = 1000  # changes in one commit, about a second of work
@@ -248,6 +248,7 @@ class Indexer:
     # -- opening and recovery -----------------------------------------------------------------------------------
 
     def _opened(self) -> Catalogue:
+        derived_folder(self._folder)
         catalogue = Catalogue(self._folder / "catalogue.db", self._shape.layout(self._embedding.embedder.id))
         try:
             known = {each.id: each for each in catalogue.known()}
@@ -262,8 +263,6 @@ class Indexer:
         """Move the damaged files aside and start empty: all of it is derived, and the owner applies it again."""
         _log.warning("the index of %s is damaged and starts empty: %s", self._shape.name, damage)
         self.problems["documents"] = "the index was damaged and is being rebuilt"
-        if self._folder.parent.exists() and not self._folder.parent.is_dir():
-            quarantine(self._folder.parent, self._folder.parent.with_name(f"{self._folder.parent.name}.damaged"))
         quarantine(self._folder, self._folder.with_name(f"{self._folder.name}.damaged"))
         return self._opened()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import stat
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ import apsw
 from lithos.core.clock import Clock
 from lithos.errors import Busy, Damaged, Forbidden, Internal, LithosError, StorageFull, Unavailable, Unsupported
 from lithos.storage.database.dialect import Session
+from lithos.storage.database.page_checksums import add_checksums, checksum_vfs
 from lithos.storage.values import Moment, Row, Tx
 
 # STRICT makes SQLite refuse what PostgreSQL would refuse; without it a wrong type shows up only there.
@@ -166,8 +168,11 @@ class SqliteDialect:
             raise explain(error, self.path.name) from error
 
     def _connect(self, write: bool) -> SqliteSession:
-        connection = apsw.Connection(str(self.path), statementcachesize=200)
+        _refuse_other_than_files(self.path)
+        connection = apsw.Connection(str(self.path), vfs=checksum_vfs(), statementcachesize=200)
         connection.set_busy_timeout(BUSY_MS)
+        if write:
+            add_checksums(connection, self.path)
         for pragma, wanted in self._pragmas(write):
             _set_pragma(connection, pragma, wanted)
         if write:
@@ -280,6 +285,8 @@ def explain(error: apsw.Error | OSError, name: str) -> LithosError:
             return Busy(f"{name} is locked by another process", hint="Call again.", retry_after_ms=200)
         case apsw.CorruptError() | apsw.NotADBError():
             return Damaged(f"{name} is damaged: {error}", hint=f"Restore {name} from a backup beside it (*.bak).")
+        case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
+            return Damaged(f"a page of {name} is not what was written", hint=f"Restore {name} from a backup.")
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError() | apsw.AuthError():
             return Forbidden(f"{name} cannot be opened or written: {error}", hint="Check owner, mode and mount.")
         case OSError() | apsw.IOError() | apsw.NoMemError() | apsw.InterruptError():
@@ -296,6 +303,14 @@ def _set_pragma(connection: apsw.Connection, pragma: str, wanted: str | int) -> 
             f"SQLite did not take {pragma}={wanted} (it says {taken})",
             hint="The data directory must be on a file system that supports locks and shared memory.",
         )
+
+
+def _refuse_other_than_files(path: Path) -> None:
+    """A FIFO would make SQLite wait for a writer that never comes."""
+    for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            if not stat.S_ISREG(path.with_name(name).stat().st_mode):
+                raise Damaged(f"{name} is not a file", hint="Move it away; restore the file from a backup.")
 
 
 def _identity(path: Path) -> tuple[int, int] | None:
