@@ -301,6 +301,8 @@ class Ledger(Part):
         elif thought_hash is not None:
             index = chain.find_hash(thought_hash)
         there = index is not None and index < chain.size
+        if not there:
+            chain.refuse_if_cut_short()
         return {
             "chain_key": chain.key,
             "thought": as_thought(chain.entry(index), chain.registry) if there and index is not None else None,
@@ -312,6 +314,7 @@ class Ledger(Part):
     def search(self, chain_key: str | None, chosen: Filter, limit: int | None = None) -> Thoughts:
         """With text the best first; without, the newest matches in append order."""
         chain = self.chain(chain_key)
+        chain.refuse_if_cut_short()
         most = _limit(limit)
         if chosen.text is not None and chosen.text.strip():
             return self._search.find(chain, chosen, most)
@@ -321,13 +324,16 @@ class Ledger(Part):
         return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes)}
 
     def traverse(self, chain_key: str | None, walk: Walk) -> Traversal:
-        return traverse(self.chain(chain_key), walk)
+        chain = self.chain(chain_key)
+        chain.refuse_if_cut_short()
+        return traverse(chain, walk)
 
     def prove(self, chain_key: str | None, index: int) -> Proof:
         return prove(self.chain(chain_key), index)
 
     def recent_context(self, chain_key: str | None = None, last_n: int = 12, max_tokens: int = MAX_TOKENS) -> str:
         chain = self.chain(chain_key)
+        chain.refuse_if_cut_short()
         size = chain.size
         found = chain.entries(range(max(0, size - last_n), size))
         return render.prompt(chain.key, [as_thought(entry, chain.registry) for entry in found], size, max_tokens)

@@ -128,6 +128,11 @@ class Chain:
     def head_hash(self) -> str | None:
         return self._head if self.size else None
 
+    def refuse_if_cut_short(self) -> None:
+        """Thoughts are missing from some index on: an answer about all of them would leave them out without a word."""
+        if self.problem is not None and self.problem.details.get("index") == self.size:
+            raise self.refusal()
+
     def entry(self, index: int) -> Entry:
         """One thought, its hash and place checked against what is known of it."""
         return self.entries([index])[0]

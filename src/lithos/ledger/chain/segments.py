@@ -202,7 +202,7 @@ def read_entries(segment: Segment, places: Sequence[tuple[int, int]]) -> list[Ra
         raise Damaged(f"{segment.path.name} cannot be read: {error.strerror}", finding="segment_missing") from None
     try:
         for offset, size in places:
-            data = os.pread(descriptor, size, offset)
+            data = _pread(segment, descriptor, size, offset)
             if len(data) != size:
                 raise Damaged(
                     f"{segment.path.name} ends before its entry does",
@@ -213,3 +213,10 @@ def read_entries(segment: Segment, places: Sequence[tuple[int, int]]) -> list[Ra
     finally:
         os.close(descriptor)
     return found
+
+
+def _pread(segment: Segment, descriptor: int, size: int, offset: int) -> bytes:
+    try:
+        return os.pread(descriptor, size, offset)
+    except OSError as error:  # a folder bears the name now, or the disk fails
+        raise Damaged(f"{segment.path.name} cannot be read: {error.strerror}", finding="segment_missing") from None

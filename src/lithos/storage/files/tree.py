@@ -18,7 +18,7 @@ from lithos.storage.files.values import Entry
 
 class Tree:
     def __init__(self, path: Path, kernel: Kernel, faults: Faults, largest: int, mode: int = 0o777) -> None:
-        path.mkdir(parents=True, exist_ok=True, mode=mode)
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)  # a new one is private; one that is there keeps its mode
         self.path = path
         self.kernel = kernel
         self._faults = faults
