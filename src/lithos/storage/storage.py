@@ -46,7 +46,7 @@ class Storage(Part):
         make_private_folder(self.state)
         with ExitStack() as opened:
             for folder in options.roots.values():
-                folder.mkdir(parents=True, exist_ok=True)
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             opened.enter_context(hold_folders([options.data_dir, *options.roots.values()]))
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             for folder in options.shared_roots:
