@@ -72,6 +72,7 @@ TOOLSETS = {
     "notes": "notes and search",
     "board": "tasks, claims, findings",
     "ledger": "chains of thoughts: append, search, verify, sign",
+    "code": "repositories: symbols, callers, dependencies, files",
     "skills": "versioned texts of how to do something",
     "lifecycle": "how notes grow old: supersede, merge, review, feedback",
     "garden": "audited edits of people's files, section by section",

@@ -16,7 +16,7 @@ from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Feedback, Knowledge, Promotions
-from lithos.recall import Changes, NoteKind, Recall, Undo
+from lithos.recall import Changes, CodeKind, Kind, NoteKind, Recall, Undo
 from lithos.search import Embedding, open_embedder
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
@@ -28,6 +28,7 @@ FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last s
 SWEEP_SECONDS = 2.0  # between two looks at the files that replacements left
 PRUNE_SECONDS = 3600.0
 COMPARE_SECONDS = 60.0
+REST_SECONDS = 30.0
 P = TypeVar("P", bound=Part)
 
 
@@ -76,7 +77,9 @@ class Lithos:
 
         self.board = self._add(from_settings.board(config, storage, notes))
         self.garden = from_settings.garden(storage, notes)
-        self.recall = Recall([NoteKind(notes, self.note_search)], most=config.search.max_results)
+        self.code = self._add(from_settings.code(config, storage, embedding))
+        kinds: list[Kind] = [NoteKind(notes, self.note_search), CodeKind(self.code)]
+        self.recall = Recall(kinds, most=config.search.max_results)
         self.changes = Changes(
             database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit
         )
@@ -94,6 +97,7 @@ class Lithos:
         yield Job("drop former paths of notes", PRUNE_SECONDS, self.notes.prune)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
         yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)
+        yield Job("end an idle parsing process", REST_SECONDS, self.code.rest)
         yield Job("sign checkpoints", config.ledger.checkpoint_seconds, self.ledger.checkpoint_all)
         yield Job("verify some of each chain", 1.0, self.ledger.verify_some)
         if hours := config.lifecycle.decay_hours:

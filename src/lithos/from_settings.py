@@ -9,6 +9,8 @@ from lithos.agents import Agents
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
+from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
+from lithos.graph.code import Code, CodeOptions, RootSpec
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
 from lithos.notes import (
     NOTE_KEYWORDS,
@@ -28,6 +30,10 @@ from lithos.storage import Limits, Storage, StorageOptions, scrub
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
+
+
+# Embedding a repository takes minutes: a search of code answers from words meanwhile and says `degraded`.
+CODE_WAIT_SECONDS = 0.3
 
 
 def storage_options(config: LithosConfig) -> StorageOptions:
@@ -51,6 +57,26 @@ def storage_options(config: LithosConfig) -> StorageOptions:
         synchronous=files.synchronous,
         idempotency_hours=files.idempotency_hours,
     )
+
+
+def code(config: LithosConfig, storage: Storage, embedding: Embedding) -> Code:
+    settings = config.code
+    collection = open_collection(
+        storage.data_dir,
+        "code",
+        embedding=embedding,
+        keywords=CODE_KEYWORDS,
+        wait=min(config.search.wait_seconds, CODE_WAIT_SECONDS),
+        faults=storage.faults,
+    )
+    roots = tuple(
+        RootSpec(each.name, str(each.path), each.include, each.exclude, each.users, configured=True)
+        for each in settings.roots
+    )
+    options = CodeOptions(
+        storage.data_dir, storage.state, roots, config.server.watch_files, settings.debounce_ms, settings.scan_seconds
+    )
+    return Code(options, storage.clock, collection)
 
 
 def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents) -> Ledger:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -146,6 +147,33 @@ class LedgerSettings(Section):
     )
 
 
+class CodeRoot(Section):
+    """One repository; see docs/code.md."""
+
+    name: str
+    path: Path
+    include: Names = ()
+    exclude: Names = ()
+    users: Names = ()
+
+
+def _parsed_json(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
+
+
+CodeRoots = Annotated[
+    tuple[CodeRoot, ...], BeforeValidator(_parsed_json)
+]  # JSON in the environment, a list in the file
+
+
+class CodeSettings(Section):
+    roots: CodeRoots = Field(
+        (), description="Repositories that agents ask: a list of `{name, path, include, exclude, users}`."
+    )
+    debounce_ms: int = Field(100, ge=0, description="Quiet time before changed code is read.")
+    scan_seconds: float = Field(60.0, gt=0, description="How often all files of a root are compared.")
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -160,6 +188,7 @@ class LithosConfig(BaseSettings):
     security: SecuritySettings = Field(default_factory=SecuritySettings)
     notes: NotesSettings = Field(default_factory=NotesSettings)
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
+    code: CodeSettings = Field(default_factory=CodeSettings)
 
     @classmethod
     def settings_customise_sources(

@@ -101,7 +101,7 @@ def found(lithos: Lithos) -> dict[str, Any]:
 
 
 def test_a_search_says_that_files_are_not_read_yet(config: LithosConfig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lithos.notes.index.watcher._FIRST_LOOK", 0.0)
+    monkeypatch.setattr("lithos.storage.files.watcher._FIRST_LOOK", 0.0)
     lithos = open_lithos(config)
     with lithos.notes.index._lock:  # nobody reads a file meanwhile
         (config.storage.data_dir / "knowledge" / "pump.md").write_text("The valve is stuck.")
@@ -116,7 +116,7 @@ def test_a_search_says_that_files_are_not_read_yet(config: LithosConfig, monkeyp
 def test_the_first_question_after_a_start_waits_for_the_first_look(
     config: LithosConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lithos.notes.index.watcher._FIRST_LOOK", DEADLINE)
+    monkeypatch.setattr("lithos.storage.files.watcher._FIRST_LOOK", DEADLINE)
     lithos = open_lithos(config)
     answers: list[dict[str, Any]] = []
     asking = threading.Thread(target=lambda: answers.append(found(lithos)))

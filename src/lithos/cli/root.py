@@ -11,6 +11,7 @@ from lithos import __version__
 from lithos.cli import (
     board,
     call,
+    code,
     config,
     db,
     events,
@@ -36,6 +37,7 @@ NOUNS = (
     vault,
     search,
     lifecycle,
+    code,
     call,
     config,
     token,

@@ -16,7 +16,6 @@ from lithos.notes.index import queries
 from lithos.notes.index.catalogue import FOLDER, Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
 from lithos.notes.index.index import FileRules, Index, Progress
-from lithos.notes.index.watcher import Watcher
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promotions
 from lithos.notes.validation import Validator
@@ -26,6 +25,7 @@ from lithos.notes.vault.reading import Reader
 from lithos.notes.vault.vault import CheckToken, Vault, WriteChecks
 from lithos.search import Collection
 from lithos.storage import Database, Effects, Events, Root, folder_size
+from lithos.storage.files import Watcher
 
 REBUILD_SECONDS = 5.0  # a call waits so long for the files to be read again; 5,000 notes take as long
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, parse_place
+from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
 from lithos.recall.notes import NoteKind
 from lithos.recall.recall import Recall, RecallAnswer, RecallHit
@@ -15,6 +16,7 @@ __all__ = [
     "ChangesAnswer",
     "ChangesQuery",
     "ChangesRequest",
+    "CodeKind",
     "Kind",
     "KindHits",
     "NoteKind",

@@ -21,6 +21,7 @@ class Document:
     title: str
     text: str  # Markdown; the collection cuts it into passages
     hash: str
+    body: str = ""  # found by words only: neither embedded nor shown
     version: str = ""  # what a citation names
     path: str = ""
     author: str = ""

@@ -20,7 +20,7 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import agents, board, changes, events, find, lifecycle, notes, search, skills, stats, tokens
+    from lithos.tools import agents, board, changes, code, events, find, lifecycle, notes, search, skills, stats, tokens
     from lithos.tools.garden import changes as garden_changes
     from lithos.tools.garden import files, sections
     from lithos.tools.ledger import agents as ledger_agents
@@ -28,4 +28,19 @@ def _modules() -> list[ModuleType]:
 
     ledger = [thoughts, ledger_agents, upkeep]
     garden = [files, sections, garden_changes]
-    return [notes, search, changes, lifecycle, agents, board, *ledger, skills, stats, find, tokens, events, *garden]
+    return [
+        notes,
+        search,
+        changes,
+        lifecycle,
+        agents,
+        board,
+        *ledger,
+        skills,
+        stats,
+        find,
+        tokens,
+        events,
+        *garden,
+        code,
+    ]

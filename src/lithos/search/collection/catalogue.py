@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,7 +132,7 @@ class Catalogue:
     def _entries(self, ordinals: list[int]) -> list[IndexEntry]:
         marks = ",".join("?" * len(ordinals))
         rows = self._database.read(lambda tx: tx.all(f"{_ENTRIES} ({marks})", *ordinals))
-        return [IndexEntry(row["ordinal"], _document(row), _passages(row)) for row in rows]
+        return [_entry(row) for row in rows]
 
     def needs_embedding(self) -> bool:
         """Whether anything came since every passage had its vector; does not open the vectors."""
@@ -212,7 +212,9 @@ def _row(entry: IndexEntry) -> tuple[Any, ...]:
 
 
 def _text_row(entry: IndexEntry) -> tuple[Any, ...]:
-    packed = orjson.dumps([[passage.heading, passage.text] for passage in entry.passages])
+    passages = [[passage.heading, passage.text] for passage in entry.passages]
+    body = entry.document.body
+    packed = orjson.dumps({"passages": passages, "body": body} if body else passages)
     return entry.ordinal, packed, zlib.crc32(packed)
 
 
@@ -243,7 +245,10 @@ def _document(row: Row) -> Document:
     )
 
 
-def _passages(row: Row) -> tuple[Passage, ...]:
+def _entry(row: Row) -> IndexEntry:
     if zlib.crc32(row["texts"]) != row["text_mark"]:
         raise Damaged("a text of the catalogue is not what was written")
-    return tuple(Passage(at, heading, text) for at, (heading, text) in enumerate(orjson.loads(row["texts"])))
+    texts, document = orjson.loads(row["texts"]), _document(row)
+    if isinstance(texts, dict):
+        texts, document = texts["passages"], replace(document, body=texts["body"])
+    return IndexEntry(row["ordinal"], document, tuple(Passage(at, *each) for at, each in enumerate(texts)))

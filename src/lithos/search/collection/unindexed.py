@@ -47,7 +47,7 @@ class UnindexedChange:
     @cached_property
     def total(self) -> Counter[str]:
         """Of the whole document; most questions have no word in common with it and end here."""
-        words = (*self.change.names, *self.change.tags) if isinstance(self.change, Document) else ()
+        words = (*self.change.names, *self.change.tags, self.change.body) if isinstance(self.change, Document) else ()
         seams = [seam(before.text, after.text) for before, after in pairwise(self.passages)]
         return sum(self.counts, Counter(phrase_terms(" ".join([*words, *seams]))))
 

@@ -179,6 +179,8 @@ class _Prepared:
                 parts.append(heading.rpartition(" > ")[2])
             parts += [seam(before, passage.text), text]
             before = passage.text
+        if document.body:
+            parts.append(indexed_text(document.body))
         made = _filled(self.entry.ordinal, document, index)
         for field, text in (("title", self.title), ("names", self.names), ("text", "\n".join(parts))):
             made.add_text(field, text)

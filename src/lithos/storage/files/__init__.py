@@ -4,6 +4,7 @@ from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, bes
 from lithos.storage.files.paths import checked, checked_new, is_conflict_copy
 from lithos.storage.files.root import Root
 from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
+from lithos.storage.files.watcher import Watcher
 
 __all__ = [
     "Entry",
@@ -15,6 +16,7 @@ __all__ = [
     "PortableKernel",
     "Replaced",
     "Root",
+    "Watcher",
     "best_kernel",
     "checked",
     "checked_new",

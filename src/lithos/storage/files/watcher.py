@@ -7,9 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from lithos.notes.index.index import Index
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from watchfiles import Change
@@ -17,7 +15,29 @@ if TYPE_CHECKING:
 _MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
 _FIRST_LOOK = 1.0  # seconds after the start in which calls wait for the first scan: 100,000 files take as long
 _SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
-_log = logging.getLogger("lithos.notes")
+_log = logging.getLogger(__name__)
+
+
+class Followed(Protocol):
+    """An index that a watcher keeps up to date."""
+
+    @property
+    def progress(self) -> Any:
+        """With `state` ("current" when all files were compared) and `total`, the files of the last change."""
+        ...
+
+    def reconcile(self, *, clear: bool = False) -> object:
+        """Compare all files."""
+        ...
+
+    def follow(self, paths: list[str], /) -> object:
+        """Look at these paths."""
+        ...
+
+
+def hidden(path: str) -> bool:
+    """Dot names, our own temporary files among them."""
+    return path.startswith(".") or "/." in path
 
 
 class Watcher:
@@ -25,9 +45,11 @@ class Watcher:
 
     def __init__(
         self,
-        index: Index,
+        index: Followed,
         folder: Path,
         *,
+        name: str = "notes",
+        ignores: Callable[[str], bool] = hidden,
         watch: bool = True,
         debounce_ms: int = 500,
         scan_seconds: float = 60.0,
@@ -36,6 +58,8 @@ class Watcher:
         self._index = index
         self.scan: Callable[..., object] = index.reconcile
         self._folder = folder
+        self._name = name
+        self._ignores = ignores
         self._watch = watch
         self._debounce_ms = debounce_ms
         self._scan_seconds = scan_seconds
@@ -52,9 +76,9 @@ class Watcher:
     def start(self) -> None:
         if self._threads:
             return
-        self._threads = [threading.Thread(target=self._follow, name="notes", daemon=True)]
+        self._threads = [threading.Thread(target=self._follow, name=self._name, daemon=True)]
         if self._watch:
-            self._threads.append(threading.Thread(target=self._listen, name="watcher", daemon=True))
+            self._threads.append(threading.Thread(target=self._listen, name=f"{self._name} watcher", daemon=True))
         self._started = time.monotonic()
         for thread in self._threads:
             thread.start()
@@ -135,7 +159,7 @@ class Watcher:
             for number, changes in enumerate(self._heard(folder)):
                 if number == 0:  # what was saved between the first scan and the start of the watch
                     self.ask()
-                self._hint({path for _, name in changes if (path := _relative(name, folder))})
+                self._hint({path for _, name in changes if (path := self._relative(name, folder))})
         except Exception as error:  # noqa: BLE001 - the limit of inotify watches, a folder that vanished: scans go on
             self.problem = f"changes are not heard ({error}); files are compared every {self._scan_seconds:.0f} s"
             _log.warning("%s", self.problem)
@@ -164,8 +188,7 @@ class Watcher:
             self._hints |= paths
             self._changed.notify_all()
 
-
-def _relative(name: str, folder: str) -> str:
-    """The path beneath the vault; empty for hidden files, our own temporary ones among them."""
-    path = name[len(folder) + 1 :] if name.startswith(folder) else ""
-    return "" if path.startswith(".") or "/." in path else path
+    def _relative(self, name: str, folder: str) -> str:
+        """The path beneath the folder; empty for what is not followed."""
+        path = name[len(folder) + 1 :] if name.startswith(folder) else ""
+        return "" if not path or self._ignores(path) else path

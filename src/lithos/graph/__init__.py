@@ -1,0 +1,1 @@
+"""The graph: what Lithos knows of code, history and outside sources."""

@@ -1,0 +1,43 @@
+"""The code graph: repositories that agents ask instead of searching files."""
+
+from __future__ import annotations
+
+from lithos.graph.code.code import KEYWORDS, Code, CodeOptions, OpenRoot
+from lithos.graph.code.files import file, listing, structure
+from lithos.graph.code.finding import scope, search
+from lithos.graph.code.patterns import detect
+from lithos.graph.code.questions import (
+    EDGE_TYPES,
+    SYMBOL_TYPES,
+    context,
+    dependencies,
+    file_symbols,
+    similar,
+    symbol,
+    told_by_id,
+)
+from lithos.graph.code.roots import RootSpec
+from lithos.graph.code.status import root_status
+
+__all__ = [
+    "EDGE_TYPES",
+    "KEYWORDS",
+    "SYMBOL_TYPES",
+    "Code",
+    "CodeOptions",
+    "OpenRoot",
+    "RootSpec",
+    "context",
+    "dependencies",
+    "detect",
+    "file",
+    "file_symbols",
+    "listing",
+    "root_status",
+    "scope",
+    "search",
+    "similar",
+    "structure",
+    "symbol",
+    "told_by_id",
+]

@@ -1,0 +1,201 @@
+"""Files of the roots: reading, listing, and the shape of the whole. One rule decides what is served."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from lithos.core.call import Call
+from lithos.errors import Forbidden, InvalidInput, NotFound
+from lithos.graph.code import globs
+from lithos.graph.code.code import Code, OpenRoot
+from lithos.graph.code.languages import shown
+from lithos.graph.code.questions import degraded
+from lithos.graph.code.rule import is_secret
+from lithos.graph.code.schema import number
+from lithos.storage import Row, Tx
+
+MOST_LINES = 2_000
+MOST_CHARACTERS = 200_000
+
+
+def located(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
+    """The root and the path within it; `root:path` says which, else the one root that has the file."""
+    plain = path.removeprefix("./").strip()
+    for root in roots:
+        if plain.startswith(f"{root.spec.name}:"):
+            return root, plain[len(root.spec.name) + 1 :].lstrip("/")
+    if not roots:
+        raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+    has = [root for root in roots if _row(root, plain) is not None]
+    if len(has) > 1:
+        names = [f"{root.spec.name}:{plain}" for root in has]
+        raise InvalidInput(f"{plain[:200]!r} is in several roots", hint="Send one of `candidates`.", candidates=names)
+    if has:
+        return has[0], plain
+    there = [root for root in roots if root.index.tree.stamp(plain) is not None]
+    return (there or list(roots))[0], plain
+
+
+def _row(root: OpenRoot, path: str) -> Row | None:
+    return root.store.read(lambda tx: tx.one("SELECT * FROM files WHERE number = ?", number(path)))
+
+
+def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
+    """Bytes, version and row of a file that the rule lets through; the graph is brought to the same version."""
+    if is_secret(path):
+        raise Forbidden(f"{path[:200]!r} looks like a credential file", hint="Such files are never served.")
+    if (reason := root.spec.rule.refuses(path)) is not None:
+        raise Forbidden(f"{path[:200]!r} is left out: {reason}")
+    for _ in range(3):
+        data, version, _ = root.index.tree.read(path)
+        row = _row(root, path)
+        if row is None or row["version"] != version:
+            root.index.refresh(path)
+            row = _row(root, path)
+        if row is None:
+            raise Forbidden(
+                f"{path[:200]!r} is ignored by the repository", hint="Only files that git would list are served."
+            )
+        if row["reason"]:
+            raise Forbidden(f"{path[:200]!r} is left out: {row['reason']}")
+        if row["version"] == version:
+            return data, version, row
+    raise NotFound(f"{path[:200]!r} changes too quickly to be read", hint="Call again.")
+
+
+def file(
+    code: Code, call: Call, path: str, start_line: int | None, end_line: int | None, known_version: str | None
+) -> dict[str, Any]:
+    root, inside = located(code.visible(call), path)
+    data, version, row = served(root, inside)
+    told: dict[str, Any] = {"path": inside, "root": root.spec.name, "version": version, "lines": row["lines"]}
+    if row["language"]:
+        told["language"] = shown(row["language"])
+    if known_version is not None and known_version == version:
+        return {**told, "unchanged": True, **degraded([root])}
+    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
+    first = max(start_line or 1, 1)
+    if first > max(len(lines), 1):
+        raise InvalidInput(f"{inside} has {len(lines)} lines", hint=f"start_line is at most {len(lines)}.")
+    last = min(end_line or len(lines), len(lines))
+    if end_line is not None and end_line < first:
+        raise InvalidInput(f"end_line {end_line} is before start_line {first}")
+    text, until = _fitting(lines, first, last)
+    told |= {"start_line": first, "end_line": until, "content": text, "truncated": until < last}
+    return {**told, **degraded([root])}
+
+
+def _fitting(lines: list[str], first: int, last: int) -> tuple[str, int]:
+    """Whole lines up to the limits; a single giant line is cut."""
+    last = min(last, first + MOST_LINES - 1)
+    size, until = 0, first - 1
+    for line in lines[first - 1 : last]:
+        size += len(line)
+        if size > MOST_CHARACTERS and until >= first:
+            break
+        until += 1
+    return "".join(lines[first - 1 : until])[:MOST_CHARACTERS], until
+
+
+def _paths_after(low: str, tx: Tx) -> list[Row]:
+    sql = "SELECT path, language, lines, size FROM files WHERE reason = '' AND path > ? ORDER BY path"
+    return tx.all(sql, low)
+
+
+def listing(code: Code, call: Call, pattern: str, root: str | None, limit: int, cursor: str | None) -> dict[str, Any]:
+    matcher = globs.compiled(pattern)
+    roots = code.visible(call, root)
+    after_root, _, after = (cursor or "").partition(":")
+    files: list[dict[str, Any]] = []
+    more = ""
+    for each in sorted(roots, key=lambda each: each.spec.name):
+        name = each.spec.name
+        if cursor and name < after_root:
+            continue
+        low = after if cursor and name == after_root else ""
+        for row in each.store.read(partial(_paths_after, low)):
+            if matcher.fullmatch(row["path"]) is None:
+                continue
+            if len(files) == limit:
+                more = f"{files[-1]['root']}:{files[-1]['path']}"
+                break
+            files.append(
+                {
+                    "path": row["path"],
+                    "root": name,
+                    "language": shown(row["language"]),
+                    "lines": row["lines"],
+                    "bytes": row["size"],
+                }
+            )
+        if more:
+            break
+    answer: dict[str, Any] = {"files": files, "count": len(files)}
+    if more:
+        answer["cursor"] = more
+    return {**answer, **degraded(roots)}
+
+
+def structure(code: Code, call: Call, path: str, depth: int, root: str | None) -> dict[str, Any]:
+    """Folders with their files, lines, languages and symbols, `depth` levels deep."""
+    roots = code.visible(call, root)
+    if path.strip("/. "):
+        found, inside = located(roots, path.rstrip("/"))
+        chosen = [(found, inside.strip("/"))]
+    else:
+        chosen = [(each, "") for each in roots]
+    trees = []
+    for each, inside in chosen:
+        rows = _counted(each, inside)
+        if not rows and inside:
+            raise NotFound(
+                f"there is no folder {inside[:200]!r} in {each.spec.name}",
+                hint="lithos_list_files shows what there is.",
+            )
+        trees.append({"root": each.spec.name, **_folder(inside, rows, depth)})
+    return {"structure": trees, **degraded([each for each, _ in chosen])}
+
+
+def _counted(root: OpenRoot, inside: str) -> list[Row]:
+    sql = (
+        "SELECT f.path, f.language, f.lines, "
+        "(SELECT count(*) FROM nodes n WHERE n.file = f.number AND n.type NOT IN (0, 8)) AS symbols "
+        "FROM files f WHERE f.reason = ''"
+    )
+    if not inside:
+        return root.store.read(lambda tx: tx.all(sql))
+    beneath = f"{sql} AND (f.path = ? OR (f.path > ? || '/' AND f.path < ? || '0'))"
+    return root.store.read(lambda tx: tx.all(beneath, inside, inside, inside))
+
+
+def _folder(path: str, rows: Sequence[Row], depth: int) -> dict[str, Any]:
+    languages = Counter(shown(row["language"]) for row in rows if row["language"])
+    told: dict[str, Any] = {
+        "path": path or "/",
+        "files": len(rows),
+        "lines": sum(row["lines"] for row in rows),
+        "symbols": sum(row["symbols"] for row in rows),
+        "languages": dict(languages.most_common(5)),
+    }
+    if depth <= 0:
+        return told
+    prefix = f"{path}/" if path else ""
+    folders: dict[str, list[Row]] = {}
+    files: list[str] = []
+    for row in rows:
+        name, slash, _ = row["path"][len(prefix) :].partition("/")
+        if slash:
+            folders.setdefault(name, []).append(row)
+        elif row["path"] != path:
+            files.append(name)
+    if folders:
+        biggest = sorted(folders.items(), key=lambda item: (-len(item[1]), item[0]))
+        told["folders"] = [_folder(prefix + name, inner, depth - 1) for name, inner in sorted(biggest[:60])]
+        if len(biggest) > 60:
+            told["more_folders"] = len(biggest) - 60
+    if files:
+        told["names"] = sorted(files)[:60]
+    return told

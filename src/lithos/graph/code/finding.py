@@ -1,0 +1,108 @@
+"""Finding symbols by words and meaning."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from lithos.core.call import Call
+from lithos.errors import InvalidInput
+from lithos.graph.code import globs
+from lithos.graph.code.code import Code, OpenRoot
+from lithos.graph.code.lookup import rendered
+from lithos.graph.code.questions import SYMBOL_TYPES, degraded, told_by_id
+from lithos.graph.code.values import NODE_NAMES
+from lithos.search import Query, SearchResult, Where
+from lithos.storage import Tx
+
+LONGEST_QUERY = 2_000
+MOST_RESULTS = 50
+_NAME = re.compile(r"[^\W\d][\w$]*(?:[.:]+[^\W\d][\w$]*)*\Z")
+
+
+def search(
+    code: Code, call: Call, query: str, limit: int, symbol_type: str, file_pattern: str | None, root: str | None
+) -> dict[str, Any]:
+    """Symbols, best first; `status: "no_matches"` where nothing is likely to answer."""
+    text = query.strip()
+    if not text or len(text) > LONGEST_QUERY:
+        raise InvalidInput(f"a query has 1 to {LONGEST_QUERY} characters", hint="Describe the code, or give a name.")
+    roots = code.visible(call, root)
+    limit = min(limit, MOST_RESULTS)
+    where = scope(roots, symbol_type, file_pattern)
+    named = _named(roots, text, symbol_type, file_pattern)
+    found = code.collection.query(Query(text, by="both", limit=limit, where=where)) if roots and where else None
+    results = _results(roots, named, found, limit)
+    answer: dict[str, Any] = degraded(roots)
+    if found is not None and found.degraded:
+        answer = {
+            "degraded": True,
+            "degraded_reason": "; ".join(filter(None, [answer.get("degraded_reason"), found.degraded])),
+        }
+    if not results or not (named or (found is not None and found.relevant)):
+        return {"status": "no_matches", "results": [], "hint": _hint(roots, file_pattern), **answer}
+    return {"status": "ok", "results": results, **answer}
+
+
+def scope(roots: Sequence[OpenRoot], symbol_type: str, file_pattern: str | None) -> Where | None:
+    """The filter inside the engines; None: no file matches the pattern."""
+    any_of: dict[str, tuple[str, ...]] = {"root": tuple(root.spec.name for root in roots)}
+    kinds = SYMBOL_TYPES[symbol_type]
+    if kinds:
+        any_of["type"] = tuple(NODE_NAMES[kind] for kind in kinds)
+    if file_pattern:
+        matcher = globs.compiled(file_pattern)
+        sql = "SELECT path FROM files WHERE reason = ''"
+        paths = {row["path"] for root in roots for row in root.store.read(lambda tx: tx.all(sql))}
+        any_of["file"] = tuple(sorted(path for path in paths if matcher.fullmatch(path)))
+        if not any_of["file"]:
+            return None
+    return Where(any_of=any_of)
+
+
+def _named(roots: Sequence[OpenRoot], text: str, symbol_type: str, file_pattern: str | None) -> list[dict[str, Any]]:
+    """Symbols that bear exactly this name: what asks for a name gets it first."""
+    if not _NAME.match(text):
+        return []
+    last = re.split(r"[.:]+", text)[-1]
+    kinds = SYMBOL_TYPES[symbol_type]
+    chosen = (
+        f"AND n.type IN ({', '.join(str(int(kind)) for kind in kinds)})" if kinds else "AND n.type NOT IN (0, 1, 8)"
+    )
+    sql = (
+        "SELECT n.*, f.path, f.version, f.language FROM nodes n JOIN files f ON f.number = n.file "
+        f"WHERE n.name = ? {chosen} ORDER BY n.type, f.path LIMIT 200"
+    )
+    matcher = globs.compiled(file_pattern) if file_pattern else None
+
+    def work(tx: Tx) -> list[Any]:
+        return tx.all(sql, last)
+
+    suffix = text.replace("::", ".")
+    found = []
+    for root in roots:
+        for row in root.store.read(work):
+            qualified = f"{row['path'].rsplit('.', 1)[0].replace('/', '.')}.{row['local']}"
+            if (matcher is None or matcher.fullmatch(row["path"])) and f".{qualified}".endswith(f".{suffix}"):
+                found.append({**rendered(root.spec.name, row), "score": 1.0})
+    return found[:5]
+
+
+def _results(
+    roots: Sequence[OpenRoot], named: list[dict[str, Any]], found: SearchResult | None, limit: int
+) -> list[dict[str, Any]]:
+    results = {each["id"]: each for each in named}
+    for hit in found.hits if found is not None and found.relevant else ():
+        told = told_by_id(roots, hit.id) if hit.id not in results else None
+        if told is not None:
+            results[hit.id] = {**told, "score": round(hit.score, 4)}
+    return list(results.values())[:limit]
+
+
+def _hint(roots: Sequence[OpenRoot], file_pattern: str | None) -> str:
+    if not roots:
+        return "There is no code root; the operator adds one with lithos code add PATH."
+    if file_pattern:
+        return "No code matches this query in these files. Try another file_pattern, or none."
+    return "No code matches this query. Try other words, or ask lithos_recall for notes."

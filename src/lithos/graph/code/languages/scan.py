@@ -1,0 +1,185 @@
+"""What all extractors share: captures in order, a stack of scopes, names made unique, comments, card words."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from lithos.graph.code.values import NO_SCOPE, Facts, Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MOST_SIGNATURE = 300
+MOST_DOC = 600
+MOST_WORDS = 500  # characters of a card's identifier words; more did not find more (issue 19)
+_MOST_NAMES = 2_000  # of a body, from its top, that are looked at for its words
+_IDENTIFIER = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
+_SPACE = re.compile(r"\s+")
+_COMMENT_MARKS = re.compile(r"^\s*(?:///?!?|/\*\*?!?|\*/|\*|#!?|--)\s?|\s*\*/\s*$", re.MULTILINE)
+
+
+_PLACE = itemgetter(0, 1, 2)
+
+
+def in_order(captures: dict[str, list[Node]]) -> list[tuple[int, int, str, Node]]:
+    """(start, -end, capture name, node) from the top of the file to its end, the outer before the inner."""
+    found = [(node.start_byte, -node.end_byte, name, node) for name, nodes in captures.items() for node in nodes]
+    found.sort(key=_PLACE)
+    return found
+
+
+class Scopes:
+    """The symbols of a file while it is read from top to bottom."""
+
+    def __init__(self, source: bytes, facts: Facts) -> None:
+        self.source = source
+        self.facts = facts
+        self._open: list[int] = []  # indexes of symbols that enclose the place we are at
+        self._seen: dict[str, int] = {}
+
+    def at(self, byte: int) -> int:
+        """The innermost symbol that encloses this byte."""
+        symbols = self.facts.symbols
+        while self._open and symbols[self._open[-1]].end_byte <= byte:
+            self._open.pop()
+        return self._open[-1] if self._open else NO_SCOPE
+
+    def add(self, node: Node, name: str, kind: int, parent: int, *, opens: bool = True, prefix: str = "") -> Symbol:
+        symbols = self.facts.symbols
+        outer = prefix or (symbols[parent].local if parent != NO_SCOPE else "")
+        local = f"{outer}.{name}" if outer else name
+        number = self._seen[local] = self._seen.get(local, 0) + 1
+        symbol = Symbol(
+            name=name,
+            type=kind,
+            parent=parent,
+            line=node.start_point[0] + 1,
+            end=max(node.end_point[0] + (1 if node.end_point[1] else 0), node.start_point[0] + 1),
+            start_byte=node.start_byte,
+            end_byte=node.end_byte,
+            local=local if number == 1 else f"{local}~{number}",
+        )
+        symbols.append(symbol)
+        if opens:
+            self._open.append(len(symbols) - 1)
+        return symbol
+
+    def text(self, node: Node | None) -> str:
+        return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def bind(self, scope: int, name: str, kind: str, value: str, line: int) -> None:
+        self.facts.binds.append((scope, name, kind, value, line))
+
+
+def one_line(text: str, most: int = MOST_SIGNATURE) -> str:
+    return _SPACE.sub(" ", text).strip()[:most]
+
+
+def plain_comment(text: str) -> str:
+    """A comment without its marks."""
+    return one_line(_COMMENT_MARKS.sub("", text), MOST_DOC)
+
+
+def words_of(name: str) -> list[str]:
+    """`getHTTPServer_v2` → get, HTTP, Server, v, 2."""
+    return _WORD.findall(name)
+
+
+class Tokens:
+    """Every name of a file with its place, read once: for the words of cards and for references."""
+
+    def __init__(self, source: bytes) -> None:
+        self.starts: list[int] = []
+        self.names: list[bytes] = []
+        for match in _IDENTIFIER.finditer(source):
+            self.starts.append(match.start())
+            self.names.append(match.group())
+
+    def between(self, start: int, end: int) -> list[bytes]:
+        return self.names[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
+
+
+def fill_words(tokens: Tokens, symbols: Iterable[Symbol]) -> None:
+    """The distinct identifier words of each body, in order of appearance, up to `MOST_WORDS` characters."""
+    for symbol in symbols:
+        symbol.words = _words(tokens.between(symbol.start_byte, symbol.end_byte))
+
+
+_split_names: dict[bytes, tuple[str, ...]] = {}  # the same names recur in all files of a project
+
+
+def _split_name(name: bytes) -> tuple[str, ...]:
+    words = _split_names.get(name)
+    if words is None:
+        if len(_split_names) > 50_000:
+            _split_names.clear()
+        words = tuple(w.lower() for w in _WORD.findall(name.decode("utf-8", "ignore")) if len(w) > 1)
+        _split_names[name] = words
+    return words
+
+
+def _words(names: list[bytes]) -> str:
+    found: dict[str, None] = {}
+    length = 0
+    for name in dict.fromkeys(names[:_MOST_NAMES]):
+        for word in _split_name(name):
+            if word not in found:
+                found[word] = None
+                length += len(word) + 1
+        if length >= MOST_WORDS:
+            break
+    return " ".join(found)[:MOST_WORDS]
+
+
+class Masked:
+    """Byte ranges of strings and comments."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        ranges = sorted((node.start_byte, node.end_byte) for node in nodes)
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        for start, end in ranges:
+            if self._ends and start < self._ends[-1]:
+                continue  # inside the one before
+            self._starts.append(start)
+            self._ends.append(end)
+
+    def hides(self, byte: int) -> bool:
+        at = bisect_right(self._starts, byte) - 1
+        return at >= 0 and byte < self._ends[at]
+
+
+_BEFORE = frozenset(b".$")
+_ATTRIBUTES = re.compile(rb"(?:\s*(?:\.|::)\s*[A-Za-z_\x80-\xff][\w$\x80-\xff]*)+")
+
+
+def references(
+    source: bytes, tokens: Tokens, names: set[str], masked: Masked, taken: set[int]
+) -> Iterator[tuple[int, str]]:
+    """(byte, dotted name) wherever one of these names is used outside strings, comments and `taken` places."""
+    wanted = {name.encode() for name in names if name and name != "_"}
+    for start, name in zip(tokens.starts, tokens.names, strict=True):
+        if name not in wanted or start in taken or (start and source[start - 1] in _BEFORE) or masked.hides(start):
+            continue
+        more = _ATTRIBUTES.match(source, start + len(name))
+        text = source[start : more.end()] if more else name
+        yield start, "".join(text.decode("utf-8", "replace").split()).replace("::", ".")
+
+
+class Lines:
+    """Byte offset → (line from 1, column in bytes from 0)."""
+
+    def __init__(self, source: bytes) -> None:
+        self._starts = [0, *(match.end() for match in re.finditer(rb"\n", source))]
+
+    def at(self, byte: int) -> tuple[int, int]:
+        line = bisect_right(self._starts, byte)
+        return line, byte - self._starts[line - 1]
+
+    def __len__(self) -> int:
+        return len(self._starts)

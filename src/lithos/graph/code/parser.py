@@ -1,0 +1,161 @@
+"""Parser: sends files to the parsing child and takes their facts. Restarts the child when it dies or is too slow."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from lithos.errors import Unavailable
+from lithos.graph.code.values import Facts
+
+_log = logging.getLogger("lithos.code")
+SECONDS_PER_FILE = 2.0  # the slowest real file took 0.1
+START_SECONDS = 20.0  # a child on a busy machine imports its grammars
+_AHEAD = 16  # files on their way: the child never waits for us, and a crash costs little
+IDLE_SECONDS = 120.0
+_COLD_ENDS = 3  # children that died before their first answer: then the fault is ours, not the files'
+
+
+@dataclass(slots=True)
+class Source:
+    path: str
+    language: str
+    data: bytes
+
+
+class Parser:
+    """One child for all roots; calls from several threads take turns."""
+
+    def __init__(self, *, seconds: float = SECONDS_PER_FILE, command: list[str] | None = None) -> None:
+        self._seconds = seconds
+        self._command = command or [sys.executable, "-m", "lithos.graph.code.child"]
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._warm = False
+        self._used = 0.0
+        self._cold_ends = 0
+        self.restarts = 0
+
+    def parse(self, sources: Iterable[Source]) -> Iterator[tuple[Source, Facts | None]]:
+        """Facts of each file, in order; None where its grammar failed, crashed or took too long."""
+        with self._lock:
+            yield from self._parse(iter(sources))
+            self._used = time.monotonic()
+
+    def _parse(self, sources: Iterator[Source]) -> Iterator[tuple[Source, Facts | None]]:
+        waiting: deque[Source] = deque()
+        more = True
+        while more or waiting:
+            while more and len(waiting) < _AHEAD:
+                source = next(sources, None)
+                if source is None:
+                    more = False
+                    break
+                waiting.append(source)
+                self._send(source)
+            if not waiting:
+                return
+            answer = self._receive()
+            if answer is None:  # dead or stuck: the first one that waits is to blame, the others go again
+                _log.warning("parsing %s failed; the parsing process is started again", waiting[0].path)
+                self._cold_ends = 0 if self._warm else self._cold_ends + 1
+                self._end()
+                self.restarts += 1
+                if self._cold_ends >= _COLD_ENDS:
+                    self._cold_ends = 0
+                    raise Unavailable("the parsing process does not start", hint="The log has its last words.")
+                yield waiting.popleft(), None
+                for source in waiting:
+                    self._send(source)
+                continue
+            yield waiting.popleft(), Facts.from_json(orjson.loads(answer)) if answer else None
+
+    def _send(self, source: Source) -> None:
+        """A child that dies meanwhile is noticed when its answer does not come."""
+        name = source.language.encode()
+        frame = bytes([len(name)]) + name + source.data
+        process = self._running()
+        assert process.stdin is not None and process.stdout is not None
+        data = memoryview(struct.pack(">I", len(frame)) + frame)
+        end = time.monotonic() + (self._seconds if self._warm else START_SECONDS)
+        number = process.stdin.fileno()
+        while data:
+            # The child may itself wait for us to take its answers: look at both ends.
+            answers, ready, _ = select.select([process.stdout.fileno()], [number], [], max(0.0, end - time.monotonic()))
+            if (answers and not self._take(0.0)) or not (answers or ready):
+                return
+            if ready:
+                try:
+                    data = data[os.write(number, data[:65_536]) :]
+                except BlockingIOError:
+                    continue
+                except OSError:
+                    return
+
+    def _receive(self) -> bytes | None:
+        header = self._read(4)
+        return self._read(struct.unpack(">I", header)[0]) if header is not None else None
+
+    def _read(self, count: int) -> bytes | None:
+        end = time.monotonic() + (self._seconds if self._warm else START_SECONDS)
+        while len(self._buffer) < count:
+            left = end - time.monotonic()
+            if left <= 0 or not self._take(left):
+                return None
+        self._warm = True
+        data = bytes(self._buffer[:count])
+        del self._buffer[:count]
+        return data
+
+    def _take(self, seconds: float = 0.05) -> bool:
+        """Read what the child has answered; False: nothing came, or it is dead."""
+        assert self._process is not None and self._process.stdout is not None
+        number = self._process.stdout.fileno()
+        ready, _, _ = select.select([number], [], [], seconds)
+        part = os.read(number, 1024 * 1024) if ready else b""
+        self._buffer += part
+        return bool(part)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is None:
+            self._buffer = bytearray()
+            self._warm = False
+            environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, bufsize=0, close_fds=True
+            )
+            assert self._process.stdin is not None
+            os.set_blocking(self._process.stdin.fileno(), False)
+        return self._process
+
+    def rest(self) -> None:
+        """End a child that had nothing to do for a while: it holds 50 MB."""
+        if self._process is not None and time.monotonic() - self._used > IDLE_SECONDS and self._lock.acquire(False):
+            try:
+                self._end()
+            finally:
+                self._lock.release()
+
+    def close(self) -> None:
+        with self._lock:
+            self._end()
+
+    def _end(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()

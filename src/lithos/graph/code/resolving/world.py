@@ -1,0 +1,100 @@
+"""World: what resolution may know of other files. Every question is recorded, so that a change finds who asked.
+
+A file publishes (key, value) pairs. Resolving another file looks keys up. When a file changes, exactly the files that
+looked up a key whose value changed are resolved again; so an update ends in the graph of a fresh build.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+DEEPEST = 60  # nested questions; beyond it an expression means nothing to a reader either
+
+
+class Published(Protocol):
+    """Where the published values are kept: SQLite in the product."""
+
+    def number(self, key: str) -> int:
+        """The number under which a key is kept."""
+        ...
+
+    def values(self, place: int) -> list[Any]: ...
+
+    def unique(self, name: str) -> str | None:
+        """The only function, method or class of that name, as `path#local`; None where there are none or several."""
+        ...
+
+
+class World:
+    def __init__(self, published: Published) -> None:
+        self._published = published
+        self._memo: dict[Any, tuple[Any, frozenset[str]]] = {}
+        self._local: dict[Any, tuple[Any, frozenset[str]]] = {}
+        self._values: dict[str, list[Any]] = {}
+        self._numbers: dict[str, int] = {}
+        self._frames: list[set[str]] = []
+        self._active: dict[Any, int] = {}
+        self._cut = (
+            10**9
+        )  # the outermost frame that a cycle reached back to: results inside it depend on where one began
+
+    def record(self, work: Callable[[], T]) -> tuple[T, set[str]]:
+        """Run `work`; also return every key that it looked up."""
+        self._frames.append(set())
+        result = work()
+        return result, self._frames.pop()
+
+    def get(self, key: str) -> list[Any]:
+        self._frames[-1].add(key)
+        found = self._values.get(key)
+        if found is None:
+            found = self._values[key] = self._published.values(self._number(key))
+        return found
+
+    def _number(self, key: str) -> int:
+        known = self._numbers.get(key)
+        if known is None:
+            known = self._numbers[key] = self._published.number(key)
+        return known
+
+    def numbers(self, keys: set[str]) -> list[int]:
+        return [self._number(key) for key in keys]
+
+    def has(self, key: str) -> bool:
+        return bool(self.get(key))
+
+    def unique(self, name: str) -> str | None:
+        self._frames[-1].add(f"n:{name}")
+        return self.remembered(("n", name), lambda: self._published.unique(name))
+
+    def forget_local(self) -> None:
+        """What only the file that was just resolved could ask again."""
+        self._local.clear()
+
+    def remembered(self, key: Any, compute: Callable[[], T], *, local: bool = False) -> T | None:
+        """`compute()` once, its look-ups charged to all who ask. None inside a cycle or too deep."""
+        memo = self._local if local else self._memo
+        known = memo.get(key)
+        if known is not None:
+            self._frames[-1] |= known[1]
+            return known[0]  # type: ignore[no-any-return]
+        depth = len(self._frames)
+        if key in self._active or depth > DEEPEST:
+            self._cut = min(self._cut, self._active.get(key, 0))
+            return None
+        self._active[key] = depth
+        self._frames.append(set())
+        try:
+            result = compute()
+        finally:
+            del self._active[key]
+            asked = self._frames.pop()
+            if self._frames:
+                self._frames[-1] |= asked
+        if self._cut > depth:
+            memo[key] = (result, frozenset(asked))
+        elif self._cut == depth:  # the cycle begins here; its answer depends on where one enters, so none is kept
+            self._cut = 10**9
+        return result

@@ -1,0 +1,388 @@
+"""Store: one root's graph in SQLite. Facts of a file come in, its edges are resolved, answers go out."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from lithos.core.clock import Clock
+from lithos.errors import Damaged, Internal, Unsupported
+from lithos.graph.code.resolving.engine import CONFIDENCE, Edge
+from lithos.graph.code.resolving.languages import engine_of, published
+from lithos.graph.code.resolving.world import World
+from lithos.graph.code.schema import FINGERPRINT, MIGRATIONS, number
+from lithos.graph.code.tree import Stamp
+from lithos.graph.code.values import CALLABLE, EdgeType, Facts, NodeType
+from lithos.storage import Database, Row, Tx, open_database
+
+T = TypeVar("T")
+HOW = {name: code for code, name in enumerate(("syntax", "self", "super", "scope", "import", "local type"))}
+HOW |= {"attribute type": 6, "unique name": 7, "method set": 8}
+HOW_NAMES = {code: name for name, code in HOW.items()}
+_CALLABLE = ", ".join(str(int(kind)) for kind in CALLABLE)
+NO_GRAMMAR, PARSED, UNPARSED = 0, 1, 2
+_CACHE = "PRAGMA cache_size = -32768"  # numbers are hashes: with SQLite's 2 MB each insert would read a page
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A file that was read: with facts, or with the reason why it is left out."""
+
+    path: str
+    language: str
+    version: str
+    stamp: Stamp
+    reason: str = ""
+    parsed: int = NO_GRAMMAR
+    facts: Facts = field(default_factory=Facts)
+    cards: dict[str, int] = field(default_factory=dict)  # local id → hash of its document
+
+
+def open_store(path: Path, clock: Clock) -> Store:
+    """The graph at `path`; an empty one where the file is damaged or of another version."""
+    try:
+        store = Store(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
+        if store.fingerprint() == FINGERPRINT:
+            return store
+        store.close()
+    except (Damaged, Unsupported, Internal):
+        pass
+    for tail in ("", "-wal", "-shm"):
+        path.with_name(path.name + tail).unlink(missing_ok=True)  # derived: nothing is lost
+    store = Store(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
+    store.set_meta("fingerprint", FINGERPRINT)
+    return store
+
+
+class Store:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def close(self) -> None:
+        self._database.close()
+
+    def read(self, work: Callable[[Tx], T]) -> T:
+        """One snapshot: no answer mixes two versions of a file."""
+        return self._database.read(work)
+
+    def fingerprint(self) -> str:
+        row = self.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'fingerprint'"))
+        if row is None and not self.stamps():
+            self.set_meta("fingerprint", FINGERPRINT)
+            return FINGERPRINT
+        return str(row["value"]) if row else ""
+
+    def set_meta(self, name: str, value: str) -> None:
+        self._database.write(lambda tx: tx.put("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value))
+
+    def stamps(self) -> dict[str, tuple[Stamp, str]]:
+        """Path → (stamp, version) of every file that was read."""
+        sql = "SELECT path, size, mtime_ns, ctime_ns, inode, version FROM files"
+        return self.read(
+            lambda tx: {
+                row["path"]: (Stamp(row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"]), row["version"])
+                for row in tx.all(sql)
+            }
+        )
+
+    def stamps_beneath(self, paths: Sequence[str]) -> dict[str, tuple[Stamp, str]]:
+        """The same for these files, and for all beneath these folders."""
+        sql = (
+            "SELECT path, size, mtime_ns, ctime_ns, inode, version FROM files "
+            "WHERE path = ? OR (path >= ? || '/' AND path < ? || '0')"
+        )
+
+        def work(tx: Tx) -> dict[str, tuple[Stamp, str]]:
+            return {
+                row["path"]: (Stamp(row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"]), row["version"])
+                for path in paths
+                for row in tx.all(sql, path, path, path)
+            }
+
+        return self.read(work)
+
+    def card_ids(self, paths: Sequence[str]) -> dict[str, int]:
+        """Id → card of what search knows of these files."""
+        sql = "SELECT local, card FROM nodes WHERE file = ? AND card <> 0"
+
+        def work(tx: Tx) -> dict[str, int]:
+            return {
+                f"{path}#{row['local']}" if row["local"] else path: row["card"]
+                for path in paths
+                for row in tx.all(sql, number(path))
+            }
+
+        return self.read(work)
+
+    def all_cards(self) -> dict[str, int]:
+        sql = (
+            "SELECT f.path || CASE n.local WHEN '' THEN '' ELSE '#' END || n.local AS id, n.card FROM nodes n "
+            "JOIN files f ON f.number = n.file WHERE n.card <> 0"
+        )
+        return self.read(lambda tx: {row["id"]: row["card"] for row in tx.all(sql)})
+
+    def touch(self, stamps: Iterable[tuple[str, Stamp]]) -> None:
+        """The same bytes under another date."""
+        rows = [(*stamp, path) for path, stamp in stamps]
+        sql = "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE path = ?"
+        if rows:
+            self._database.write(lambda tx: tx.many(sql, rows))
+
+    def apply(self, changed: Sequence[Parsed], gone: Sequence[str], *, resolve: bool) -> None:
+        """Take in these files and forget those; with `resolve` their edges and all that depend on them, at once."""
+
+        def work(tx: Tx) -> None:
+            tx.put(_CACHE)
+            _Change(tx, exact=resolve).run(changed, gone)
+            if resolve:
+                _resolve_stale(tx, World(_Published(tx)), len(changed) + 10**6)
+
+        self._database.write(work)
+
+    def resolve_stale(self, at_once: int) -> None:
+        """Resolve all files whose edges are out of date, so many in one transaction."""
+        if not self.read(lambda tx: tx.one("SELECT 1 FROM files WHERE stale = 1 LIMIT 1")):
+            return
+        published = _Published(None)
+        world = World(published)  # nothing that it remembers changes meanwhile: this is the only writer
+
+        def work(tx: Tx) -> bool:
+            tx.put(_CACHE)
+            published.use(tx)
+            return _resolve_stale(tx, world, at_once)
+
+        while self._database.write(work):
+            pass
+
+    def clear(self) -> None:
+        def work(tx: Tx) -> None:
+            for table in ("files", "nodes", "edges", "published"):
+                tx.put(f"DELETE FROM {table}")
+
+        self._database.write(work)
+
+
+class _Published:
+    """What files published, as resolution asks for it, inside the transaction that resolves."""
+
+    def __init__(self, tx: Tx | None) -> None:
+        self._known: set[int] | None = None
+        if tx is not None:
+            self._tx = tx
+
+    def use(self, tx: Tx) -> None:
+        """For a large pass: the keys that exist are held (4 MB at 50,000), as most look-ups find nothing."""
+        self._tx = tx
+        if self._known is None:
+            self._known = {row["key"] for row in tx.all("SELECT DISTINCT key FROM published")}
+
+    def number(self, key: str) -> int:
+        return number(key)
+
+    def values(self, place: int) -> list[Any]:
+        if self._known is not None and place not in self._known:
+            return []
+        rows = self._tx.all("SELECT value FROM published WHERE key = ? ORDER BY file", place)
+        return [orjson.loads(row["value"]) for row in rows]
+
+    def unique(self, name: str) -> str | None:
+        sql = (
+            "SELECT f.path || '#' || n.local AS id FROM nodes n JOIN files f ON f.number = n.file "
+            f"WHERE n.name = ? AND n.type IN ({_CALLABLE}) LIMIT 2"
+        )
+        rows = self._tx.all(sql, name)
+        return str(rows[0]["id"]) if len(rows) == 1 else None
+
+
+class _Change:
+    """One transaction's changes of files: rows replaced, keys compared, those who asked for them marked stale."""
+
+    def __init__(self, tx: Tx, exact: bool) -> None:
+        """`exact`: compare what each name means before and after; else every name that was touched counts."""
+        self._tx = tx
+        self._exact = exact
+        self._changed_keys: set[int] = set()
+        self._names: dict[str, str | None] = {}  # name → the unique symbol it meant before
+        self._folders: set[str] = set()
+        self._published = _Published(tx)
+
+    def run(self, changed: Sequence[Parsed], gone: Sequence[str]) -> None:
+        for path in gone:
+            self._forget(path)
+        for parsed in changed:
+            self._replace(parsed)
+        for name, before in self._names.items():
+            if not self._exact or self._published.unique(name) != before:
+                self._changed_keys.add(number(f"n:{name}"))
+        self._packages()
+        self._mark_stale()
+
+    def _forget(self, path: str) -> None:
+        file = number(path)
+        self._remember_names(file, ())
+        self._publish(file, {})
+        self._drop_rows(path, file)
+        self._tx.put("DELETE FROM files WHERE number = ?", file)
+        self._folders.add(path.rpartition("/")[0])
+
+    def _replace(self, parsed: Parsed) -> None:
+        file, facts = number(parsed.path), parsed.facts
+        self._remember_names(file, (s.name for s in facts.symbols if s.type in CALLABLE))
+        self._publish(file, published(parsed.language, parsed.path, facts) if parsed.parsed == PARSED else {})
+        self._drop_rows(parsed.path, file)
+        is_code = parsed.parsed == PARSED
+        self._tx.put(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            *(
+                file,
+                parsed.path,
+                parsed.language,
+                parsed.version,
+                *parsed.stamp,
+                facts.lines,
+                parsed.reason,
+                parsed.parsed,
+            ),
+            *(facts.parse_errors, int(is_code), _resolvable(facts) if is_code else None),
+        )
+        if not parsed.reason:
+            self._tx.many(f"INSERT OR REPLACE INTO nodes VALUES ({', '.join('?' * 13)})", _node_rows(parsed, file))
+        self._folders.add(parsed.path.rpartition("/")[0])
+
+    def _drop_rows(self, path: str, file: int) -> None:
+        self._tx.put("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", file)
+        folder = path.rpartition("/")[0]
+        self._tx.put("DELETE FROM edges WHERE source = ? AND target = ?", number(f"{folder}/"), file)
+        self._tx.put("DELETE FROM nodes WHERE file = ?", file)
+
+    def _remember_names(self, file: int, new: Iterable[str]) -> None:
+        old = self._tx.all(f"SELECT name FROM nodes WHERE file = ? AND type IN ({_CALLABLE})", file)
+        for name in {row["name"] for row in old}.union(new):
+            if name not in self._names:
+                self._names[name] = self._published.unique(name) if self._exact else None
+
+    def _publish(self, file: int, values: dict[str, Any]) -> None:
+        new = {number(key): orjson.dumps(value) for key, value in values.items()}
+        rows = self._tx.all("SELECT key, value FROM published WHERE file = ?", file)
+        old = {row["key"]: bytes(row["value"]) for row in rows}
+        lost = [(key, file) for key in old if key not in new]
+        made = [(key, file, value) for key, value in new.items() if old.get(key) != value]
+        if lost:
+            self._tx.many("DELETE FROM published WHERE key = ? AND file = ?", lost)
+        if made:
+            self._tx.many("INSERT OR REPLACE INTO published VALUES (?, ?, ?)", made)
+        self._changed_keys.update(key for key, _ in lost)
+        self._changed_keys.update(key for key, _, _ in made)
+
+    def _packages(self) -> None:
+        """A folder is a package while it holds code."""
+        for folder in sorted(self._folders):
+            package, prefix = number(f"{folder}/"), f"{folder}/" if folder else ""
+            sql = (
+                "SELECT number FROM files WHERE parsed = 1 AND path GLOB ? AND instr(substr(path, ?), '/') = 0 LIMIT 1"
+            )
+            if self._tx.one(sql, f"{_literal(prefix)}*", len(prefix) + 1):
+                name = folder.rpartition("/")[2] or "/"
+                self._tx.put(
+                    f"INSERT OR REPLACE INTO nodes VALUES ({', '.join('?' * 13)})",
+                    *(package, 0, 0, f"{folder}/", name, int(NodeType.PACKAGE), 0, 0, 0, 0, "", "", 0),
+                )
+            else:
+                self._tx.put("DELETE FROM nodes WHERE number = ?", package)
+
+    def _mark_stale(self) -> None:
+        """Files that looked up what changed. One pass over all look-ups: 5 ms for 700,000."""
+        if not self._changed_keys:
+            return
+        import numpy
+
+        changed = numpy.array(sorted(self._changed_keys), dtype=numpy.int64)
+        rows = self._tx.all("SELECT number, asked FROM files WHERE stale = 0 AND asked IS NOT NULL")
+        stale = []
+        for row in rows:
+            asked = numpy.frombuffer(row["asked"], dtype=numpy.int64)
+            at = numpy.searchsorted(changed, asked)
+            at[at == len(changed)] = 0
+            if bool((changed[at] == asked).any()):
+                stale.append((row["number"],))
+        self._tx.many("UPDATE files SET stale = 1 WHERE number = ?", stale)
+
+
+def _literal(prefix: str) -> str:
+    return "".join(f"[{char}]" if char in "*?[" else char for char in prefix)
+
+
+def _resolvable(facts: Facts) -> bytes:
+    """The facts without what only answers need."""
+    data = facts.as_json()
+    data["symbols"] = [(*row[:8], "", "", "", *row[11:]) for row in data["symbols"]]
+    return orjson.dumps(data)
+
+
+def _node_rows(parsed: Parsed, file: int) -> Iterable[tuple[Any, ...]]:
+    path, facts = parsed.path, parsed.facts
+    name = path.rpartition("/")[2]
+    card = parsed.cards.get("", 0)
+    yield file, file, -1, "", name, int(NodeType.FILE), 1, max(facts.lines, 1), 0, parsed.stamp.size, "", "", card
+    for place, s in enumerate(facts.symbols):
+        yield (
+            *(
+                number(f"{path}#{s.local}"),
+                file,
+                place,
+                s.local,
+                s.name,
+                s.type,
+                s.line,
+                s.end,
+                s.start_byte,
+                s.end_byte,
+            ),
+            *(s.signature, s.doc, parsed.cards.get(s.local, 0)),
+        )
+    modules: dict[str, int] = {}
+    for _, _, module, _, line in facts.imports:
+        modules.setdefault(module, line)
+    for place, (module, line) in enumerate(modules.items(), len(facts.symbols)):
+        local = f"import {module}"
+        yield number(f"{path}#{local}"), file, place, local, module, int(NodeType.IMPORT), line, line, 0, 0, "", "", 0
+
+
+def _resolve_stale(tx: Tx, world: World, at_once: int) -> bool:
+    sql = "SELECT number, path, language, facts FROM files WHERE stale = 1 ORDER BY number LIMIT ?"
+    rows = tx.all(sql, at_once + 1)
+    for row in rows[:at_once]:
+        _resolve_file(tx, world, row)
+    return len(rows) > at_once
+
+
+def _resolve_file(tx: Tx, world: World, row: Row) -> None:
+    path, file = row["path"], row["number"]
+    facts = Facts.from_json(orjson.loads(row["facts"])) if row["facts"] else Facts()
+    engine = engine_of(row["language"])(world, path, facts)
+    edges, asked = world.record(engine.edges)
+    world.forget_local()
+    tx.put("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", file)
+    tx.many("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edge_rows(path, edges))
+    package = number(f"{path.rpartition('/')[0]}/")
+    tx.put("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, 0, 1.0, 0)", package, int(EdgeType.DEFINES), file)
+    packed = array("q", sorted(world.numbers(asked))).tobytes()
+    tx.put("UPDATE files SET stale = 0, asked = ? WHERE number = ?", packed, file)
+
+
+def _edge_rows(path: str, edges: list[Edge]) -> Iterable[tuple[Any, ...]]:
+    """One row per pair and type: the surest finding at its first line."""
+    best: dict[tuple[str, int, str], Edge] = {}
+    for edge in edges:
+        key = (edge.source, edge.type, edge.target)
+        known = best.get(key)
+        if known is None or CONFIDENCE[edge.how] > CONFIDENCE[known.how]:
+            best[key] = edge
+    sources = {source: number(f"{path}#{source}" if source else path) for source, _, _ in best}
+    for (source, kind, target), edge in best.items():
+        yield sources[source], int(kind), number(target), HOW[edge.how], CONFIDENCE[edge.how], edge.line

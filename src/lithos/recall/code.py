@@ -1,0 +1,60 @@
+"""The code graph's contribution to recall: symbols, where a question is about code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lithos.graph.code import Code, scope, told_by_id
+from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.search import Hit, SearchResult
+from lithos.search.values import OPEN
+
+# Without this, every question would compete with 100,000 symbols for the places of the notes that answer it.
+_ABOUT_CODE = re.compile(
+    r"\b(?:code|function|functions|method|methods|class|classes|struct|interface|module|package|import|imports|caller|"
+    r"callers|calls|called|implement|implements|implemented|implementation|defined|definition|symbol|refactor|repository|"
+    r"source file|variable|constant|middleware|handler)\b"
+    r"|\b\w+\(\)|\b[a-z]+_[a-z_]+\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z][a-z]+[A-Z]\w*\b|\b\w+(?:\.|::)\w+\b|\b[\w/]+\.(?:py|go|ts|tsx|js|rs|java|c|cpp|rb)\b"
+)
+
+
+class CodeKind:
+    """A hit is a symbol's card; who may not see its root does not see it."""
+
+    name = "code"
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+
+    def find(self, question: Question) -> KindHits:
+        roots = self._code.visible(question.call)
+        asked = question.query
+        if not roots or asked.where != OPEN or not _ABOUT_CODE.search(asked.text):
+            return KindHits(SearchResult((), False), lambda hit: {})
+        where = scope(roots, "any", None)
+        found = self._code.collection.query(replace(asked, by="both", where=where or OPEN))
+        reasons = "; ".join(filter(None, [found.degraded, *(root.behind() for root in roots)]))
+        hits = tuple(hit for hit in found.hits if found.relevant and told_by_id(roots, hit.id) is not None)
+
+        def render(hit: Hit) -> dict[str, Any]:
+            symbol = told_by_id(roots, hit.id) or {}
+            return {
+                "id": hit.id,
+                "title": hit.title,
+                "path": symbol.get("path", ""),
+                "heading": f"{symbol.get('type', '')} lines {symbol.get('start_line', 0)}-{symbol.get('end_line', 0)}",
+                "author": "",
+                "version": symbol.get("version", ""),
+                "passage": hit.passage,
+                "score": hit.score,
+                "kind": self.name,
+            }
+
+        return KindHits(replace(found, hits=hits, degraded=reasons), render)
+
+    def changes(self, query: ChangesQuery) -> Sequence[Changed]:
+        """None: what changed in a repository, git tells better."""
+        return []

@@ -1,0 +1,108 @@
+"""Any sequence of edits, moves, checkouts and kills ends in the graph of a fresh build."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lithos.graph.code import OpenRoot
+from tests.code_repos import code_graph, graph
+
+NAMES = ("a", "b", "pkg/__init__", "pkg/c", "pkg/d")
+BODIES = (
+    "",
+    "def f():\n    return g()\n\ndef g():\n    pass\n",
+    "from pkg.c import *\n\n\ndef f():\n    K().m()\n",
+    "from b import K\n\n\nclass L(K):\n    def m(self):\n        super().m()\n        self.n()\n",
+    "class K:\n    def m(self):\n        pass\n\n    def n(self):\n        return K()\n",
+    "import pkg.c\nfrom pkg import d\n\nx = pkg.c.K()\nx.n().m()\nd.only()\n",
+    "def only():\n    pass\n\n\ndef user(z):\n    z.only()\n    z.m()\n",
+    "from .c import K as Q\n\n\ndef make() -> Q:\n    return Q()\n\n\nmake().m()\n",
+    "def broken(:\n  class\n",
+)
+EDIT = st.tuples(st.just("edit"), st.sampled_from(NAMES), st.sampled_from(range(len(BODIES))))
+MOVE = st.tuples(st.just("move"), st.sampled_from(NAMES), st.sampled_from(NAMES))
+DELETE = st.tuples(st.just("delete"), st.sampled_from(NAMES), st.just(0))
+CHECKOUT = st.tuples(st.just("checkout"), st.sampled_from(NAMES), st.integers(0, 5))
+LOOK = st.tuples(st.sampled_from(["look", "scan", "kill"]), st.just(""), st.just(0))
+STEPS = st.lists(st.one_of(EDIT, MOVE, DELETE, CHECKOUT, LOOK), min_size=3, max_size=14)
+
+
+class _Killed(Exception):
+    pass
+
+
+def change(folder: Path, step: tuple[str, str, object]) -> set[str]:
+    """Do one step; the paths that a watcher would hint at."""
+    kind, name, value = step
+    path = folder / f"{name}.py"
+    if kind == "edit":
+        assert isinstance(value, int)
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(BODIES[value])
+    elif kind == "move" and path.exists():
+        target = folder / f"{value}.py"
+        target.parent.mkdir(exist_ok=True)
+        path.replace(target)
+        return {f"{name}.py", f"{value}.py"}
+    elif kind == "delete":
+        path.unlink(missing_ok=True)
+    elif kind == "checkout":  # every file at once
+        assert isinstance(value, int)
+        for number, each in enumerate(NAMES):
+            (folder / f"{each}.py").parent.mkdir(exist_ok=True)
+            (folder / f"{each}.py").write_text(BODIES[(number + value) % len(BODIES)])
+        return {f"{each}.py" for each in NAMES}
+    return {f"{name}.py"}
+
+
+def killed_update(root: OpenRoot) -> None:
+    """Take in all changes, and die before their edges are resolved."""
+    real_apply, real_resolve = root.store.apply, root.store.resolve_stale
+
+    def apply(changed: object, gone: object, *, resolve: bool) -> None:
+        real_apply(changed, gone, resolve=False)  # type: ignore[arg-type]
+        raise _Killed
+
+    root.store.apply = apply  # type: ignore[method-assign]
+    try:
+        root.index.reconcile()
+    except _Killed:
+        pass
+    finally:
+        root.store.apply, root.store.resolve_stale = real_apply, real_resolve  # type: ignore[method-assign]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=STEPS)
+def test_every_history_ends_in_the_graph_of_a_fresh_build(steps: list[tuple[str, str, object]]) -> None:
+    base = Path(tempfile.mkdtemp())
+    folder = base / "r"
+    folder.mkdir()
+    try:
+        with code_graph(base / "data", ("r", folder)) as code:
+            root = code.roots()[0]
+            hints: set[str] = set()
+            for step in steps:
+                if step[0] == "look":
+                    root.index.follow(sorted(hints))
+                    hints = set()
+                elif step[0] == "scan":
+                    root.index.reconcile()
+                elif step[0] == "kill":
+                    killed_update(root)
+                else:
+                    hints |= change(folder, step)
+            root.index.reconcile()
+            grown = graph(root)
+            searched = code.collection.known()
+        with code_graph(base / "fresh", ("r", folder)) as code:
+            assert graph(code.roots()[0]) == grown
+            code.compare_search()
+            assert searched.keys() <= code.collection.known().keys() | searched.keys()
+    finally:
+        shutil.rmtree(base)

@@ -1,0 +1,68 @@
+"""The parsing child: what it does when a grammar crashes, hangs or the child cannot start."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from lithos.errors import Unavailable
+from lithos.graph.code.parser import Parser, Source
+
+BROKEN = textwrap.dedent(
+    """
+    import os, time
+    from lithos.graph.code import child
+    real = child._answer
+    def answer(frame):
+        if b"CRASH" in frame:
+            os.kill(os.getpid(), 11)
+        if b"HANG" in frame:
+            time.sleep(60)
+        return real(frame)
+    child._answer = answer
+    child.main()
+    """
+)
+
+
+def parser(tmp_path: Path, script: str = BROKEN, seconds: float = 2.0) -> Parser:
+    file = tmp_path / "child.py"
+    file.write_text(script)
+    return Parser(seconds=seconds, command=[sys.executable, str(file)])
+
+
+def sources(*texts: str) -> list[Source]:
+    return [Source(f"{number}.py", "python", text.encode()) for number, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize("bad", ["# CRASH\n", "# HANG\n"])
+def test_a_file_that_kills_or_stops_the_child_is_unparsed_and_the_others_are_not(tmp_path: Path, bad: str) -> None:
+    it = parser(tmp_path)
+    try:
+        texts = ["def a(): pass\n", bad, "def b(): pass\n", *["def c(): pass\n"] * 20]
+        found = list(it.parse(sources(*texts)))
+    finally:
+        it.close()
+    assert [source.path for source, _ in found] == [f"{number}.py" for number in range(len(texts))]
+    assert [facts is None for _, facts in found] == [text == bad for text in texts]
+    assert it.restarts == 1
+
+
+def test_many_large_files_do_not_block_both_ends(tmp_path: Path) -> None:
+    it = Parser()
+    try:
+        text = "\n".join(f"def function_{number}(a, b): return a.call_{number}(b)" for number in range(3000))
+        found = list(it.parse(sources(*[text] * 20)))
+    finally:
+        it.close()
+    assert [len(facts.symbols) for _, facts in found if facts] == [3000] * 20
+
+
+def test_a_child_that_never_starts_is_an_error_not_a_graph_without_symbols(tmp_path: Path) -> None:
+    it = parser(tmp_path, "raise SystemExit(1)")
+    with pytest.raises(Unavailable):
+        list(it.parse(sources(*["def a(): pass\n"] * 9)))
+    it.close()
