@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - sources of other languages, as one line each
 """Small repositories, and a code graph on them with everything real but the embedding model."""
 
 from __future__ import annotations

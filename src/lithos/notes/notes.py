@@ -24,8 +24,7 @@ from lithos.notes.vault.moving import Mover
 from lithos.notes.vault.reading import Reader
 from lithos.notes.vault.vault import CheckToken, Vault, WriteChecks
 from lithos.search import Collection
-from lithos.storage import Database, Effects, Events, Root, folder_size
-from lithos.storage.files import Watcher
+from lithos.storage import Database, Effects, Events, Root, Watcher, folder_size
 
 REBUILD_SECONDS = 5.0  # a call waits so long for the files to be read again; 5,000 notes take as long
 

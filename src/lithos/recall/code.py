@@ -10,7 +10,6 @@ from typing import Any
 from lithos.graph.code import Code, scope, told_by_id
 from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
 from lithos.search import Hit, SearchResult
-from lithos.search.values import OPEN
 
 # Without this, every question would compete with 100,000 symbols for the places of the notes that answer it.
 _ABOUT_CODE = re.compile(
@@ -32,10 +31,10 @@ class CodeKind:
     def find(self, question: Question) -> KindHits:
         roots = self._code.visible(question.call)
         asked = question.query
-        if not roots or asked.where != OPEN or not _ABOUT_CODE.search(asked.text):
+        if not roots or not asked.where.is_open or not _ABOUT_CODE.search(asked.text):
             return KindHits(SearchResult((), False), lambda hit: {})
         where = scope(roots, "any", None)
-        found = self._code.collection.query(replace(asked, by="both", where=where or OPEN))
+        found = self._code.collection.query(replace(asked, by="both", where=where or asked.where))
         reasons = "; ".join(filter(None, [found.degraded, *(root.behind() for root in roots)]))
         hits = tuple(hit for hit in found.hits if found.relevant and told_by_id(roots, hit.id) is not None)
 

@@ -14,7 +14,18 @@ from lithos.storage.effects.effects import Applied, Effects, Recovered
 from lithos.storage.effects.idempotency import Idempotency
 from lithos.storage.effects.scrub import scrub, truncate_log
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
-from lithos.storage.files import Entry, File, Kept, Limits, Replaced, Root, is_conflict_copy
+from lithos.storage.files import (
+    Entry,
+    File,
+    Kept,
+    Limits,
+    Replaced,
+    Root,
+    Watcher,
+    best_kernel,
+    checked,
+    is_conflict_copy,
+)
 from lithos.storage.journal.followers import Followers
 from lithos.storage.journal.journal import Journal, JournalEntry, JournalHead, JournalPage, NewEntry
 from lithos.storage.leases import ALIVE_SQL, LEASE_COLUMNS, Lease, carry_over, lease_from, lease_of, prolong
@@ -70,7 +81,10 @@ __all__ = [
     "Transfer",
     "Tx",
     "Verdict",
+    "Watcher",
+    "best_kernel",
     "carry_over",
+    "checked",
     "coordination_migrations",
     "create_private",
     "derived_folder",

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - sources of other languages, as one line each
 """What each language's reader takes from a file."""
 
 from __future__ import annotations

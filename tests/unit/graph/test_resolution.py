@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - sources of other languages, as one line each
 """Names across files: which symbol a call means, and how that was found out."""
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from lithos.graph.code.rule import SKIPPED_FOLDERS
 from lithos.graph.code.store import open_store
 from lithos.graph.code.tree import Tree
 from lithos.search import Collection, DocumentChange, Projector, Remove
-from lithos.storage import folder_size
-from lithos.storage.files import Watcher
+from lithos.storage import Watcher, folder_size
 
 KEYWORDS = ("root", "type", "language", "file")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lithos.core.call import Call
@@ -32,7 +33,7 @@ def search(
     limit = min(limit, MOST_RESULTS)
     where = scope(roots, symbol_type, file_pattern)
     named = _named(roots, text, symbol_type, file_pattern)
-    found = code.collection.query(Query(text, by="both", limit=limit, where=where)) if roots and where else None
+    found = _asked(code, Query(text, by="both", limit=limit, where=where)) if roots and where else None
     results = _results(roots, named, found, limit)
     answer: dict[str, Any] = degraded(roots)
     if found is not None and found.degraded:
@@ -43,6 +44,15 @@ def search(
     if not results or not (named or (found is not None and found.relevant)):
         return {"status": "no_matches", "results": [], "hint": _hint(roots, file_pattern), **answer}
     return {"status": "ok", "results": results, **answer}
+
+
+def _asked(code: Code, query: Query) -> SearchResult:
+    """By words and meaning; where that says "not relevant", by words alone: bodies have no vector to agree."""
+    found = code.collection.query(query)
+    if found.relevant:
+        return found
+    by_words = code.collection.query(replace(query, by="words"))
+    return by_words if by_words.relevant else found
 
 
 def scope(roots: Sequence[OpenRoot], symbol_type: str, file_pattern: str | None) -> Where | None:

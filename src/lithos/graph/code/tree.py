@@ -13,7 +13,7 @@ from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code.ignore import Ignored
 from lithos.graph.code.rule import LARGEST, SKIPPED_FOLDERS, Rule
 from lithos.graph.git import Git, GitRefused
-from lithos.storage.files import best_kernel, checked
+from lithos.storage import best_kernel, checked
 
 _TRIES = 3  # an editor that writes in place may be half-way
 
