@@ -147,7 +147,5 @@ def test_a_folder_given_with_an_id_is_a_warning() -> None:
         ({"id": "a", "superseded_by": "b"}, False),
     ],
 )
-def test_only_an_addition_is_decided_again_after_a_conflict(
-    request_fields: dict[str, Any], is_repeatable: bool
-) -> None:
+def test_only_an_addition_is_decided_again_after_a_conflict(given: dict[str, Any], is_repeatable: bool) -> None:
     assert WriteRequest("ann", **given).is_repeatable is is_repeatable
