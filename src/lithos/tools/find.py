@@ -14,7 +14,8 @@ from lithos.core.text import estimate_tokens
 from lithos.errors import Internal
 from lithos.tools import schemas
 from lithos.tools.dispatch import OPERATOR
-from lithos.tools.registry import Tool, tool
+from lithos.tools.registry import Registry, Tool, tool
+from lithos.tools.tool_index import ranked
 
 USUAL_HITS = 5
 MOST_SCHEMA_TOKENS = 250  # of the first hit; above it the optional arguments lose their descriptions
@@ -40,6 +41,7 @@ class FoundTools(TypedDict):
 def lithos_tool_find(
     lithos: Lithos,
     call: Call,
+    registry: Registry,
     query: Annotated[str, Field(description="What you want to do", max_length=500)] = "",
     name: Annotated[str | None, Field(description="Show this tool with all its arguments", max_length=100)] = None,
     toolset: Annotated[str | None, Field(description="Only this toolset", max_length=100), schemas.Rare] = None,
@@ -47,10 +49,6 @@ def lithos_tool_find(
 ) -> FoundTools:
     """Find the tool for a job; more exist than are listed. Best first, the first with its input_schema; name= shows
     another. Then call it with lithos_tool_call. Without query: all names."""
-    from lithos.tools.catalogue import catalogue
-    from lithos.tools.tool_index import ranked
-
-    registry = catalogue()
     if name is not None:
         return {"tools": [_whole(registry.get(name))], "total": 1}
     pool = [each for each in registry if toolset is None or toolset in (each.toolset, *each.toolsets)]
@@ -58,7 +56,7 @@ def lithos_tool_find(
         homes = dict.fromkeys(each.toolset for each in pool)
         names = {home: [each.name for each in pool if each.toolset == home] for home in homes}
         return {"tools": [], "toolsets": names, "total": len(pool)}
-    found, by_meaning = ranked(lithos, pool, query)
+    found, by_meaning = ranked(lithos, registry, pool, query)
     hits = [_first(each) if place == 0 else _line(each) for place, each in enumerate(found[:limit])]
     answer: FoundTools = {"tools": hits, "total": len(found)}
     return answer if by_meaning else {**answer, "degraded": True}

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Answer = dict[str, Any]
 NAME = re.compile(r"^[a-z][a-z0-9_]{2,39}$")
 CALL_BY_NAME = "lithos_tool_call"
-GIVEN = ("lithos", "call")  # parameters that the dispatcher fills, never the client
+GIVEN = ("lithos", "call", "registry")  # parameters that the dispatcher fills, never the client
 
 IdempotencyKey = Annotated[
     str | None, Field(max_length=200, description="Retry safely: same key, same answer, one effect.")
@@ -81,6 +81,10 @@ class Tool:
     @cached_property
     def waits(self) -> bool:
         return inspect.iscoroutinefunction(self.function)
+
+    @cached_property
+    def takes_registry(self) -> bool:
+        return "registry" in inspect.signature(self.function).parameters
 
     @cached_property
     def parameters(self) -> dict[str, inspect.Parameter]:
@@ -214,7 +218,10 @@ class Registry:
             name, arguments = outer.values["name"], outer.values["arguments"]
             if name == CALL_BY_NAME:
                 raise InvalidInput(f"{CALL_BY_NAME} does not call itself", hint="Name the tool that you mean.")
-        return prepare(self.get(name), arguments, caller, largest)
+        ready = prepare(self.get(name), arguments, caller, largest)
+        if ready.tool.takes_registry:
+            ready.values["registry"] = self
+        return ready
 
     def call(
         self, lithos: Lithos, name: str, arguments: Mapping[str, Any] | None = None, caller: Caller | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from lithos.app import Lithos
     from lithos.search import Embedding
-    from lithos.tools.registry import Tool
+    from lithos.tools.registry import Registry, Tool
 
     Floats = NDArray[np.float32]
 
@@ -42,12 +42,12 @@ _WORDS = 0.4  # of shared words beside the cosine
 _DAILY = 0.04  # a tool of daily work is meant more often
 
 
-def ranked(lithos: Lithos, pool: list[Tool], query: str) -> tuple[list[Tool], bool]:
+def ranked(lithos: Lithos, registry: Registry, pool: list[Tool], query: str) -> tuple[list[Tool], bool]:
     """The pool, best first, and whether the model took part. A name in the query comes first."""
     names = {each.name: each for each in pool}
     asked = next((names[word] for word in query.split() if word in names), None)
-    scores = _by_words(tuple(names), query)
-    meaning = _by_meaning(lithos, tuple(names), query)
+    scores = _by_words(tuple(pool), query)
+    meaning = _by_meaning(lithos, registry, tuple(names), query)
     for name in names:
         scores[name] = _WORDS * scores[name] + meaning.get(name, 0.0) + _DAILY * (name in CORE)
     order = sorted(pool, key=lambda each: -scores[each.name])
@@ -56,30 +56,25 @@ def ranked(lithos: Lithos, pool: list[Tool], query: str) -> tuple[list[Tool], bo
     return order, bool(meaning)
 
 
-def texts_of(name: str) -> tuple[str, ...]:
-    """What is compared with a wish."""
-    from lithos.tools.catalogue import catalogue
-
-    described = catalogue().get(name).description
-    plain = " ".join(name.split("_")[1:])
-    return (plain, *PHRASES.get(name, ()), " ".join(described.split()).partition(". ")[0])
+def texts_of(tool: Tool) -> tuple[str, ...]:
+    """The texts of a tool that a query is compared with."""
+    plain = " ".join(tool.name.split("_")[1:])
+    return (plain, *PHRASES.get(tool.name, ()), " ".join(tool.description.split()).partition(". ")[0])
 
 
 # ------------------------------------------------------------------- words
-def _by_words(names: tuple[str, ...], query: str) -> dict[str, float]:
+def _by_words(tools: tuple[Tool, ...], query: str) -> dict[str, float]:
     """The share of the query's words that a tool's texts have; rare words count more."""
-    known, spread = _vocabulary(names)
+    known, spread = _vocabulary(tools)
     asked = _stems(query)
-    weights = {word: math.log(1 + len(names) / spread.get(word, 1)) for word in asked}
+    weights = {word: math.log(1 + len(tools) / spread.get(word, 1)) for word in asked}
     total = sum(weights.values()) or 1.0
-    return {name: sum(weights[word] for word in asked & known[name]) / total for name in names}
+    return {name: sum(weights[word] for word in asked & stems) / total for name, stems in known.items()}
 
 
 @lru_cache(maxsize=16)
-def _vocabulary(names: tuple[str, ...]) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
-    from lithos.tools.catalogue import catalogue
-
-    known = {name: _stems(" ".join((*texts_of(name), catalogue().get(name).description))) for name in names}
+def _vocabulary(tools: tuple[Tool, ...]) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
+    known = {each.name: _stems(" ".join((*texts_of(each), each.description))) for each in tools}
     spread: dict[str, int] = {}
     for stems in known.values():
         for stem in stems:
@@ -108,10 +103,10 @@ class _Vectors:
 _made: WeakKeyDictionary[Embedding, _Vectors] = WeakKeyDictionary()
 
 
-def _by_meaning(lithos: Lithos, names: tuple[str, ...], query: str) -> dict[str, float]:
+def _by_meaning(lithos: Lithos, registry: Registry, names: tuple[str, ...], query: str) -> dict[str, float]:
     """Empty when the model cannot be loaded: words alone still find most."""
     try:
-        vectors = _made.get(lithos.embedding) or _vectors(lithos)
+        vectors = _made.get(lithos.embedding) or _vectors(lithos, registry)
         likeness = vectors.rows @ lithos.embedding.question(query)
     except Exception as error:  # noqa: BLE001 - a missing or broken model must not end the way to every tool
         _log.warning("tools are found by words only: %s", error)
@@ -124,13 +119,11 @@ def _by_meaning(lithos: Lithos, names: tuple[str, ...], query: str) -> dict[str,
     return scores
 
 
-def _vectors(lithos: Lithos) -> _Vectors:
-    from lithos.tools.catalogue import catalogue
-
+def _vectors(lithos: Lithos, registry: Registry) -> _Vectors:
     texts: list[str] = []
     spans: dict[str, tuple[int, int]] = {}
-    for each in catalogue():
-        own = texts_of(each.name)
+    for each in registry:
+        own = texts_of(each)
         spans[each.name] = (len(texts), len(texts) + len(own))
         texts += own
     made = _Vectors(_cached(lithos, texts), spans)

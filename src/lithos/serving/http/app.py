@@ -22,10 +22,12 @@ from starlette.routing import Mount, Route
 from starlette.types import Receive, Scope, Send
 
 from lithos import __version__
-from lithos.serving.http.guard import Guard, KnownTokens, Rules
+from lithos.app import Lithos
+from lithos.errors import ConfigInvalid
+from lithos.serving.http.guard import Guard, KnownTokens, Rules, is_loopback
 from lithos.serving.mcp.adapter import LithosServer
 from lithos.serving.mcp.callers import SCOPE_KEY
-from lithos.settings import ServerSettings
+from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.caller import Caller
 from lithos.tools.registry import Registry
 
@@ -63,6 +65,16 @@ def http_app(
         Route("/health", endpoint=partial(_health, health)),
     ]
     return Starlette(routes=routes, middleware=[guard], lifespan=partial(_lifespan, sessions))
+
+
+def require_token(config: LithosConfig, lithos: Lithos) -> None:
+    """Refuse to serve an address that others can reach while there is no token to ask for."""
+    if is_loopback(config.server.host) or lithos.tokens.exist():
+        return
+    raise ConfigInvalid(
+        f"{config.server.host} can be reached from other machines, and there is no token yet",
+        hint=f"Make one first: lithos token new --name my-laptop --data-dir {config.storage.data_dir}",
+    )
 
 
 class BoundedSessions(StreamableHTTPSessionManager):

@@ -52,7 +52,7 @@ class Rules:
         return is_loopback(self.bind)
 
     def accepts_host(self, host: str | None) -> bool:
-        """Anything goes on an open address without a list: there the token guards, and names vary."""
+        """On an open address without a list every name is accepted: the token decides there."""
         if not host:
             return False
         name = _without_port(host)
@@ -69,7 +69,7 @@ class Rules:
 
 
 class Guard:
-    """ASGI middleware; leaves the `Caller` in the scope for the tools, and a user for the SDK's session ownership."""
+    """ASGI middleware. Puts the `Caller` into the scope for the tools, and a user for the SDK's session check."""
 
     def __init__(
         self,
@@ -94,7 +94,7 @@ class Guard:
         # The parser in C leaves the blanks around a value that RFC 9110 §5.5 says are no part of it.
         scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
         app = await self._admit(scope) or self._app
-        if scope["method"] == "GET":  # a stream that stays open for as long as its client likes
+        if scope["method"] == "GET":  # a stream that stays open as long as its client
             await app(scope, receive, send)
             return
         with self._in_flight.one():
@@ -146,7 +146,7 @@ class Guard:
 
 
 class Unauthorized(Forbidden):
-    """No token, or not one of ours: HTTP's 401 instead of 403."""
+    """No valid token: HTTP 401 instead of 403."""
 
 
 def _restricted(caller: Caller, token: Token) -> Caller:

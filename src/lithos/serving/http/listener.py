@@ -22,7 +22,7 @@ FLUSH_SECONDS = 0.05  # for the last answers to leave through streams that other
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """The listening socket, or one sentence why not."""
+    """Bind and listen; `ConfigInvalid` with the reason if that fails."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named, not left to the default: asyncio sets TCP_NODELAY only then, and without it each answer waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -1,4 +1,4 @@
-"""The registry as handlers of the official low-level MCP server."""
+"""Handlers of the low-level MCP server that list and call the tools of the registry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from lithos.tools.registry import Answer, Registry, Tool
 _calls = logging.getLogger("lithos.calls")
 
 Context = ServerRequestContext[Any, Any]
-Gate = Callable[[Any, Tool], AbstractAsyncContextManager[object]]  # waits for the turn of a request, or refuses it
+Gate = Callable[[Any, Tool], AbstractAsyncContextManager[object]]  # waits until a request may run, or refuses it
 LIST_TTL_MS = 60_000  # the list changes only with a new start
 DEFAULT_WORKERS = 32
 
@@ -48,9 +48,9 @@ def build_server(
     largest: int = LARGEST_ARGUMENTS,
     gate: Gate = lambda request, tool: nullcontext(),
 ) -> LithosServer:
-    """One server for all connections and both eras of the protocol; who calls is found anew for each message."""
-    way = Way(default or Caller(), output_schemas, workers, largest, gate)
-    adapter = Adapter(lithos, registry or catalogue(), way)
+    """Build one server for all connections and both eras of the protocol; each message finds its own caller."""
+    options = ServerOptions(default or Caller(), output_schemas, workers, largest, gate)
+    adapter = Adapter(lithos, registry or catalogue(), options)
     server = LithosServer(
         "lithos",
         version=__version__,
@@ -67,14 +67,14 @@ def build_server(
 
 
 class LithosServer(Server[Any]):
-    """The SDK's server, which also knows what it has not answered yet."""
+    """The SDK's server, with the requests in flight."""
 
     in_flight: InFlight
 
 
 @dataclass(frozen=True)
-class Way:
-    """How one server serves; `build_server` names the defaults."""
+class ServerOptions:
+    """Options of one server; `build_server` has the defaults."""
 
     default: Caller
     output_schemas: bool
@@ -84,12 +84,12 @@ class Way:
 
 
 class Adapter:
-    def __init__(self, lithos: Lithos, registry: Registry, way: Way) -> None:
+    def __init__(self, lithos: Lithos, registry: Registry, options: ServerOptions) -> None:
         self.in_flight = InFlight()
         self._lithos = lithos
         self._registry = registry
-        self._way = way
-        self._workers = Workers(way.workers)
+        self._options = options
+        self._workers = Workers(options.workers)
         self._listed = lru_cache(maxsize=64)(self._list)
         self._named = lru_cache(maxsize=64)(registry.names_shown)
         self.schema_with_headers = lru_cache(maxsize=1024)(self._schema_with_headers)
@@ -98,7 +98,7 @@ class Adapter:
         """The instructions of a connection name the tools that it lists."""
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict) and "instructions" in result:
-            listed = self._names(caller_of(ctx, self._way.default))
+            listed = self._names(caller_of(ctx, self._options.default))
             return {**result, "instructions": followable(INSTRUCTIONS, listed)}
         return result
 
@@ -106,7 +106,7 @@ class Adapter:
         return self._named(caller.toolsets, caller.read_only)
 
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        caller = caller_of(context, self._way.default)
+        caller = caller_of(context, self._options.default)
         return self._listed(caller.toolsets, caller.agent is not None, caller.attributed is not None, caller.read_only)
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Adapter:
         return tool_result(answer, outcome != "ok")
 
     def _schema_with_headers(self, name: str) -> dict[str, Any] | None:
-        """For the check of arguments that are mirrored in headers; None, which spares the check, where none is."""
+        """The schema, if it mirrors arguments in headers; None skips the SDK's check of those headers."""
         try:
             schema = self._registry.get(name).input_schema
         except UnknownTool:
@@ -133,22 +133,22 @@ class Adapter:
     async def _outcome(
         self, context: Context, name: str, arguments: dict[str, Any] | None
     ) -> tuple[Answer, str, str | None]:
-        caller = caller_of(context, self._way.default)
+        caller = caller_of(context, self._options.default)
         agent, called = caller.agent, name
         try:
-            ready = self._registry.ready(name, arguments, traced(caller, context), self._way.largest)
+            ready = self._registry.ready(name, arguments, traced(caller, context), self._options.largest)
             agent, called = ready.call.agent, ready.tool.name
-            async with self._way.gate(context.request, ready.tool):
+            async with self._options.gate(context.request, ready.tool):
                 return await self._run(ready), "ok", agent
         except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
-            told = as_lithos_error(error, name[:40])
-            return failure_on(told, self._names(caller), called), told.code, agent
+            refusal = as_lithos_error(error, name[:40])
+            return failure_on(refusal, self._names(caller), called), refusal.code, agent
 
     async def _run(self, ready: Ready) -> Answer:
         if ready.tool.waits:
             answer: Answer = await ready.run_lean(self._lithos)
             return answer
-        # A cancelled request leaves the thread running: what was begun is finished, and its answer is remembered.
+        # A cancelled request leaves its thread running: the call ends, and its answer is stored for a retry.
         return await self._workers.run(ready.run_lean, self._lithos)
 
     def _list(self, toolsets: tuple[str, ...], agent: bool, attributed: bool, read_only: bool) -> types.ListToolsResult:
@@ -156,18 +156,18 @@ class Adapter:
         for each in self._registry.shown(toolsets, read_only=read_only):
             listed = each.as_listed(agent=agent, attributed=attributed, read_only=read_only)
             listed["description"] = followable(listed["description"], names)
-            if self._way.output_schemas:
+            if self._options.output_schemas:
                 listed["outputSchema"] = each.listed_output_schema
             shown.append(types.Tool.model_validate(listed))
         return types.ListToolsResult(tools=shown)
 
 
 def _plain(text: str) -> str:
-    """A line of the log stays one line, whatever a client calls a tool."""
+    """Text of a client, safe for one line of the log."""
     return text if text.isprintable() else ascii(text)
 
 
 def tool_result(answer: Answer, is_error: bool) -> dict[str, Any]:
-    """As MCP has it. The SDK drops what an older revision lacks, so a model of our own would be built for nothing."""
+    """The result as MCP has it. A plain dict, because the SDK validates it anyway."""
     content = [{"type": "text", "text": orjson.dumps(answer).decode()}]
     return {"content": content, "structuredContent": answer, "isError": is_error, "resultType": "complete"}

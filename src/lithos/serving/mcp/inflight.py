@@ -1,4 +1,4 @@
-"""What has been begun and not yet answered: a stop waits for it, and for nothing else."""
+"""Requests that are not answered yet; a stop waits for them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class InFlight:
-    """Counted in the event loop's thread only."""
+    """A counter, used in the event loop's thread only."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -27,7 +27,7 @@ class InFlight:
                 self._none.set()
 
     async def none(self, seconds: float) -> bool:
-        """Wait until nothing is in flight; False when it took too long."""
+        """Wait until nothing is in flight; False after `seconds`."""
         try:
             await asyncio.wait_for(self._none.wait(), seconds)
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""The SDK without what a server never uses: its packages import the client and a framework, 12 MB and 0.2 s of CPU."""
+"""Import the SDK without its client and framework, which cost 12 MB and 0.2 s of CPU."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import sys
 from types import ModuleType
 from typing import Any
 
-EAGER = ("mcp", "mcp.server")  # packages whose own file imports everything there is
+EAGER = ("mcp", "mcp.server")  # packages whose own file imports every module
 
 
 class _Deferred(ModuleType):
-    """A package whose modules can be imported; its own file runs when a name of it is asked for (`mcp.Client`)."""
+    """A package whose modules can be imported; its own file runs when one of its names is used (`mcp.Client`)."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -24,7 +24,7 @@ class _Deferred(ModuleType):
 
 
 def defer_the_rest() -> None:
-    """Does nothing when the SDK is imported already."""
+    """Does nothing if the SDK is imported already."""
     for name in EAGER:
         if name in sys.modules:
             return
@@ -41,7 +41,7 @@ def defer_the_rest() -> None:
 
 
 def build_models_late() -> None:
-    """Two revisions have 300 models of which a connection uses a dozen: 0.12 s to build them all, so each on need."""
+    """Build each of the SDK's 300 models on first use: all take 0.12 s, and a connection uses a dozen."""
     from mcp_types._wire_base import WireModel
 
     WireModel.model_config["defer_build"] = True

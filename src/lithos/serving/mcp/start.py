@@ -1,4 +1,4 @@
-"""What a server settles before the first call: who its clients are, where its log goes, whether it may open."""
+"""Set up a server before the first call: its default caller and its log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 
-from lithos.app import Lithos
 from lithos.errors import ConfigInvalid
-from lithos.serving.http.guard import is_loopback
 from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -19,23 +17,13 @@ LARGEST_LOG = 10_000_000  # bytes; two more of that size are kept
 
 
 def default_caller(config: LithosConfig) -> Caller:
-    """Who a client is that says nothing of itself."""
+    """The caller for clients that state no options."""
     toolsets = catalogue().check_toolsets(config.server.toolsets)
     return Caller(toolsets=toolsets, agent=config.server.agent, read_only=config.server.read_only)
 
 
-def require_token(config: LithosConfig, lithos: Lithos) -> None:
-    """An address that others can reach is opened only when there is a token to ask for."""
-    if is_loopback(config.server.host) or lithos.tokens.exist():
-        return
-    raise ConfigInvalid(
-        f"{config.server.host} can be reached from other machines, and there is no token yet",
-        hint=f"Make one first: lithos token new --name my-laptop --data-dir {config.storage.data_dir}",
-    )
-
-
 def set_up_log(config: LithosConfig, target: logging.Handler | None = None) -> None:
-    """The file of the settings, else `target`, else stderr; never stdout, which belongs to the protocol."""
+    """Log to the file of the settings, else to `target`, else to stderr. Stdout belongs to the protocol."""
     target = _log_file(config) or target or logging.StreamHandler(sys.stderr)
     target.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     # The SDK's messages quote what clients sent: they are for developers only.
@@ -48,13 +36,13 @@ def set_up_log(config: LithosConfig, target: logging.Handler | None = None) -> N
 
 
 class BoundedLog(RotatingFileHandler):
-    """At most so many bytes, and the last two files of that size kept."""
+    """A log file of bounded size; the last two of that size are kept."""
 
     def __init__(self, path: str | Path, largest: int) -> None:
         super().__init__(path, maxBytes=largest, backupCount=2, encoding="utf-8")
 
     def shouldRollover(self, record: logging.LogRecord) -> bool:
-        """By what is there: the inherited one formats every line twice, which costs as much as writing it."""
+        """By the size of the file: the inherited check formats every line twice, which costs as much as writing it."""
         return self.stream is not None and os.fstat(self.stream.fileno()).st_size >= self.maxBytes
 
 
