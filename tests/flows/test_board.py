@@ -112,7 +112,7 @@ def renew(desk: Desk, task: str, agent: str, token: int | None = None) -> Any:
 
 def test_only_the_holder_renews_and_only_while_it_holds(desk: Desk) -> None:
     task = desk.task()
-    assert reason(renew(desk, task, "ann")) == "claim_lost"
+    assert reason(renew(desk, task, "ann")) == "not_claimed"
     token = desk.claim(task)["token"]
     assert renew(desk, task, "ann") == {"success": True, "new_expires_at": "2026-01-01T00:02:00Z", "token": token}
     assert renew(desk, task, "bob")["holder"] == "ann"
@@ -127,7 +127,7 @@ def test_a_released_aspect_is_free_and_its_token_dead(desk: Desk) -> None:
     token = desk.claim(task)["token"]
     assert reason(desk.board.release(call("r", "bob"), task, "tests", "bob")) == "wrong_agent"
     assert desk.board.release(call("r", "ann"), task, "tests", "ann", token) == {"success": True}
-    assert reason(desk.board.release(call("r", "ann"), task, "tests", "ann")) == "claim_lost"
+    assert reason(desk.board.release(call("r", "ann"), task, "tests", "ann")) == "not_claimed"
     assert reason(desk.board.complete(call("c", "ann"), task, "ann", token)) == "claim_lost"
     assert desk.claim(task, "bob")["success"]
 
@@ -159,7 +159,7 @@ def test_an_ended_lease_is_lost_even_when_nobody_took_it(desk: Desk) -> None:
 def test_a_token_counts_for_its_own_task_and_agent_only(desk: Desk) -> None:
     one, two = desk.task(), desk.task()
     token = desk.claim(one)["token"]
-    assert reason(desk.board.complete(call("c", "ann"), two, "ann", token)) == "claim_lost"
+    assert reason(desk.board.complete(call("c", "ann"), two, "ann", token)) == "wrong_token"
     assert reason(desk.board.complete(call("c", "bob"), one, "bob", token)) == "wrong_agent"
     assert reason(desk.board.complete(call("c", "ann"), one, "ann", 999)) == "claim_lost"
     with pytest.raises(Forbidden):

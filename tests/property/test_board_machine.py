@@ -77,19 +77,25 @@ class BoardMachine(RuleBasedStateMachine):
         status = self.model[task].status
         return None if status == "open" else f"task_{status}"
 
-    def why_not_held(self, task: str, aspect: str, agent: str, token: int | None) -> str | None:
+    def why_not_held(self, task: str, aspect: str, agent: str, token: tuple[int, str, str] | None) -> str | None:
         held = self.live(task, aspect)
-        if held is None or (token is not None and held.token != token):
-            return "claim_lost"
-        return None if held.agent == agent else "wrong_agent"
+        if held is not None and (token is None or held.token == token[0]):
+            return None if held.agent == agent else "wrong_agent"
+        if token is None:
+            return "claim_lost" if aspect in self.model[task].claims else "not_claimed"
+        return "wrong_token" if self.is_known(token) and token[1:] != (task, aspect) else "claim_lost"
+
+    def is_known(self, token: tuple[int, str, str]) -> bool:
+        """Whether the aspect that the token was given for has a claim, the token's own or a later one."""
+        return token[0] != 10**6 and token[2] in self.model[token[1]].claims
 
     def why_token_fails(self, token: tuple[int, str, str] | None, agent: str, task: str | None) -> str | None:
         if token is None:
             return None
-        number, its_task, aspect = token
+        _, its_task, aspect = token
         if task is not None and its_task != task:
-            return "claim_lost"
-        return self.why_not_held(its_task, aspect, agent, number)
+            return "wrong_token" if self.is_known(token) else "claim_lost"
+        return self.why_not_held(its_task, aspect, agent, token)
 
     def agree(self, answer: Any, refusal: str | None) -> bool:
         assert answer.get("reason") == refusal, (answer, refusal)
@@ -132,7 +138,7 @@ class BoardMachine(RuleBasedStateMachine):
     def renew(self, task: str, aspect: str, agent: str, minutes: float, token: tuple[int, str, str] | None) -> None:
         number = token[0] if token else None
         answer = self.desk.board.renew(call("renew", agent), task, aspect, agent, minutes, number)
-        if self.agree(answer, self.why_not_open(task) or self.why_not_held(task, aspect, agent, number)):
+        if self.agree(answer, self.why_not_open(task) or self.why_not_held(task, aspect, agent, token)):
             held = self.model[task].claims[aspect]
             held.until, held.grace = self.now + minutes * 60, False
 
@@ -144,7 +150,7 @@ class BoardMachine(RuleBasedStateMachine):
     def release(self, task: str, aspect: str, agent: str, token: tuple[int, str, str] | None) -> None:
         number = token[0] if token else None
         answer = self.desk.board.release(call("release", agent), task, aspect, agent, number)
-        if self.agree(answer, self.why_not_open(task) or self.why_not_held(task, aspect, agent, number)):
+        if self.agree(answer, self.why_not_open(task) or self.why_not_held(task, aspect, agent, token)):
             del self.model[task].claims[aspect]
             self.seen = self.now
 
@@ -204,7 +210,7 @@ class BoardMachine(RuleBasedStateMachine):
             self.desk.board.post_finding(call("finding", agent), task, agent, "seen", token=number)
             self.seen = self.now
             return
-        with pytest.raises((Conflict, Forbidden)):
+        with pytest.raises((Conflict, Forbidden, InvalidInput)):
             self.desk.board.post_finding(call("finding", agent), task, agent, "seen", token=number)
 
     # What happens to them

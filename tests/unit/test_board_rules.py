@@ -66,7 +66,8 @@ def test_a_lease_counts_from_now_whatever_was_left() -> None:
 @pytest.mark.parametrize(
     ("held", "agent", "token", "now", "expected"),
     [
-        (None, "ann", None, NOW, "claim_lost"),
+        (None, "ann", None, NOW, "not_claimed"),
+        (None, "ann", 7, NOW, "claim_lost"),
         (HELD, "ann", None, NOW, "granted"),
         (HELD, "ann", 7, NOW, "granted"),
         (HELD, "ann", 6, NOW, "claim_lost"),

@@ -24,7 +24,7 @@ from lithos.board.answers import (
 )
 from lithos.board.inputs import NewTask, TaskEdit, aspect_of, minutes_of, summary_of
 from lithos.board.lists import Page, TaskFilter, list_findings, list_ready, list_tasks
-from lithos.board.rules import Duration, Refusal, clamp, decide_claim, decide_status, need_open
+from lithos.board.rules import Duration, Refusal, clamp, decide_claim, decide_status, near_miss, need_open
 from lithos.board.values import Claim, TaskStatus
 from lithos.core.call import Call
 from lithos.core.clock import micros
@@ -139,6 +139,8 @@ class Board(Part):
             answer = steps.granted("expires_at", claim, duration) | {"renewed": renewed}
             if task.blocked:
                 answer["blocked_by"] = tasks.ids(tasks.needed_by(tx, task_id), "open")
+            if board.near and not renewed:
+                answer["hint"] = " ".join(map(near_miss, board.near))
             return Outcome(answer, (steps.claim_event("claim", claim),))
 
         return cast(Claimed, self._effects.commit(call, work))
@@ -157,7 +159,7 @@ class Board(Part):
 
         def work(tx: Tx) -> Outcome:
             board = steps.lock(tx, task_id, aspect)
-            held = steps.holder(board, agent, token)
+            held = steps.holder(tx, board, aspect, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
             renewed = replace(held, lease=lease_from(board.now, duration.seconds))
@@ -171,7 +173,7 @@ class Board(Part):
 
         def work(tx: Tx) -> Outcome:
             board = steps.lock(tx, task_id, aspect)
-            held = steps.holder(board, agent, token)
+            held = steps.holder(tx, board, aspect, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
             claims.drop(tx, task_id, aspect)

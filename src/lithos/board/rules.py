@@ -7,9 +7,19 @@ from typing import Any, Literal
 
 from lithos.board.values import Claim, Task, TaskStatus
 from lithos.core.clock import rfc3339
+from lithos.core.names import folded
 from lithos.storage import Lease, Moment, lease_from
 
-Reason = Literal["unknown_task", "task_completed", "task_cancelled", "claim_held", "claim_lost", "wrong_agent"]
+Reason = Literal[
+    "unknown_task",
+    "task_completed",
+    "task_cancelled",
+    "claim_held",
+    "claim_lost",
+    "not_claimed",
+    "wrong_token",
+    "wrong_agent",
+]
 
 # A closed task can be taken up again, but never turn from one end into the other without being open between.
 TRANSITIONS: dict[TaskStatus, frozenset[TaskStatus]] = {
@@ -25,6 +35,8 @@ _WORDS: dict[Reason, tuple[str, str]] = {
     "task_cancelled": ("the task is cancelled", "lithos_task_update with status open takes it up again."),
     "claim_held": ("another agent holds this aspect", "Take another aspect or task, or wait until the claim ends."),
     "claim_lost": ("the claim has ended", "Stop this work, read what others did meanwhile, then claim again."),
+    "not_claimed": ("nobody holds this aspect", "Take it with lithos_task_claim."),
+    "wrong_token": ("the token is of another claim", "Send the token that the claim on this aspect returned."),
     "wrong_agent": ("another agent holds this claim", "Only its holder may do this."),
 }
 
@@ -36,6 +48,8 @@ class Refusal:
     reason: Reason
     holder: str | None = None
     until: str | None = None
+    token_of: tuple[str, str] | None = None  # the task and aspect that the shown token is for
+    near: tuple[Claim, ...] = ()  # claims whose aspect differs in spelling only
 
     @property
     def message(self) -> str:
@@ -43,7 +57,11 @@ class Refusal:
 
     @property
     def hint(self) -> str:
-        return _WORDS[self.reason][1]
+        return " ".join([*map(near_miss, self.near), *self._whose_token, _WORDS[self.reason][1]])
+
+    @property
+    def _whose_token(self) -> list[str]:
+        return [f"It is for {self.token_of[1]!r} of task {self.token_of[0]}."] if self.token_of else []
 
     @property
     def held_by(self) -> dict[str, Any]:
@@ -51,6 +69,15 @@ class Refusal:
 
     def as_answer(self) -> dict[str, Any]:
         return {"success": False, "reason": self.reason, "hint": self.hint, **self.held_by}
+
+
+def near_miss(claim: Claim) -> str:
+    return f"{claim.agent} holds {claim.aspect!r}: is that the aspect you mean?"
+
+
+def aspect_key(aspect: str) -> str:
+    """Equal for aspects that differ in case, blanks, hyphens and underscores only."""
+    return folded(aspect.replace("-", " ").replace("_", " "))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +106,8 @@ def decide_claim(held: Claim | None, agent: str, seconds: float, now: Moment) ->
 
 def decide_hold(held: Claim | None, agent: str | None, token: int | None, now: Moment) -> Claim | Refusal:
     """Whether `agent` still holds the claim, under the token it shows: an ended or overtaken lease never comes back."""
+    if held is None and token is None:
+        return Refusal("not_claimed")
     if held is None or not held.alive(now):
         return Refusal("claim_lost")
     if token is not None and held.token != token:

@@ -10,7 +10,7 @@ from lithos.board import changes, claims, tasks
 from lithos.board.answers import BoardCounts, TaskShown
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import show_task
-from lithos.board.rules import Duration, Refusal, decide_hold, need_open
+from lithos.board.rules import Duration, Refusal, aspect_key, decide_hold, need_open
 from lithos.board.values import Claim, LockedBoard, Task, TaskStatus
 from lithos.core.clock import rfc3339
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound
@@ -21,16 +21,25 @@ _ENTRY_OF_STATUS: dict[TaskStatus, changes.ChangeKind] = {
     "cancelled": "cancelled",
     "open": "reopened",
 }
-_ERRORS: dict[str, type[LithosError]] = {"unknown_task": NotFound, "claim_lost": ClaimLost, "wrong_agent": Forbidden}
+_ERRORS: dict[str, type[LithosError]] = {
+    "unknown_task": NotFound,
+    "claim_lost": ClaimLost,
+    "wrong_token": InvalidInput,
+    "wrong_agent": Forbidden,
+}
 
 
 def lock(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> LockedBoard:
     """Every change of the board begins with this: one after the other, from the lock until the commit."""
     head = changes.JOURNAL.lock(tx)
     task = tasks.ask(tx, task_id) if task_id is not None else None
-    held = claims.ask(tx, task_id, aspect) if task_id is not None and aspect is not None else None
-    found = claims.told(held) if held else []
-    return LockedBoard(head(), tasks.told(task) if task else None, found[0] if found else None)
+    asked = claims.ask_all(tx, task_id) if task_id is not None and aspect is not None else None
+    found = {claim.aspect: claim for claim in claims.told(asked)} if asked else {}
+    held = found.pop(aspect, None) if aspect is not None else None
+    begun = head()
+    near = [claim for claim in found.values() if aspect_key(claim.aspect) == aspect_key(aspect or "")]
+    alive = tuple(claim for claim in near if claim.alive(begun.now))
+    return LockedBoard(begun, tasks.told(task) if task else None, held, alive)
 
 
 def new_task(task_id: str, seq: int, wanted: NewTask, now: Moment) -> Task:
@@ -97,9 +106,17 @@ def take(tx: Tx, board: LockedBoard, wanted: Claim) -> tuple[Claim, bool]:
     return claim, False
 
 
-def holder(board: LockedBoard, agent: str, token: int | None) -> Claim | Refusal:
+def holder(tx: Tx, board: LockedBoard, aspect: str, agent: str, token: int | None) -> Claim | Refusal:
     task = need_open(board.task)
-    return task if isinstance(task, Refusal) else decide_hold(board.held, agent, token, board.now)
+    if isinstance(task, Refusal):
+        return task
+    decided = decide_hold(board.held, agent, token, board.now)
+    if not isinstance(decided, Refusal):
+        return decided
+    named = claims.claim_of_token(tx, token) if token is not None else None
+    if named and (named.task_id, named.aspect) != (task.id, aspect):
+        return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
+    return replace(decided, near=board.near if decided.reason in ("not_claimed", "claim_lost") else ())
 
 
 def holding(tx: Tx, task: Task, token: int, agent: str, now: Moment) -> Task | Refusal:
@@ -110,7 +127,7 @@ def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: s
     """Why a bare token does not count: it must be alive, the agent's and, where one is named, the task's."""
     named = claims.claim_of_token(tx, token)
     if named and task_id not in (None, named.task_id):
-        return Refusal("claim_lost")
+        return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
     decided = decide_hold(named, agent, token, now)
     return decided if isinstance(decided, Refusal) else None
 

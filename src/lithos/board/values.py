@@ -55,6 +55,7 @@ class LockedBoard:
     head: JournalHead
     task: Task | None = None
     held: Claim | None = None  # the row of the aspect; its lease may have ended
+    near: tuple[Claim, ...] = ()  # live claims whose aspect differs in spelling only
 
     @property
     def now(self) -> Moment:

@@ -67,7 +67,7 @@ class Editor:
         self.policy = policy
         self.notes = notes
         self._database = database
-        self._events = events
+        self.events = events
         self._effects = effects
         self._clock = clock
         for event_type in GARDEN_TYPES:
@@ -170,7 +170,7 @@ class Editor:
             tuple(draft.change() for draft in changed),
             event,
             answer,
-            after=lambda tx: tell_of_the_others(tx, self._events, call, event),
+            after=lambda tx: tell_of_the_others(tx, self.events, call, event),
             check=lambda: self._read_back(changed, moved_on),
         )
 
@@ -208,7 +208,7 @@ class Editor:
 
     def _events_of(self, path: str) -> list[Event]:
         wanted = EventFilter(path=path, status="committed")
-        return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_LOOKED_BACK))["events"]
+        return self._database.read(lambda tx: self.events.find(tx, wanted, limit=_LOOKED_BACK))["events"]
 
 
 def _told(answer: Answer, moved_on: list[str]) -> Answer:

@@ -19,7 +19,7 @@ from lithos.garden.drafting import Current, Draft, refuse_blocked
 from lithos.garden.editor import Editor, EditRequest, Purpose
 from lithos.garden.edits import Write
 from lithos.garden.targets import garden_target
-from lithos.storage import Database, Effects, Outcome, Tx
+from lithos.storage import Database, Effects, EventFilter, Outcome, Tx
 
 MOST_EDITS = 50
 DAYS = 7.0
@@ -72,6 +72,7 @@ class Proposals:
         call = replace(call, user=owner)
 
         def decide() -> list[Draft]:
+            self._refuse_repetition(proposal_id)
             drafts = [self._redrafted(call, each) for each in kept]
             for draft in drafts:
                 refuse_blocked(draft)
@@ -80,6 +81,15 @@ class Proposals:
         why = Purpose("apply_change", thing=proposal_id)
         answer = self._editor.change_all(call, decide, lambda drafts: _applied(proposal_id, drafts), why)
         return cast(Applied, answer)
+
+    def _refuse_repetition(self, proposal_id: str) -> None:
+        wanted = EventFilter(thing=proposal_id, op="apply_change", status="committed")
+        found = self._database.read(lambda tx: self._editor.events.find(tx, wanted, limit=1))["events"]
+        if found:
+            raise Conflict(
+                f"the proposal {proposal_id} was already applied at {found[0]['at']}; nothing was written",
+                hint="Read the files as they are now; a further change needs a proposal of its own.",
+            )
 
     def prune(self) -> int:
         oldest = micros(self._clock.now() - timedelta(days=DAYS))

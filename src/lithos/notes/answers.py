@@ -36,6 +36,7 @@ class Written(TypedDict):
 class Deleted(TypedDict):
     success: bool
     reason: NotRequired[str]
+    hint: NotRequired[str]
     path: NotRequired[str]
     version: NotRequired[str]
 

@@ -516,4 +516,7 @@ class Chain:
 
 
 def not_there(chain_key: str) -> NotFound:
-    return NotFound(f"there is no chain {chain_key!r}", hint="mentisdb_list_chains names those that exist.")
+    return NotFound(
+        f"there is no chain {chain_key!r}",
+        hint="mentisdb_bootstrap or a first mentisdb_append starts it; mentisdb_list_chains names those that exist.",
+    )

@@ -143,6 +143,12 @@ class History:
     def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:
         self._vault.check_key(read_note(path, data), note_id, held)
         self._vault.hold_path(path, held)
+        if (now := self._path(note_id)) is not None:
+            raise Conflict(
+                f"the note {note_id} is not deleted: it is {now!r}",
+                hint="lithos_note_history lists its versions, lithos_note_revert brings one back.",
+                path=now,
+            )
         taken = self._vault.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
         if taken or self._vault.root.exists(path):
             raise Conflict(f"{path!r} is taken by another note", hint="Move that one first.", path=path)

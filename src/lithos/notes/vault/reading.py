@@ -10,7 +10,7 @@ import orjson
 
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.core.text import cut
-from lithos.errors import InvalidInput, LithosError, NotFound
+from lithos.errors import InvalidInput, LithosError, NotFound, Unsupported
 from lithos.notes.answers import (
     Ancestor,
     LinkedNote,
@@ -96,8 +96,21 @@ class Reader:
         rows = self._catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(wanted)))
         exact = [row for row in rows if row["path"] in (wanted, wanted + SUFFIX)]
         if not exact and len(rows) != 1:
+            self._refuse_unreadable(wanted)
             raise NotFound(f"there is no note at {path[:200]!r}", hint="lithos_list with path_prefix shows a folder.")
         return self._vault.find((exact or rows)[0]["id"])
+
+    def _refuse_unreadable(self, wanted: str) -> None:
+        """A file that is there and is no note: say why, instead of that there is none."""
+        for path in (wanted, wanted + SUFFIX):
+            if not self._is_new(path):
+                continue
+            seen = self._catalogue.files(path).get(path)
+            reason = seen.reason if seen and seen.reason else "it may not be read"
+            raise Unsupported(
+                f"{path!r} cannot be read as a note: {reason}",
+                hint="A person must look at the file; lithos_validate lists all such files.",
+            )
 
     def _is_new(self, path: str) -> bool:
         if not self._vault.index.allows_note(path):

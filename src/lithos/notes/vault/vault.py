@@ -270,7 +270,8 @@ class Vault:
         try:
             found = self.load(note_id, held)
         except NotFound:
-            return Outcome({"success": False, "reason": "not_found"}, refused=True)
+            hint = "lithos_search or lithos_list finds notes; lithos_note_restore brings a deleted one back."
+            return Outcome({"success": False, "reason": "not_found", "hint": hint}, refused=True)
         self.check_version(found, if_match, replaces=True)
         answer: Deleted = {"success": True, "path": found.path, "version": found.note.version}
         event = EventDraft("note", "delete", found.id, found.path, before_hash=found.note.version)

@@ -57,7 +57,7 @@ class TimeWindow(TypedDict):
     __pydantic_config__ = ConfigDict(extra="forbid")  # type: ignore[misc]
 
     start: int
-    delta: int
+    delta: Annotated[int, Field(ge=0, description="The length of the window, from start on")]
     unit: Literal["seconds", "milliseconds"]
 
 
