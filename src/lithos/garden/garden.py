@@ -232,7 +232,7 @@ class Garden:
         return user_of(call, self._users)
 
     def _users(self) -> list[str]:
-        """Who has files, by their paths."""
+        """The users that have files, by their paths."""
         owners = (self.policy.owner_of(entry.path) for entry in self.root.scan())
         return sorted({owner for owner in owners if owner})[:MOST_USERS]
 

@@ -126,7 +126,7 @@ SEARCH_NUMBERS = (*(field.column for field in COLUMNS if field.filtered and fiel
 
 
 def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a tool got, as the frontmatter has it: None is left out, an empty value removes the field."""
+    """The arguments of a tool as frontmatter values: None is left out, an empty value removes the field."""
     checked: dict[str, Any] = {}
     for name, value in given.items():
         check = BY_NAME[name].check
@@ -137,7 +137,7 @@ def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problem_of(field: NoteField, value: str | None) -> str | None:
-    """What is wrong with a value that a person typed, and what it counts as."""
+    """Why a value that a person typed is wrong, and what it counts as; None: it is not."""
     if value is None or not field.if_wrong or field.check is None:
         return None
     try:

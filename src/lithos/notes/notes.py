@@ -41,7 +41,7 @@ class WatchOptions:
 
 @dataclass(frozen=True, slots=True)
 class NotesEnvironment:
-    """What the notes are built on. Injected by `app`."""
+    """Everything that the notes are built on. Injected by `app`."""
 
     root: Root
     data_dir: Path  # the catalogue is derived and lives in its folder `.catalogue`

@@ -135,7 +135,7 @@ def _same_ends(old: list[str], new: list[str]) -> tuple[int, int]:
 
 
 def _spliced(scanner: _Scanner, known: Scan, end: int, moved: int) -> Scan:
-    """What the scanner found, and from line `end` of the known text on what is known."""
+    """The scanner's lines, then those of the known text from its line `end` on."""
     rest = known.headings[bisect_right(known.headings, end, key=attrgetter("after")) :]
     shifted = [Heading(each.level, each.text, each.first + moved, each.after + moved) for each in rest]
     return Scan(

@@ -84,7 +84,7 @@ class Note:
 
     @property
     def search_text(self) -> str:
-        """What search reads; broken frontmatter is part of it, so that it hides nothing."""
+        """The text that search indexes; broken frontmatter is part of it, so that it hides nothing."""
         return self.document.text if self.front.problem else self.content
 
     @cached_property
@@ -99,7 +99,7 @@ class Note:
 
     @cached_property
     def other_names(self) -> list[str]:
-        """What people call it besides its title: aliases, other naming properties, the file's name."""
+        """Other names than its title: aliases, other naming properties, the file's name."""
         properties = [text for name in NAMING_PROPERTIES for text in _texts(self.fields.get(name))]
         named = (each.strip() for each in (*self.aliases, *properties, PurePosixPath(self.path).stem))
         return list(dict.fromkeys(each for each in named if each and each != self.title))

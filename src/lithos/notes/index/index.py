@@ -226,7 +226,7 @@ class Index:
         renamed: Mapping[str, Renamed] | None = None,
         settle: bool = True,
     ) -> dict[str, Look]:
-        """What is now known of each of these files."""
+        """Read these files and apply them; returns the state of each."""
         first: dict[str, Look] = {}
         pending = list(paths)
         for _ in range(_ROUNDS):
@@ -330,7 +330,7 @@ class Index:
         return [replace(each, id=assigned.ids.get(each.seen.path, "")) for each in found]
 
     def _owner(self, claims: list[IdClaim], gone: set[str]) -> Callable[[str], str | None]:
-        """Who is served under an id now, or was before a rebuild; files that are no longer there own nothing."""
+        """A lookup of the file served under an id, now or before a rebuild; files that are gone own none."""
         asked = {claim.own_id or path_id(claim.path) for claim in claims}
         asked |= {claim.before.id for claim in claims if claim.before}
         owners = self._catalogue.read(lambda tx: queries.owners(tx, sorted(asked)))

@@ -28,7 +28,7 @@ class WriteStep:
 
 
 def decide(note_id: str | None, merge_key: str | None, on_conflict: OnConflict, holder: str | None) -> WriteStep:
-    """What a write means, given the active note that holds its merge key now; a refusal names that note."""
+    """The step of a write, given the active note that holds its merge key now; a refusal names that note."""
     if note_id is not None:
         if holder is not None and holder != note_id:
             raise key_taken(merge_key, holder, "Leave out id to write to that note, or give another merge_key.")

@@ -39,7 +39,7 @@ class FeedbackGiven(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FeedbackEntry:
-    """What an agent asked, which notes it used, and whether they helped."""
+    """A query of an agent, the notes that it used, and whether they helped."""
 
     query: str
     used: tuple[str, ...]

@@ -56,6 +56,6 @@ def _named(row: Row) -> list[str]:
 
 
 def _confidence(row: Row) -> float:
-    """What the note says, within bounds; a note that says nothing is trusted as the spec has it."""
+    """The confidence that the note states, within bounds; 1.0 if it states none, as the specification has it."""
     said = row["confidence"]
     return 1.0 if said is None else min(1.0, max(0.0, said))

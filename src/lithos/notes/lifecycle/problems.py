@@ -35,7 +35,7 @@ def lifecycle_problems(tx: Tx) -> Problems:
 
 
 def text_problems(note: Note) -> Problems:
-    """What the file itself shows: credentials, and fields that no tool would have written."""
+    """Problems of the file itself: credentials, and fields that no tool would have written."""
     for each in find_secrets(note.document.text):
         yield "secrets", {"path": note.path, "what": f"what looks like {with_article(each.kind)}", "line": each.line}
     for field in FIELDS:

@@ -51,7 +51,7 @@ class SearchScope:
         return replace(where, any_of=keywords, between=between)
 
     def find(self, ask: Ask, query: Query) -> SearchResult:
-        """What counts, in this order; `ask` asks the engines."""
+        """The hits that count, in the order of the rank; `ask` asks the engines."""
         asked = replace(query, where=self.where(query.where))
         if self.rank == "relevance" and not self.boosts:
             return ask(asked)

@@ -69,7 +69,7 @@ class History:
         return {"id": note_id, "old": version_of(older), "new": version_of(newer), "diff": text[:_LONGEST_DIFF]}
 
     def _replaced(self, note_id: str, version: str) -> str:
-        """What this version replaced, as far as the audit knows; a person's save since then replaced the last of it."""
+        """The version that this one replaced, as far as the audit knows; a person's save replaced the newest of it."""
         events = [event for event in self._past(note_id, 200) if event["before_hash"] or event["after_hash"]]
         for event in events:
             if event["after_hash"] == version and event["before_hash"]:

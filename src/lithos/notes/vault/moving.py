@@ -75,7 +75,7 @@ class Relocation:
         return _divided(document, text, tail)
 
     def _wanted(self, link: WikiLink, target: LinkTarget, source: str, bracketed: bool) -> str | None:
-        """What the link must say; None where it may stay as it is."""
+        """The new target of the link; None where it may stay as it is."""
         if link.markdown or link.target.startswith("."):
             return self._relative(link, target, source, bracketed)
         names_the_file = last_name(path_key(link.target)) == last_name(path_key(self.old))

@@ -156,7 +156,7 @@ class Vault:
         return replace(plan, before=lambda tx: check(tx, token, request.agent))
 
     def _step(self, request: WriteRequest, held: ExitStack) -> WriteStep:
-        """What this write means, decided under the lock of its merge key: of two with a new key one comes second."""
+        """The step of this write, decided under the lock of its merge key: of two with a new key one comes second."""
         supersedes = request.fields.get("supersedes")
         key = request.fields.get("merge_key")
         if key is None and request.id and request.fields.get("status") == "active":

@@ -103,7 +103,7 @@ def _plan_update(request: WriteRequest, facts: WriteFacts, found: Loaded, warnin
 
 
 def _add_notices(answer: Written, facts: WriteFacts, warnings: list[str]) -> None:
-    """What the writer should know; candidates only, nothing is done about them."""
+    """Add what the writer should know: warnings, and candidates for near-duplicates."""
     if warnings:
         answer["warnings"] = warnings
     known = {*answer["superseded_ids"], answer.get("existing", {}).get("id")}
