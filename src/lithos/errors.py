@@ -6,6 +6,7 @@ LithosError
 │   ├── UnknownTool     unknown_tool      call a tool that exists
 │   └── SecretRefused   secret_refused    take the credential out
 ├── NotFound            not_found         name something that exists
+├── Ambiguous           ambiguous         use the id of the one that is meant
 ├── Conflict            conflict          read again, then decide
 │   ├── ClaimLost       claim_lost        stop: another agent may hold the work now
 │   ├── CursorExpired   cursor_expired    read the lists again, then go on from `cursor`
@@ -66,6 +67,11 @@ class SecretRefused(InvalidInput):
 
 class NotFound(LithosError):
     code = "not_found"
+
+
+class Ambiguous(LithosError):
+    code = "ambiguous"
+    advice = "Use the id of the one that you mean."
 
 
 class Conflict(LithosError):

@@ -31,6 +31,7 @@ from lithos.core.clock import micros
 from lithos.core.ids import Ids
 from lithos.core.names import agent_name
 from lithos.core.part import Part
+from lithos.core.references import Candidate
 from lithos.errors import CursorExpired, NotFound
 from lithos.storage import Database, Effects, Followers, Outcome, Tx, lease_from
 
@@ -233,6 +234,11 @@ class Board(Part):
         if shown:
             shown["notes"] = list(self._notes.of_task(task_id))
         return shown
+
+    def candidates(self, name: str | None) -> list[Candidate]:
+        """Tasks that a name could mean: by id, title or a part of the id; None: the newest of all."""
+        rows = self._database.read(lambda tx: tasks.candidates(tx, name))
+        return [Candidate(row["id"], row["title"]) for row in rows]
 
     def titles(self, task_ids: Collection[str]) -> dict[str, str]:
         """Of those that exist."""

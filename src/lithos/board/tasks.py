@@ -9,6 +9,7 @@ import orjson
 
 from lithos.board.values import Task, TaskStatus
 from lithos.core.clock import from_micros, micros, rfc3339
+from lithos.core.references import is_part_of_id
 from lithos.storage import Asked, Moment, Row, Tx
 
 # UNION (not ALL) visits each task once, however many ways lead there.
@@ -97,6 +98,18 @@ def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> Asked:
         "SELECT tasks.id FROM dependencies JOIN tasks ON tasks.id = dependencies.task_id"
         " WHERE dependencies.depends_on = ? ORDER BY tasks.seq LIMIT ?",
         *(task_id, limit),
+    )
+
+
+def candidates(tx: Tx, name: str | None) -> list[Row]:
+    """Rows that a name could mean, or the newest tasks."""
+    if name is None:
+        return tx.all("SELECT id, title FROM tasks ORDER BY seq DESC LIMIT 2000")
+    part = name.strip().lstrip("…").lower()
+    likely = (f"{part}%", f"%{part}") if is_part_of_id(part) else (part, part)
+    return tx.all(
+        "SELECT id, title FROM tasks WHERE id = ? OR lower(title) = lower(?) OR id LIKE ? OR id LIKE ? LIMIT 20",
+        *(name.strip(), name.strip(), *likely),
     )
 
 

@@ -9,6 +9,7 @@ import traceback
 from typing import Any
 
 from lithos.errors import (
+    Ambiguous,
     Busy,
     ConfigInvalid,
     Conflict,
@@ -31,6 +32,7 @@ _log = logging.getLogger("lithos")
 _EXIT_CODES: tuple[tuple[type[LithosError], int], ...] = (
     (InvalidInput, 2),
     (NotFound, 3),
+    (Ambiguous, 3),
     (Conflict, 4),
     (Forbidden, 5),
     (Unavailable, 6),
@@ -43,6 +45,7 @@ _HTTP_STATUSES: tuple[tuple[type[LithosError], int], ...] = (
     (TooLarge, 413),
     (InvalidInput, 400),
     (NotFound, 404),
+    (Ambiguous, 400),
     (Conflict, 409),
     (Forbidden, 403),
     (Busy, 429),

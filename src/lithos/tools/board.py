@@ -26,9 +26,10 @@ from lithos.board import (
 )
 from lithos.core.call import Call
 from lithos.core.since import absolute
+from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 
-TaskId = Annotated[str, Field(description="Task id or title")]
+TaskId = Annotated[str, Field(description="Task id or title"), Refers("task")]
 Agent = Annotated[str, Field(description="Your agent identifier")]
 Aspect = Annotated[str, Field(description="The part of the task you work on")]
 # Strict: "60" or true would otherwise pass as a number of minutes.
@@ -49,7 +50,7 @@ def lithos_task_create(
     description: str | None = None,
     tags: list[str] | None = None,
     priority: Priority = 2,
-    depends_on: Annotated[list[str] | None, Field(description="Ids of tasks that must end first")] = None,
+    depends_on: Annotated[list[str] | None, Field(description="Tasks that must end first"), Refers("task")] = None,
 ) -> Created:
     """Put a piece of work on the board for all agents. Returns task_id."""
     return lithos.board.create(call, NewTask(title, agent, description, tags or (), priority, depends_on or ()))
@@ -100,7 +101,7 @@ def lithos_task_complete(
 def lithos_task_status(
     lithos: Lithos,
     call: Call,
-    task_id: Annotated[str | None, Field(description="Omit for all open tasks")] = None,
+    task_id: Annotated[str | None, Field(description="Omit for all open tasks"), Refers("task")] = None,
     limit: Limit = USUAL_PAGE,
     cursor: Cursor | None = None,
 ) -> TaskPage:
@@ -115,7 +116,7 @@ def lithos_finding_post(
     task_id: TaskId,
     agent: Agent,
     summary: str,
-    knowledge_id: Annotated[str | None, Field(description="Note that holds the details")] = None,
+    knowledge_id: Annotated[str | None, Field(description="Note that holds the details"), Refers("note")] = None,
     claim_token: Token | None = None,
 ) -> FindingPosted:
     """Tell the others what you found out; put long text into a note and link it."""
@@ -153,7 +154,9 @@ def lithos_task_update(
     tags: list[str] | None = None,
     status: Literal["open", "completed", "cancelled"] | None = None,
     priority: Priority | None = None,
-    depends_on: Annotated[list[str] | None, Field(description="Replaces all dependencies; cycles are refused")] = None,
+    depends_on: Annotated[
+        list[str] | None, Field(description="Replaces all dependencies; cycles are refused"), Refers("task")
+    ] = None,
 ) -> Refusable:
     """Change what you name, leave the rest; lists are replaced whole. status: open → completed or cancelled, and back
     to open."""

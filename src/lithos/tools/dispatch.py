@@ -11,11 +11,12 @@ from pydantic import BaseModel, ValidationError
 
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
-from lithos.errors import Forbidden, InvalidInput, TooLarge
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from lithos.storage import Rebuilding
 from lithos.tools.caller import Caller
 from lithos.tools.lean import DETAIL, fitting_limit, lean
 from lithos.tools.lenient import understand
+from lithos.tools.references import resolve
 from lithos.tools.refusals import refusal
 
 if TYPE_CHECKING:
@@ -55,6 +56,28 @@ class Ready:
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
+
+    def _answer(self, lithos: Any) -> Any:
+        if not self.tool.references or self.tool.waits:
+            return self.tool.function(lithos, self.call, **self.values)
+        try:
+            resolved = resolve(lithos, self.tool, self.values)
+        except LithosError as unresolved:
+            if self.call.idempotency_key is None and self.call.delivery is None:
+                raise
+            return self._repeated(lithos, unresolved)
+        answer = self.tool.function(lithos, self.call, **resolved.values)
+        if resolved.told and self.tool.name != "lithos_read":  # which shows id and title anyway
+            answer = {**answer, "resolved": resolved.told}
+        unknown = answer.get("success") is False or answer.get("tasks") == []
+        return {**answer, "nearest": resolved.nearest} if resolved.nearest and unknown else answer
+
+    def _repeated(self, lithos: Any, unresolved: LithosError) -> Any:
+        """A retry may name what its first try has moved or deleted: then the first answer is there already."""
+        try:
+            return self.tool.function(lithos, self.call, **self.values)
+        except NotFound:
+            raise unresolved from None
 
     def run_lean(self, lithos: Any) -> Any:
         """As `run`, with the answer that a connection gets: without what says nothing, and a list of bounded size."""

@@ -32,11 +32,13 @@ from lithos.notes import (
     WriteRequest,
     Written,
 )
+from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
 from lithos.tools.stats import Stats, stats
 
-NoteId = Annotated[str, Field(description="Note: id, path or title")]
+Related = Refers("note", needed=False)  # the vault says what is wrong with one that is not there
+NoteId = Annotated[str, Field(description="Note: id, path or title"), Refers("note")]
 Agent = Annotated[str, Field(description="Your agent identifier")]
 IfMatch = Annotated[str | None, Field(description="version you read: conflict if it changed since")]
 Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
@@ -57,7 +59,9 @@ def lithos_write(
     tags: Annotated[list[str] | None, Field(description="[] clears them")] = None,
     confidence: Annotated[float | None, Field(ge=0, le=1)] = None,
     path: Annotated[str | None, Field(description='Folder of a new note, e.g. "procedures"')] = None,
-    id: Annotated[str | None, Field(description="Update this note (id, path or title); omit to create")] = None,
+    id: Annotated[
+        str | None, Field(description="Update this note (id, path or title); omit to create"), Refers("note")
+    ] = None,
     source_task: Annotated[str | None, Field(description="Task id or provenance")] = None,
     append: Annotated[bool, Field(description="Add content at the end instead of replacing it")] = False,
     if_match: IfMatch = None,
@@ -71,9 +75,13 @@ def lithos_write(
     status: Annotated[Status | None, Rare] = None,
     ttl_policy: Annotated[TtlPolicy | None, Rare] = None,
     expires_at: Annotated[str | None, Field(description="ISO 8601; ttl_policy left out: decay"), Rare] = None,
-    supersedes: Annotated[str | None, Field(description="Id of the note that this one replaces"), Rare] = None,
-    superseded_by: Annotated[str | None, Field(description="With id: the note that replaces it"), Rare] = None,
-    derived_from: Annotated[list[str] | None, Field(description="Ids of notes it builds on"), Rare] = None,
+    supersedes: Annotated[
+        str | None, Field(description="The note that this one replaces"), Rare, Refers("note")
+    ] = None,
+    superseded_by: Annotated[
+        str | None, Field(description="With id: the note that replaces it"), Rare, Refers("note")
+    ] = None,
+    derived_from: Annotated[list[str] | None, Field(description="Notes it builds on"), Rare, Refers("note")] = None,
 ) -> Written:
     """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Recall
     first and update what exists; `existing` and `similar` in the answer name notes that may say the same. conflict:
@@ -112,7 +120,7 @@ def lithos_write(
 def lithos_read(
     lithos: Lithos,
     call: Call,
-    id: Annotated[str | None, Field(description="Id, path, title or [[link]]")] = None,
+    id: Annotated[str | None, Field(description="Id, path, title or [[link]]"), Refers("note")] = None,
     path: Annotated[str | None, Field(description="Path, instead of id")] = None,
     max_length: Annotated[int | None, Field(ge=1, description="Most characters of content")] = None,
 ) -> NoteInContext:
@@ -129,7 +137,7 @@ def lithos_read(
 def lithos_delete(
     lithos: Lithos,
     call: Call,
-    id: NoteId,
+    id: Annotated[str, Field(description="Note: id, path or title"), Related],
     agent: Annotated[str | None, Field(description="Who deletes it")] = None,
     if_match: IfMatch = None,
 ) -> Deleted:

@@ -19,6 +19,7 @@ from lithos.tools import schemas
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
 from lithos.tools.lean import DETAIL
+from lithos.tools.references import Refers, references_of
 from lithos.tools.toolsets import FIND, MEMBERS
 
 if TYPE_CHECKING:
@@ -109,6 +110,11 @@ class Tool:
             fields.update(dict.fromkeys(CORRELATION, (CorrelationId, None)))
         config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, arbitrary_types_allowed=False)
         return create_model(self.name, __config__=config, **fields)
+
+    @cached_property
+    def references(self) -> dict[str, Refers]:
+        """Arguments that may name a thing instead of giving its id."""
+        return references_of(self)
 
     @cached_property
     def argument_schema(self) -> dict[str, Any]:

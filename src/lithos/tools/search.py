@@ -13,6 +13,7 @@ from lithos.errors import TooLarge
 from lithos.notes import MeaningAnswer, Rank, ScopeRequest, StatusFilter, WordsAnswer
 from lithos.recall import Question, RecallAnswer
 from lithos.search import Query, Where
+from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
 
@@ -119,7 +120,9 @@ class NotePassages(TypedDict):
 
 
 @tool(toolset="notes", notes=True, reads=True)
-def lithos_note_passages(lithos: Lithos, call: Call, id: Annotated[str, Field(description="Note id")]) -> NotePassages:
+def lithos_note_passages(
+    lithos: Lithos, call: Call, id: Annotated[str, Field(description="Note id, path or title"), Refers("note")]
+) -> NotePassages:
     """How a note is cut for search: each passage with its headings, characters and tokens of the model. To see why a
     note is found or not."""
     note = lithos.notes.reader.read(id, None, None)

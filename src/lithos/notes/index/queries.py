@@ -72,6 +72,18 @@ def note_by_id(tx: Tx, note_id: str) -> Row | None:
     return tx.one("SELECT * FROM notes WHERE id = ?", note_id)
 
 
+def by_part_of_id(tx: Tx, part: str, limit: int) -> list[Row]:
+    """Notes whose id begins or ends so; the part has only signs of an id in it."""
+    return tx.all(
+        "SELECT id, title, path FROM notes WHERE id LIKE ? OR id LIKE ? ORDER BY path LIMIT ?",
+        *(f"{part}%", f"%{part}", limit),
+    )
+
+
+def newest(tx: Tx, limit: int) -> list[Row]:
+    return tx.all("SELECT id, title, path FROM notes ORDER BY changed DESC LIMIT ?", limit)
+
+
 def note_by_path(tx: Tx, path: str) -> Row | None:
     return tx.one("SELECT * FROM notes WHERE path = ?", path)
 

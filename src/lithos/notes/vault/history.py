@@ -129,6 +129,15 @@ class History:
         decide = self._decide_restore
         return cast(Restored, self._vault.act(call, lambda held: decide(deletion["thing"], path, data, held)))
 
+    def deleted(self, note: str) -> str | None:
+        """The id of a deleted note that bore this id or path; None: none is known."""
+        try:
+            deletion = self._deletion(note)
+        except NotFound:
+            return None
+        found = str(deletion["thing"])
+        return found if self._path(found) is None else None
+
     def _deletion(self, note: str) -> Event:
         """The newest deletion of what bears this id, or bore this path."""
         wanted = [EventFilter(thing=note), EventFilter(path=note), EventFilter(path=note + SUFFIX)]

@@ -9,6 +9,7 @@ from typing import get_args
 import orjson
 
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
+from lithos.core.references import Candidate, bare_name, is_part_of_id
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, LithosError, NotFound, Unsupported
 from lithos.notes.answers import (
@@ -22,7 +23,7 @@ from lithos.notes.answers import (
     ReadNote,
     Tags,
 )
-from lithos.notes.format.naming import SUFFIX, path_key, relative_path
+from lithos.notes.format.naming import SUFFIX, last_name, path_key, relative_path
 from lithos.notes.index import queries
 from lithos.notes.index.queries import Direction, NoteFilter
 from lithos.notes.lifecycle.decisions import successor
@@ -38,6 +39,7 @@ MOST_LINKED = 1_000
 MOST_TAGS = 5_000
 LARGEST_PAGE = 1_000
 DEEPEST = 3
+LONGEST_NAME = 1_000
 
 
 class Reader:
@@ -72,6 +74,34 @@ class Reader:
 
     def exists(self, note_id: str) -> bool:
         return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
+
+    def named(self, name: str, *, exact: bool) -> list[Candidate]:
+        """The notes that a caller means by an id, a path, a title, an alias, a link or a part of an id. `exact`: only
+        as it is spelled."""
+        wanted = bare_name(name)
+        by_id = self._catalogue.read(lambda tx: queries.note_by_id(tx, wanted))
+        if by_id is not None:
+            return [_candidate(by_id)]
+        if not wanted or len(wanted) > LONGEST_NAME:
+            return []
+        named = [
+            Named(*row) for row in self._catalogue.read(lambda tx: queries.named(tx, [last_name(path_key(wanted))]))
+        ]
+        found = Names.of(named).resolve(wanted, "")
+        numbers = found.candidates if found.number is None else (found.number,)
+        meant = [each for each in named if each.number in numbers]
+        if exact:
+            meant = [each for each in meant if _is_spelled(each, wanted)]
+        if meant:
+            return [Candidate(each.id, each.title, each.path) for each in meant]
+        if not is_part_of_id(wanted):
+            return []
+        rows = self._catalogue.read(lambda tx: queries.by_part_of_id(tx, wanted.lower(), 4))
+        return [_candidate(row) for row in rows]
+
+    def all_titles(self, most: int = 5_000) -> list[Candidate]:
+        """Of the notes changed last: for a guess at what a wrong name meant."""
+        return [_candidate(row) for row in self._catalogue.read(lambda tx: queries.newest(tx, most))]
 
     def titles(self, note_ids: Collection[str]) -> dict[str, str]:
         """Of those that exist."""
@@ -229,6 +259,15 @@ class Reader:
         if len(counts) <= MOST_TAGS:
             return {"tags": counts}
         return {"tags": dict(list(counts.items())[:MOST_TAGS]), "truncated": True}
+
+
+def _candidate(row: Row) -> Candidate:
+    return Candidate(row["id"], row["title"], row["path"])
+
+
+def _is_spelled(note: Named, name: str) -> bool:
+    path = note.path.removesuffix(SUFFIX)
+    return name in (note.path, path, path.rpartition("/")[2], note.title, *note.aliases)
 
 
 def _successor(tx: Tx, found: Loaded) -> LinkedNote | None:

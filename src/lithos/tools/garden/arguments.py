@@ -6,10 +6,14 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from lithos.tools.references import Refers
+
 User = Annotated[str | None, Field(max_length=128, description="Whose files")]
 Path = Annotated[str, Field(max_length=1000, description="Relative to the garden: users/ana/parts/critic/profile.md")]
 FilePath = Annotated[str | None, Field(max_length=1000, description="A file of the garden; or give id")]
-NoteId = Annotated[str | None, Field(max_length=200, description="A note of the vault, instead of path")]
+NoteId = Annotated[
+    str | None, Field(max_length=1000, description="A note (id, path or title), instead of path"), Refers("note")
+]
 Rationale = Annotated[str, Field(description="Why, in one line; kept in the event")]
 IfMatch = Annotated[str | None, Field(description="version of your last read; another: conflict")]
 Anchor = Annotated[str, Field(max_length=500, description="Anchor (concerns v1) or heading path (A > B)")]

@@ -30,6 +30,7 @@ from lithos.ledger import (
     optional_time,
     time_window,
 )
+from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
 
@@ -295,7 +296,7 @@ def mentisdb_get_thought(
     lithos: Lithos,
     call: Call,
     chain_key: ChainKey = None,
-    thought_id: str | None = None,
+    thought_id: Annotated[str | None, Refers("thought")] = None,
     thought_hash: str | None = None,
     thought_index: Annotated[int | None, Field(ge=0)] = None,
 ) -> OneThought:
@@ -316,7 +317,7 @@ def mentisdb_traverse_thoughts(
     lithos: Lithos,
     call: Call,
     chain_key: ChainKey = None,
-    anchor_id: str | None = None,
+    anchor_id: Annotated[str | None, Refers("thought")] = None,
     anchor_hash: Annotated[str | None, Rare] = None,
     anchor_index: Annotated[int | None, Field(ge=0)] = None,
     anchor_boundary: Literal["genesis", "head"] | None = None,
@@ -370,7 +371,7 @@ def lithos_ledger_context(
     lithos: Lithos,
     call: Call,
     chain_key: ChainKey = None,
-    thought_id: str | None = None,
+    thought_id: Annotated[str | None, Refers("thought")] = None,
     thought_index: Annotated[int | None, Field(ge=0)] = None,
     depth: Annotated[int, Field(ge=1, le=10, description="How many links away")] = 3,
     limit: Annotated[int, Field(ge=1, le=500)] = 50,
