@@ -16,7 +16,7 @@ from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Feedback, Knowledge, Promotions
-from lithos.recall import Changes, CodeKind, Kind, NoteKind, Recall, Undo
+from lithos.recall import WORK, Changes, CodeKind, Kind, NoteKind, Recall, ThoughtKind, Undo, WorkIndex, WorkKind
 from lithos.search import Embedding, open_embedder
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
@@ -78,7 +78,13 @@ class Lithos:
         self.board = self._add(from_settings.board(config, storage, notes))
         self.garden = from_settings.garden(storage, notes)
         self.code = self._add(from_settings.code(config, storage, embedding))
-        kinds: list[Kind] = [NoteKind(notes, self.note_search), CodeKind(self.code)]
+        work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), self.board, self.skills))
+        kinds: list[Kind] = [
+            NoteKind(notes, self.note_search),
+            *(WorkKind(name, work) for name in WORK),
+            ThoughtKind(ledger),
+            CodeKind(self.code),
+        ]
         self.recall = Recall(kinds, most=config.search.max_results)
         self.changes = Changes(
             database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit

@@ -25,6 +25,7 @@ from lithos.notes import (
     WatchOptions,
     open_notes,
 )
+from lithos.recall import WORK_KEYWORDS
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
 from lithos.storage import Limits, Storage, StorageOptions, scrub
 
@@ -124,6 +125,18 @@ def note_collection(config: LithosConfig, storage: Storage, embedding: Embedding
         keywords=NOTE_KEYWORDS,
         numbers=NOTE_NUMBERS,
         limits=PassageLimits(config.search.chunk_size, config.search.chunk_max),
+        wait=config.search.wait_seconds,
+        faults=storage.faults,
+    )
+
+
+def work_collection(config: LithosConfig, storage: Storage, embedding: Embedding) -> Collection:
+    """Tasks, findings and skills."""
+    return open_collection(
+        storage.data_dir,
+        "work",
+        embedding=embedding,
+        keywords=WORK_KEYWORDS,
         wait=config.search.wait_seconds,
         faults=storage.faults,
     )

@@ -73,7 +73,9 @@ def test_a_task_goes_by_its_title_or_the_end_of_its_id(call: CallTool) -> None:
     task = call("lithos_task_create", title="Fix the build", agent="ann")["task_id"]
     for name in ("Fix the build", "fix the BUILD", task[-6:], task):
         assert call("lithos_task_status", task_id=name)["tasks"][0]["id"] == task, name
-    assert call("lithos_task_claim", task_id="Fix the build", aspect="a", agent="ann")["resolved"]["task_id"]["id"] == task
+    assert (
+        call("lithos_task_claim", task_id="Fix the build", aspect="a", agent="ann")["resolved"]["task_id"]["id"] == task
+    )
     unknown = call("lithos_task_status", task_id="Fix the built")
     assert unknown["tasks"] == [] and unknown["nearest"][0]["id"] == task
     call("lithos_task_create", title="Fix the build", agent="ben")

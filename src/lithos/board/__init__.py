@@ -21,6 +21,7 @@ from lithos.board.board import LONGEST_WAIT_S, Board, Notes, Terms
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import LARGEST_PAGE, USUAL_PAGE, Page, TaskFilter
 from lithos.board.steps import check_token
+from lithos.board.tasks import BoardText
 
 __all__ = [
     "LARGEST_PAGE",
@@ -28,6 +29,7 @@ __all__ = [
     "USUAL_PAGE",
     "Board",
     "BoardCounts",
+    "BoardText",
     "Changes",
     "Claimed",
     "Created",

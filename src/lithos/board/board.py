@@ -25,6 +25,7 @@ from lithos.board.answers import (
 from lithos.board.inputs import NewTask, TaskEdit, aspect_of, minutes_of, summary_of
 from lithos.board.lists import Page, TaskFilter, list_findings, list_ready, list_tasks
 from lithos.board.rules import Duration, Refusal, clamp, decide_claim, decide_status, near_miss, need_open
+from lithos.board.tasks import BoardText
 from lithos.board.values import Claim, TaskStatus
 from lithos.core.call import Call
 from lithos.core.clock import micros
@@ -234,6 +235,10 @@ class Board(Part):
         if shown:
             shown["notes"] = list(self._notes.of_task(task_id))
         return shown
+
+    def texts(self, task_ids: Collection[str] | None = None) -> list[BoardText]:
+        """Tasks and their findings as texts to be found by; None: all of them."""
+        return self._database.read(lambda tx: tasks.texts(tx, task_ids))
 
     def candidates(self, name: str | None) -> list[Candidate]:
         """Tasks that a name could mean: by id, title or a part of the id; None: the newest of all."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import orjson
 
@@ -99,6 +100,41 @@ def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> Asked:
         " WHERE dependencies.depends_on = ? ORDER BY tasks.seq LIMIT ?",
         *(task_id, limit),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class BoardText:
+    """A task or a finding, as search sees it."""
+
+    kind: Literal["task", "finding"]
+    id: str
+    title: str
+    text: str
+    agent: str
+    tags: tuple[str, ...] = ()
+    status: str = ""
+    task_id: str = ""
+
+
+def texts(tx: Tx, task_ids: Collection[str] | None) -> list[BoardText]:
+    if task_ids is None:
+        rows = tx.all("SELECT * FROM tasks")
+        found = tx.all("SELECT f.*, t.title FROM findings f JOIN tasks t ON t.id = f.task_id")
+    else:
+        rows = [row for each in task_ids if (row := tx.one("SELECT * FROM tasks WHERE id = ?", each)) is not None]
+        one = "SELECT f.*, t.title FROM findings f JOIN tasks t ON t.id = f.task_id WHERE f.task_id = ?"
+        found = [row for each in task_ids for row in tx.all(one, each)]
+    of_tasks = [_task_text(row) for row in rows]
+    return of_tasks + [
+        BoardText("finding", row["id"], row["title"], row["summary"], row["agent"], task_id=row["task_id"])
+        for row in found
+    ]
+
+
+def _task_text(row: Row) -> BoardText:
+    tags = tuple(orjson.loads(row["tags"]))
+    text = row["description"] or row["title"]
+    return BoardText("task", row["id"], row["title"], text, row["created_by"], tags, row["status"])
 
 
 def candidates(tx: Tx, name: str | None) -> list[Row]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -47,6 +47,7 @@ from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.words import Adapter
+from lithos.search import Query, SearchResult
 from lithos.storage import folder_size
 
 LIMIT = 50
@@ -322,6 +323,18 @@ class Ledger(Part):
         found = chain.entries([int(index) for index in indexes[-most:]])
         shown = [as_thought(entry, chain.registry) for entry in found]
         return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes)}
+
+    def recall(self, query: Query) -> tuple[SearchResult, dict[str, tuple[str, int]]]:
+        """The best thoughts of all chains; and for each hit the chain and the index that it is at."""
+        chains = {chain.folder.name: chain.key for chain in map(self.chain, self.keys())}
+        found = self._search.recall(query)
+        places = {}
+        for hit in found.hits:
+            folder, _, index = hit.id.rpartition(":")
+            if folder in chains:
+                places[hit.id] = (chains[folder], int(index))
+        known = tuple(hit for hit in found.hits if hit.id in places)
+        return replace(found, hits=known), places
 
     def traverse(self, chain_key: str | None, walk: Walk) -> Traversal:
         chain = self.chain(chain_key)

@@ -19,7 +19,7 @@ from lithos.ledger.answers import Thoughts, as_thought
 from lithos.ledger.chain.format import Entry
 from lithos.ledger.query import Filter, matches, says
 from lithos.ledger.registry.agent_activity import AgentActivity
-from lithos.search import Bounds, Collection, Document, DocumentChange, Projector, Query, Remove, Where
+from lithos.search import Bounds, Collection, Document, DocumentChange, Projector, Query, Remove, SearchResult, Where
 
 if TYPE_CHECKING:
     from lithos.ledger.chain.chain import Chain
@@ -120,6 +120,13 @@ class ThoughtSearch:
             self._projector.purge([_name(chain, index)])
 
     # -- finding
+
+    def recall(self, query: Query) -> SearchResult:
+        """Over all chains that were opened; nothing without a collection."""
+        if self._projector is None:
+            return SearchResult((), relevant=False)
+        self._projector.catch_up()
+        return self._projector.collection.query(query)
 
     def find(self, chain: Chain, chosen: Filter, limit: int) -> Thoughts:
         if self._projector is None:

@@ -7,9 +7,13 @@ from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
 from lithos.recall.notes import NoteKind
 from lithos.recall.recall import Recall, RecallAnswer, RecallHit
+from lithos.recall.thoughts import ThoughtKind
 from lithos.recall.undo import Undo, UndoAnswer
+from lithos.recall.work import WORK, WORK_KEYWORDS, WorkIndex, WorkKind
 
 __all__ = [
+    "WORK",
+    "WORK_KEYWORDS",
     "ChangeKind",
     "Changed",
     "Changes",
@@ -24,7 +28,10 @@ __all__ = [
     "Recall",
     "RecallAnswer",
     "RecallHit",
+    "ThoughtKind",
     "Undo",
     "UndoAnswer",
+    "WorkIndex",
+    "WorkKind",
     "parse_place",
 ]

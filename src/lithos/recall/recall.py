@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from lithos.core.text import cut, estimate_tokens
-from lithos.notes import NoteHit, checked_query
+from lithos.notes import NoteHit, ScopeRequest, checked_query
 from lithos.recall.kind import Kind, KindHits, Question
 
 PASSAGES_OF_ONE = 3  # with a token budget: most passages that one document may fill it with
 CANDIDATE_PASSAGES = 60
 
 
+OTHERS = 0.8  # of its score counts for a hit that is no note: equal evidence, and the note comes first
+NOTE = "note"
+
+
 class RecallHit(NoteHit):
+    kind: str
     passage: str
     score: float
 
@@ -38,23 +43,48 @@ class Recall:
         self.kinds = {kind.name: kind for kind in kinds}
         self._most = most
 
-    def recall(self, question: Question, token_budget: int | None = None) -> RecallAnswer:
-        """Without a budget the best passage of each document; with one the best passages that fit."""
+    def recall(
+        self, question: Question, token_budget: int | None = None, kinds: Sequence[str] | None = None
+    ) -> RecallAnswer:
+        """Without a budget the best passage of each document; with one the best passages that fit. `kinds`: only
+        these; without it all, unless a filter or a scope is for notes alone."""
         asked, limit = question.query, min(question.query.limit, self._most)
         query = replace(asked, text=checked_query(asked.text), limit=limit)
         if token_budget is not None:
             query = replace(query, limit=CANDIDATE_PASSAGES, per_document=PASSAGES_OF_ONE)
-        answered = [kind.find(replace(question, query=query)) for kind in self.kinds.values()]
+        asked_of = self._asked_of(question, kinds)
+        answered = {name: self.kinds[name].find(replace(question, query=query)) for name in asked_of}
         hits = _joined(answered)
         if token_budget is not None:
             hits = list(_fitting(hits, token_budget))
-        return _answer(answered, hits[:limit], self._most if asked.limit > self._most else None)
+        return _answer([*answered.values()], hits[:limit], self._most if asked.limit > self._most else None)
+
+    def _asked_of(self, question: Question, kinds: Sequence[str] | None) -> list[str]:
+        if kinds:
+            return [name for name in self.kinds if name in kinds]
+        notes_alone = question.query.where.path_prefix is not None or question.scope != ScopeRequest()
+        return [NOTE] if notes_alone else [*self.kinds]
 
 
-def _joined(answered: Sequence[KindHits]) -> list[RecallHit]:
-    """By score, which every collection computes the same way; the hits of one kind keep their own order."""
-    rows = [cast(RecallHit, each.render(hit)) for each in answered for hit in each.found.hits]
-    return rows if len(answered) == 1 else sorted(rows, key=lambda row: -row["score"])
+def _joined(answered: Mapping[str, KindHits]) -> list[RecallHit]:
+    """By score, which every collection computes the same way; the hits of one kind keep their own order.
+
+    A kind that has nothing relevant contributes nothing beside one that has: 20,000 unrelated tasks must not push down
+    the note that answers. A hit without evidence is no hit.
+    """
+    relevant = any(each.found.relevant for each in answered.values())
+    rows: list[tuple[float, RecallHit]] = []
+    for name, each in answered.items():
+        if relevant and not each.found.relevant and len(answered) > 1 and name != NOTE:
+            continue
+        lowest = float("inf")
+        for hit in each.found.hits:
+            if hit.score <= 0:
+                continue
+            lowest = min(lowest, hit.score)  # its own order stays
+            row = cast(RecallHit, {"kind": name, **each.render(hit)})
+            rows.append((lowest if name == NOTE else lowest * OTHERS, row))
+    return [row for _, row in sorted(rows, key=lambda scored: -scored[0])]
 
 
 def _answer(answered: Sequence[KindHits], hits: list[RecallHit], clamped: int | None) -> RecallAnswer:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
-from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
+from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
 from lithos.storage import Rebuilding
 from lithos.tools.caller import Caller
 from lithos.tools.lean import DETAIL, fitting_limit, lean
@@ -57,12 +57,13 @@ class Ready:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
 
-    def _answer(self, lithos: Any) -> Any:
+    def _with_ids(self, lithos: Any) -> Any:
+        """The function's answer, given ids where the caller gave names."""
         if not self.tool.references or self.tool.waits:
             return self.tool.function(lithos, self.call, **self.values)
         try:
             resolved = resolve(lithos, self.tool, self.values)
-        except LithosError as unresolved:
+        except NotFound as unresolved:
             if self.call.idempotency_key is None and self.call.delivery is None:
                 raise
             return self._repeated(lithos, unresolved)
@@ -72,7 +73,7 @@ class Ready:
         unknown = answer.get("success") is False or answer.get("tasks") == []
         return {**answer, "nearest": resolved.nearest} if resolved.nearest and unknown else answer
 
-    def _repeated(self, lithos: Any, unresolved: LithosError) -> Any:
+    def _repeated(self, lithos: Any, unresolved: NotFound) -> Any:
         """A retry may name what its first try has moved or deleted: then the first answer is there already."""
         try:
             return self.tool.function(lithos, self.call, **self.values)
@@ -96,12 +97,12 @@ class Ready:
     def _answer(self, lithos: Any) -> Any:
         """A read that meets a damaged catalogue is asked once more when the files have been read again."""
         try:
-            return self.tool.function(lithos, self.call, **self.values)
+            return self._with_ids(lithos)
         except Rebuilding:
             if not self.tool.reads:
                 raise
         lithos.notes.ensure_scanned()
-        return self.tool.function(lithos, self.call, **self.values)
+        return self._with_ids(lithos)
 
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:

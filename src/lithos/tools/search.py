@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -23,6 +23,7 @@ Author = Annotated[str | None, Field(description="Only notes of this author")]
 LONGEST_PREFIX = 800  # the full-text engine compiles no pattern of 1,000
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
 
+RecallKind = Literal["note", "task", "finding", "thought", "skill"]
 Explain = Annotated[bool, Field(description="Add the ranking trace"), Rare]
 Standing = Annotated[StatusFilter | None, Field(description="Default: what counts now"), Rare]
 AsOf = Annotated[str | None, Field(description="Notes that were current then"), Rare]
@@ -40,6 +41,7 @@ def lithos_recall(
     call: Call,
     query: Annotated[str, Field(description="A question or keywords, in your own words")],
     limit: Limit = 10,
+    kinds: Annotated[list[RecallKind] | None, Field(description="Only these; default all")] = None,
     token_budget: Annotated[int | None, Field(description="Best passages within so many tokens", ge=1)] = None,
     tags: Tags = None,
     author: Author = None,
@@ -50,13 +52,13 @@ def lithos_recall(
     rank: Ranking = "relevance",
     explain: Explain = False,
 ) -> Recalled:
-    """Ask the shared memory; use this first. Joins full text and meaning. Each result is the best passage of a note,
-    with what to cite: id, heading, version. `relevant: false`: nothing here answers it, do not build on the results.
-    `degraded: true`: part was not searched yet; ask again soon. `receipt` goes into lithos_feedback."""
+    """Ask the shared memory; use this first. Searches notes, tasks, findings, thoughts and skills by words and meaning.
+    Each result is the best passage of one thing, with its kind and what to cite. `relevant: false`: nothing here
+    answers it, do not build on the results. `degraded: true`: part was not searched yet; ask again soon."""
     asked = Query(query, limit=limit, where=_where(tags, author, path_prefix), explain=explain)
     scope = ScopeRequest(status, as_of, window_days, rank)
-    found = lithos.recall.recall(Question(call, asked, scope), token_budget)
-    receipt = lithos.knowledge.feedback.receipt(query, [hit["id"] for hit in found["results"]])
+    found = lithos.recall.recall(Question(call, asked, scope), token_budget, kinds)
+    receipt = lithos.knowledge.feedback.receipt(query, [hit["id"] for hit in found["results"] if hit["kind"] == "note"])
     return {**found, "receipt": receipt}
 
 

@@ -1,0 +1,37 @@
+"""The ledger's contribution to recall: thoughts of every chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from lithos.ledger import Ledger
+from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.search import Hit, Where
+
+
+class ThoughtKind:
+    name = "thought"
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def find(self, question: Question) -> KindHits:
+        where = question.query.where
+        tags = {"tag": tuple(tag.casefold() for tag in where.tags)} if where.tags else {}
+        agent = {"agent": (where.author,)} if where.author else {}
+        found, chains = self._ledger.recall(replace(question.query, where=Where(any_of={**tags, **agent})))
+
+        def render(hit: Hit) -> dict[str, Any]:
+            chain, index = chains[hit.id]
+            thought = self._ledger.thought(chain, thought_index=index)["thought"]
+            title = f"{thought['thought_type']} #{index}" if thought else f"#{index}"
+            row = {"id": thought["id"] if thought else "", "title": title, "heading": "", "path": "", "version": ""}
+            passage = thought["content"] if thought else ""
+            return {**row, "author": hit.author, "passage": passage, "score": hit.score, "chain_key": chain}
+
+        return KindHits(found, render)
+
+    def changes(self, query: ChangesQuery) -> Sequence[Changed]:
+        return ()  # `Changes` asks the ledger itself, with a cursor of its own

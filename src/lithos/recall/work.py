@@ -1,0 +1,145 @@
+"""Tasks, findings and skills in one derived collection, and their contributions to recall.
+
+The collection follows by itself: each question first applies what the board's journal and the skill table say changed
+since the last one. What a kill loses, the first question after a start finds by comparing hashes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from lithos.board import Board, BoardText
+from lithos.core.part import Part
+from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.search import Collection, Document, DocumentChange, Hit, Remove, Where
+from lithos.skills import Skills
+
+WorkName = Literal["task", "finding", "skill"]
+WORK: tuple[WorkName, ...] = ("task", "finding", "skill")
+WORK_KEYWORDS = ("kind", "status", "task")
+MISSED = -1
+
+
+class WorkIndex(Part):
+    """One collection for three kinds: each is small beside the notes, and a model's vectors cost the same."""
+
+    def __init__(self, collection: Collection, board: Board, skills: Skills) -> None:
+        self.collection = collection
+        self._board = board
+        self._skills = skills
+        self._lock = threading.Lock()
+        self._cursor: int | None = None  # of the board's journal; None: compare everything
+        self._skill_state: dict[str, str] = {}
+
+    def catch_up(self) -> None:
+        """What was committed before this call is found by the question that follows."""
+        with self._lock:
+            changes = self._board_changes()
+            changes += self._skill_changes()
+            if changes:
+                self.collection.apply(changes)
+
+    def _board_changes(self) -> list[DocumentChange]:
+        if self._cursor is not None:
+            seen = self._board.changes(self._cursor)
+            if "missed" not in seen:
+                self._cursor = seen["cursor"]
+                tasks = {each["task_id"] for each in seen["changes"]}
+                return [_of_board(each) for each in self._board.texts(tasks)] if tasks else []
+        self._cursor = self._board.changes()["cursor"]
+        return self._compared("task:", "finding:", documents=map(_of_board, self._board.texts()))
+
+    def _skill_changes(self) -> list[DocumentChange]:
+        found = {each["skill_id"]: each for each in self._skills.list()["skills"]}
+        state = {name: f"{each['latest_version_id']} {each['status']}" for name, each in found.items()}
+        if state == self._skill_state:
+            return []
+        changed = [name for name, value in state.items() if self._skill_state.get(name) != value]
+        self._skill_state = state
+        return [self._of_skill(found[name]) for name in changed]
+
+    def _compared(self, *prefixes: str, documents: Iterable[Document]) -> list[DocumentChange]:
+        known = {key: value for key, value in self.collection.known().items() if key.startswith(prefixes)}
+        current = {each.id: each for each in documents}
+        gone: list[DocumentChange] = [Remove(key) for key in known if key not in current]
+        return gone + [each for key, each in current.items() if known.get(key) != each.hash]
+
+    def _of_skill(self, skill: Any) -> Document:
+        text = self._skills.read(skill["skill_id"], None, "markdown")["content"]
+        facts = [skill["name"], skill["description"], text]
+        return Document(
+            id=f"skill:{skill['skill_id']}",
+            title=skill["name"],
+            text="\n\n".join(facts[1:]),
+            hash=_hash(*facts, skill["status"]),
+            author=skill["latest_uploaded_by_agent_id"] or "",
+            tags=tuple(skill["tags"]),
+            keywords={"kind": ("skill",), "status": (skill["status"],)},
+        )
+
+    def start(self) -> None:
+        return
+
+    def busy(self) -> bool:
+        return self.collection.busy()
+
+    def sizes(self) -> dict[str, int]:
+        return {"work": self.collection.size()}
+
+    def problem(self) -> str | None:
+        return self.collection.problem()
+
+    def close(self) -> None:
+        self.collection.close()
+
+
+def _of_board(each: BoardText) -> Document:
+    return Document(
+        id=f"{each.kind}:{each.id}",
+        title=each.title,
+        text=each.text,
+        hash=_hash(each.title, each.text, each.status, *each.tags),
+        author=each.agent,
+        tags=each.tags,
+        keywords={"kind": (each.kind,), "status": (each.status or "-",), "task": (each.task_id or each.id,)},
+    )
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+class WorkKind:
+    """Tasks, findings or skills: shared, so that every caller sees all of them."""
+
+    def __init__(self, name: WorkName, index: WorkIndex) -> None:
+        self.name = name
+        self._index = index
+
+    def find(self, question: Question) -> KindHits:
+        self._index.catch_up()
+        where = question.query.where
+        own = Where(tags=where.tags, author=where.author, any_of={"kind": (self.name,)})
+        return KindHits(self._index.collection.query(replace(question.query, where=own)), self._shown)
+
+    def _shown(self, hit: Hit) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "id": hit.id.partition(":")[2],
+            "title": hit.title,
+            "heading": "",
+            "path": "",
+            "author": hit.author,
+        }
+        row |= {"version": "", "passage": hit.passage, "score": hit.score}
+        if self.name == "finding":
+            row["task_id"] = hit.keywords["task"][0]
+        else:
+            row["status"] = hit.keywords["status"][0]
+        return row
+
+    def changes(self, query: ChangesQuery) -> Sequence[Changed]:
+        return ()  # the audit has them: `Changes` reads it
