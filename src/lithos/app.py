@@ -16,7 +16,19 @@ from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Feedback, Knowledge, Promotions
-from lithos.recall import WORK, Changes, CodeKind, Kind, NoteKind, Recall, ThoughtKind, Undo, WorkIndex, WorkKind
+from lithos.recall import (
+    WORK,
+    Briefing,
+    Changes,
+    CodeKind,
+    Kind,
+    NoteKind,
+    Recall,
+    ThoughtKind,
+    Undo,
+    WorkIndex,
+    WorkKind,
+)
 from lithos.search import Embedding, open_embedder
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
@@ -89,6 +101,7 @@ class Lithos:
         self.changes = Changes(
             database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit
         )
+        self.briefing = Briefing(self.board, notes, self.knowledge, self.changes, self.recall)
         self.undo = Undo(database, storage.events, notes, self.board, self.garden)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(self._jobs(config, feedback)))

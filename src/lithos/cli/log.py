@@ -1,4 +1,4 @@
-"""`lithos log` and `lithos undo`: what happened, and taking it back."""
+"""`lithos log`, `lithos undo` and `lithos brief`: what happened, taking it back, and where things are."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ FOLLOW_SECONDS = 1.0
 def join(root: typer.Typer) -> None:
     root.command("log")(log)
     root.command("undo")(undo)
+    root.command("brief")(brief)
 
 
 @verb
@@ -56,3 +57,15 @@ def undo(
     answer = terminal.ask("lithos_undo", {"event": event, "agent": agent})
     undone = answer["undone"]
     terminal.tell(answer, f"{answer['did']}: {undone['op']} of {undone.get('path') or undone['thing']}")
+
+
+@verb
+def brief(
+    terminal: Terminal,
+    topic: Annotated[str | None, typer.Argument(help="What you are about to do.")] = None,
+    tier: Annotated[str, typer.Option("--tier", help="micro, standard or full.")] = "standard",
+    agent: Annotated[str | None, typer.Option("--agent", help="For whom: their claims, their last visit.")] = None,
+) -> None:
+    """Print a briefing: claims, ready tasks, changes since the last visit, notes that matter, conflicts."""
+    answer = terminal.ask("lithos_get_briefing", {"topic": topic, "tier": tier, "agent": agent})
+    terminal.tell(answer, str(answer["briefing"]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.recall.briefing import Briefing, BriefingAnswer, Tier
 from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, parse_place
 from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
@@ -14,6 +15,8 @@ from lithos.recall.work import WORK, WORK_KEYWORDS, WorkIndex, WorkKind
 __all__ = [
     "WORK",
     "WORK_KEYWORDS",
+    "Briefing",
+    "BriefingAnswer",
     "ChangeKind",
     "Changed",
     "Changes",
@@ -29,6 +32,7 @@ __all__ = [
     "RecallAnswer",
     "RecallHit",
     "ThoughtKind",
+    "Tier",
     "Undo",
     "UndoAnswer",
     "WorkIndex",

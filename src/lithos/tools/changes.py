@@ -9,7 +9,7 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput
-from lithos.recall import ChangeKind, ChangesAnswer, ChangesRequest, UndoAnswer, parse_place
+from lithos.recall import BriefingAnswer, ChangeKind, ChangesAnswer, ChangesRequest, Tier, UndoAnswer, parse_place
 from lithos.tools.registry import tool
 
 
@@ -45,6 +45,17 @@ def _confirm(lithos: Lithos, call: Call, seen: str) -> bool:
         raise Forbidden("this connection may only read, and seen moves your last visit", hint="Leave seen out.")
     lithos.agents.confirm(call.agent, seen)
     return True
+
+
+@tool(toolset="notes", reads=True, notes=True, title="Briefing")
+def lithos_get_briefing(
+    lithos: Lithos,
+    call: Call,
+    topic: Annotated[str | None, Field(description="What you are about to do", max_length=500)] = None,
+    tier: Annotated[Tier, Field(description="About 150, 600 or 2,000 tokens")] = "standard",
+) -> BriefingAnswer:
+    """Start here: your claims, ready tasks, what changed since your last visit, the notes that matter, conflicts."""
+    return lithos.briefing.answer(call, topic, tier)
 
 
 @tool(toolset="notes", notes=True, named=True, title="Undo a change")

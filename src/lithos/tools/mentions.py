@@ -76,6 +76,7 @@ VERBS = {
     "lithos_ledger_import": "ledger import",
     "lithos_changes": "log",
     "lithos_undo": "undo",
+    "lithos_get_briefing": "brief",
     "lithos_tool_find": "tools",
     "lithos_tool_call": "call",
 }

@@ -102,6 +102,11 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
         "take back a mistake, revert what I just did",
         "reverse an edit, a move or a deletion",
     ),
+    "lithos_get_briefing": (
+        "catch me up before I start work",
+        "overview of where things stand",
+        "summary of open tasks, my claims and changes at the start of a session",
+    ),
     # board
     "lithos_task_create": (
         "create a task or todo for the team",

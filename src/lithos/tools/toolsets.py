@@ -16,6 +16,7 @@ CORE = frozenset(
         "lithos_delete",
         "lithos_list",
         "lithos_changes",
+        "lithos_get_briefing",
         "lithos_undo",
         "lithos_task_create",
         "lithos_task_ready",

@@ -163,6 +163,11 @@ class NearDuplicates:
             found += self._differing(limit - len(found))
         return {"conflicts": found[:limit], "total": len(found)}
 
+    def disputed_claims(self, limit: int) -> list[Conflicting]:
+        """The same claim in several notes; without comparing all texts, which takes seconds."""
+        found = [self._conflict("same claim_id", claim, rows) for claim, rows in self._claims(None).items()]
+        return found[:limit]
+
     def _claims(self, claim_id: str | None) -> dict[str, list[Row]]:
         where = "claim_id = ?" if claim_id else "claim_id IS NOT NULL"
         rows = self._catalogue.read(lambda tx: _active(tx, where, *([claim_id] if claim_id else [])))

@@ -5,8 +5,8 @@ Lithos is the shared memory of a team of agents and people. What you write here 
 can find. Notes are Markdown files that people read and edit too.
 
 How to work:
-1. Before you decide or write, ask: lithos_recall with words of your task. Read whole notes (lithos_read) only when a
-   snippet is not enough.
+1. Begin with lithos_get_briefing. Before you decide or write, ask: lithos_recall with words of your task. Read whole
+   notes (lithos_read) only when a snippet is not enough.
 2. If your connection has no name, pass the same `agent` in every call, for example "claude-code-anna".
 3. Before you work on something shared, take it: lithos_task_ready or lithos_task_create, then lithos_task_claim. If
    the claim is refused, another agent holds it: choose something else. Give back what you do not finish
