@@ -19,7 +19,6 @@ def kept(call: CallTool, note_id: str) -> set[str]:
     return {each["replaced_version"] for each in versions if each["kept"]}
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F2")
 @pytest.mark.parametrize("last", ["save", "removal"])
 @pytest.mark.parametrize("eyes", ["watcher", "scanner"])
 def test_a_version_that_an_agent_was_told_of_survives_an_editors_save(
@@ -45,7 +44,6 @@ def test_a_version_that_an_agent_was_told_of_survives_an_editors_save(
     assert told[0] in kept(call, first["id"])
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F2")
 @pytest.mark.parametrize("how", ["removed", "folder removed", "replaced by a folder"])
 def test_a_file_removed_by_hand_leaves_the_agents_last_text_in_its_history(
     data_dir: Path, lithos: Lithos, call: CallTool, how: str

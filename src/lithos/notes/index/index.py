@@ -139,7 +139,7 @@ class Index:
         for path in paths:
             known.update(self._catalogue.files(path))
             entries.update((entry.path, entry) for entry in self._entries(path))
-        self._carry_out(diff_scan(entries.values(), known, self._ignored, cache(self._device)), known)
+        self._carry_out(diff_scan(entries.values(), known, self._ignored, cache(self._device)))
 
     def reconcile(self, *, clear: bool = False) -> Progress:
         """Compare every file with what is known. `clear` reads all of them again, and gives up what is out of reach."""
@@ -180,7 +180,7 @@ class Index:
         total = len(found.changed) + len(found.gone)
         before = self.progress
         self.progress = replace(before, state="scanning", done=0, total=total, held=len(found.held), problem=None)
-        self._carry_out(found, known)
+        self._carry_out(found)
         self._catalogue.settle()  # what a scan that was killed has left open
         self._complete = True
         problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
@@ -188,27 +188,37 @@ class Index:
         self.progress = Progress("current", total, total, len(found.held), problem, now, before.scans + 1)
         self._catalogue.filled(restarts)
 
-    def _carry_out(self, found: ScanDiff, known: Mapping[str, KnownFile]) -> None:
+    def _carry_out(self, found: ScanDiff) -> None:
         with self._lock:
-            self._catalogue.touch(found.dated)
+            self._catalogue.touch(self._still_known(found.dated))
             if found.listed:
                 self._apply([ReadFile(seen) for seen in found.listed], [], settle=True)
             if len(found.changed) + len(found.gone) <= _PORTION:
-                self._take(found.changed, [path for path in found.gone if self._is_gone(path)], known)
+                gone = [path for path in found.gone if self._is_gone(path)]
+                self._take(found.changed, gone, self._known_now([*found.changed, *gone]))
                 return
-        self._carry_out_in_portions(found, known)
+        self._carry_out_in_portions(found)
 
-    def _carry_out_in_portions(self, found: ScanDiff, known: Mapping[str, KnownFile]) -> None:
+    def _known_now(self, paths: Iterable[str]) -> dict[str, KnownFile]:
+        """Read again under the lock: an agent may have written since the scan began, and what it was told of counts."""
+        return {path: known for path in paths if (known := self._catalogue.files(path).get(path)) is not None}
+
+    def _still_known(self, dated: Sequence[KnownFile]) -> list[KnownFile]:
+        now = self._known_now(each.path for each in dated)
+        return [each for each in dated if each.path in now and now[each.path].version == each.version]
+
+    def _carry_out_in_portions(self, found: ScanDiff) -> None:
         renamed = self._renames(found.gone)
         records = self._identities.records
         ordered = sorted(found.changed, key=lambda path: (path in records, path))
         for portion in portions(ordered, _PORTION):
             with self._lock:
-                self._take(portion, [], known, renamed=renamed, settle=False)
+                self._take(portion, [], self._known_now(portion), renamed=renamed, settle=False)
             self._advance(len(portion))
         for portion in portions(found.gone, _PORTION):
             with self._lock:
-                self._take([], [path for path in portion if self._is_gone(path)], known, settle=False)
+                gone = [path for path in portion if self._is_gone(path)]
+                self._take([], gone, self._known_now(gone), settle=False)
             self._advance(len(portion))
         self._catalogue.settle()
 
@@ -229,6 +239,8 @@ class Index:
         """Read these files and apply them; returns the state of each."""
         first: dict[str, Look] = {}
         pending = list(paths)
+        for path in gone:
+            self._keep_overwritten(known.get(path), None)
         for _ in range(_ROUNDS):
             looks = {path: self._look(path, known.get(path)) for path in pending}
             first = first or looks

@@ -120,9 +120,9 @@ class History:
 
     def restore(self, call: Call, note: str) -> Restored:
         """Bring a deleted note back to where it was; `note` is its id or its path."""
-        deletion = self._deletion(note)
+        deletion, version = self._deletion(note)
         path = self._vault.checked_place(str(deletion["path"]))
-        kept = [each for each in self._vault.root.trashed(path) if each.version == deletion["before_hash"]]
+        kept = [each for each in self._kept(path) if each.version == version]
         if not kept:
             raise NotFound(f"{path!r} is not in the trash any more", hint="Settings bound how long it is kept.")
         data = self._vault.root.read_kept(kept[0])
@@ -132,21 +132,27 @@ class History:
     def deleted(self, note: str) -> str | None:
         """The id of a deleted note that bore this id or path; None: none is known."""
         try:
-            deletion = self._deletion(note)
+            deletion, _ = self._deletion(note)
         except NotFound:
             return None
         found = str(deletion["thing"])
         return found if self._path(found) is None else None
 
-    def _deletion(self, note: str) -> Event:
-        """The newest deletion of what bears this id, or bore this path."""
+    def _deletion(self, note: str) -> tuple[Event, str | None]:
+        """The newest deletion of the note with this id or path, and the version it had; for a file that a person
+        removed, its last write."""
         wanted = [EventFilter(thing=note), EventFilter(path=note), EventFilter(path=note + SUFFIX)]
         for each in wanted:
             asked = replace(each, type="note", op="delete", status="committed", store=self._events.store)
             page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
             if page["events"]:
                 event: Event = page["events"][0]
-                return event
+                return event, event["before_hash"]
+        for each in wanted:
+            asked = replace(each, type="note", status="committed", store=self._events.store)
+            page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
+            if page["events"] and page["events"][0]["after_hash"]:
+                return page["events"][0], page["events"][0]["after_hash"]
         raise NotFound(f"no deletion of {note[:200]!r} is known", hint="Give the id or the path that it had.")
 
     def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from lithos.core.canonical import sha256_hex, version_of
 
-LARGEST = 8 * 2**20  # bytes; several thousand notes
+LARGEST = 64 * 2**20  # bytes: the last text of some 30,000 notes. Of more, the oldest are not held
+SLACK = 8 * 2**20  # bytes of dropped texts before the file is rewritten
 _HEAD = re.compile(rb"([0-9a-f]{64}) ([0-9]{1,12})\n")
 _log = logging.getLogger(__name__)
 
@@ -39,7 +40,7 @@ class RecentWrites:
             with self._lock:
                 self._loaded()
                 self._append(_head(data), data)
-                if self._end > 2 * self._largest:
+                if self._end > 2 * max(self._size, min(SLACK, self._largest)):
                     self._write_anew()
         except OSError as error:  # the file itself is written: a second safety is no reason to fail
             _log.warning("what was written is not held for a while: %s", error)
@@ -48,16 +49,22 @@ class RecentWrites:
         with self._lock:
             self._drop(version.partition(":")[2])
 
-    def take(self, version: str) -> bytes | None:
-        """The bytes, which are then no longer held."""
+    def find(self, version: str) -> bytes | None:
+        """The bytes. They stay held: the same file may be moved first and overwritten later."""
         name = version.partition(":")[2]
         with self._lock:
             if name not in self._loaded():
                 return None
-            start, size = self._loaded()[name]
-            self._drop(name)
-            data = _content(self._path)[start : start + size]
+            data = self._read(*self._loaded()[name])
         return data if version_of(data) == version else None
+
+    def _read(self, start: int, size: int) -> bytes:
+        try:
+            with self._path.open("rb") as file:
+                file.seek(start)
+                return file.read(size)
+        except OSError:
+            return b""
 
     def _append(self, head: bytes, data: bytes) -> None:
         if not self._end:

@@ -203,7 +203,7 @@ class Root:
 
     def keep_overwritten(self, path: str, version: str) -> None:
         """Somebody saved over this version without having seen it: if it is of our writing, history has it."""
-        data = self._recent.take(version)
+        data = self._recent.find(version)
         if data is not None:
             self.keep_history(path, data)
 
