@@ -1,7 +1,7 @@
 """Every error that Lithos raises on purpose, split by what the caller does next.
 
 LithosError
-├── InvalidInput        invalid_input     mend the arguments and call again
+├── InvalidInput        invalid_input     fix the arguments and call again
 │   ├── TooLarge        too_large         send less
 │   ├── UnknownTool     unknown_tool      call a tool that exists
 │   └── SecretRefused   secret_refused    take the credential out
@@ -12,13 +12,13 @@ LithosError
 │   ├── CursorExpired   cursor_expired    read the lists again, then go on from `cursor`
 │   ├── KeyReused       key_reused        use a new idempotency_key for other arguments
 │   └── LedgerFork      ledger_fork       stop: the chain is not the one you knew
-├── Forbidden           forbidden         ask whoever set the bounds
+├── Forbidden           forbidden         ask the operator who set the limits
 ├── Unavailable         unavailable       try again (retryable)
 │   ├── Busy            busy              try again after retry_after_ms
 │   ├── HostRestarted   host_restarted    call again
 │   └── StorageFull     storage_full      free disk space, then call again
 ├── Damaged             damaged           a person must look: what is stored contradicts itself
-├── ConfigInvalid       config_invalid    mend the settings; the start stops here
+├── ConfigInvalid       config_invalid    fix the settings; the start stops here
 ├── Unsupported         unsupported       this platform, file system or version cannot do it
 └── Internal            internal          our bug: the log has the trace, the caller gets a reference
 """
@@ -33,7 +33,7 @@ class LithosError(Exception):
 
     code: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False
-    advice: ClassVar[str] = ""  # the hint of an error that has none of its own
+    advice: ClassVar[str] = ""  # the hint of an error that is raised without one
 
     def __init__(self, message: str, *, hint: str = "", **details: Any) -> None:
         super().__init__(message)
@@ -49,7 +49,7 @@ class LithosError(Exception):
 
 class InvalidInput(LithosError):
     code = "invalid_input"
-    advice = "Mend the arguments and call again."
+    advice = "Fix the arguments and call again."
 
 
 class TooLarge(InvalidInput):
@@ -122,7 +122,7 @@ class Damaged(LithosError):
 
 class ConfigInvalid(LithosError):
     code = "config_invalid"
-    advice = "Mend the settings and start again."
+    advice = "Fix the settings and start again."
 
 
 class Unsupported(LithosError):

@@ -21,7 +21,7 @@ PREFIX = "LITHOS_"
 FILE_NAME = "config.yaml"
 # A misspelt safety switch is refused, not warned of: the server would accept what it should refuse.
 _SAFETY_VARIABLES = ("LITHOS_READ_ONLY", "LITHOS_SERVER__READ_ONLY")
-FILE_VARIABLE = "LITHOS_CONFIG"  # where the file lies; not an option itself
+FILE_VARIABLE = "LITHOS_CONFIG"  # names the file; not an option itself
 
 
 def _split(value: Any) -> Any:
@@ -42,7 +42,7 @@ class ServerSettings(Section):
     watch_files: bool = Field(True, description="Follow changes that people make to files.")
     toolsets: Names = Field(("core",), description="Which tools `tools/list` shows; `all` shows every one.")
     output_schemas: bool = Field(False, description="Show the answers' schemas in `tools/list` too.")
-    agent: str | None = Field(None, description="Stands in where a call names no agent.")
+    agent: str | None = Field(None, description="The agent of calls that name none.")
     read_only: bool = Field(False, description="Refuse every tool that changes something.")
     max_request_bytes: int = Field(8_388_608, ge=1024, description="Largest request; more is refused as too_large.")
     allowed_hosts: Names = Field(
@@ -63,7 +63,7 @@ class ServerSettings(Section):
 
 
 class StorageSettings(Section):
-    data_dir: Path = Field(Path("./data"), description="Where everything of one memory lies.")
+    data_dir: Path = Field(Path("./data"), description="The folder of all data of one memory.")
     knowledge_subdir: str = Field("knowledge", description="The vault's folder inside data_dir.")
     knowledge_dir: Path | None = Field(None, description="An absolute folder as the vault; wins over knowledge_subdir.")
     database_url: SecretStr | None = Field(
@@ -97,7 +97,7 @@ class SearchSettings(Section):
 
 
 class CoordinationSettings(Section):
-    claim_default_ttl_minutes: float = Field(60, gt=0, description="How long a claim lasts when nobody says.")
+    claim_default_ttl_minutes: float = Field(60, gt=0, description="How long a claim lasts by default.")
     claim_max_ttl_minutes: float = Field(480, gt=0, description="Longer wishes are clamped to this.")
     reboot_grace_seconds: float = Field(120, ge=0, description="How long claims outlive a reboot of the machine.")
 
@@ -112,7 +112,7 @@ class CoordinationSettings(Section):
 
 
 class IndexSettings(Section):
-    rebuild_on_start: bool = Field(False, description="Build all indexes anew at start.")
+    rebuild_on_start: bool = Field(False, description="Rebuild all indexes at start.")
     watch_debounce_ms: int = Field(500, ge=0, description="Quiet time before changed files are read.")
     scan_seconds: float = Field(60.0, gt=0, description="How often all files are compared with the index.")
 
@@ -303,7 +303,7 @@ def _read_file(file: Path) -> dict[str, _Value]:
     except UnicodeDecodeError:
         raise ConfigInvalid(f"{file} is not UTF-8 text") from None
     except yaml.YAMLError as error:
-        raise ConfigInvalid(f"{file} is not YAML: {_one_line(error)}", hint="Mend it or remove it.") from None
+        raise ConfigInvalid(f"{file} is not YAML: {_one_line(error)}", hint="Fix it or remove it.") from None
     return {} if root is None else dict(_file_values(root, file))
 
 
@@ -368,7 +368,7 @@ def _check_data_dir(config: LithosConfig, values: Mapping[str, _Value], file: Pa
         return
     if file.parent.resolve() != config.storage.data_dir.expanduser().resolve():
         raise ConfigInvalid(
-            f"{held.origin}: storage.data_dir points away from the data directory that this file lies in",
+            f"{held.origin}: storage.data_dir points away from the data directory that holds this file",
             hint="Remove the line, or use --data-dir.",
         )
 

@@ -168,7 +168,7 @@ def test_a_token_bound_to_a_user_opens_no_other_users_files_and_events(open_url:
             assert not owner.call("lithos_fs_append", user_id=user, **what).get("isError")
         proposal = owner.call("lithos_propose_change", user_id="ben", path="users/ben/notes.md", content="taken\n")
         seen = owner.call("lithos_events_query")["structuredContent"]["rows"]
-        assert {"ana", "ben"} <= {row["user"] for row in seen}
+        assert {"ana", "ben"} <= {row.get("user") for row in seen}
     with Raw(open_url, era, headers=_bearer(_token(lithos, user="ana"))) as client:
         assert client.call("lithos_fs_read", path="users/ana/notes.md")["structuredContent"]["content"] == "of ana\n"
         own = client.call("lithos_events_query")["structuredContent"]["rows"]

@@ -69,7 +69,7 @@ class Agents(Part):
         self._pending: dict[str, tuple[int, int]] = {}  # id → first and last time seen, not yet in the table
 
     def seen(self, agent: str) -> None:
-        """Remember that somebody called. Nothing is written here: `flush` does it, behind the answers."""
+        """Record that this agent called. Nothing is written here: `flush` writes it, behind the answers."""
         now = micros(self._clock.now())
         with self._lock:
             held = self._pending.get(agent)
@@ -104,12 +104,12 @@ class Agents(Part):
         now = micros(self._clock.now())
         first = self._first_seen(agent)
 
-        told = {"name": name, "type": type, "metadata": None if metadata is None else orjson.dumps(metadata).decode()}
+        given = {"name": name, "type": type, "metadata": None if metadata is None else orjson.dumps(metadata).decode()}
 
         def work(tx: Tx) -> Outcome:
-            tx.lock(f"agent {agent}")  # what another host is told of it at this moment stays
+            tx.lock(f"agent {agent}")  # keeps what another host registers at the same moment
             known = tx.one("SELECT * FROM agents WHERE id = ?", agent)
-            kept = _merged(known, told)
+            kept = _merged(known, given)
             tx.put(_REGISTER, agent, kept["name"], kept["type"], kept["metadata"], first or now, now)
             created = known is None and first is None
             event = EventDraft(type="agent", op="create" if created else "update", thing=agent)
@@ -198,10 +198,10 @@ class Agents(Part):
         return {"agents": [_listed(row) for row in rows[offset : offset + limit]], "total": len(rows)}
 
 
-def _merged(known: Row | None, told: dict[str, str | None]) -> Row:
-    """What is left out stays as it was."""
+def _merged(known: Row | None, given: dict[str, str | None]) -> Row:
+    """The record with the given fields replaced."""
     before = known or {"name": None, "type": None, "metadata": "{}"}
-    return {field: before[field] if value is None else value for field, value in told.items()}
+    return {field: before[field] if value is None else value for field, value in given.items()}
 
 
 def _matches(row: Row, type: str | None, since: int | None) -> bool:

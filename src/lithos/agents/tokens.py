@@ -1,4 +1,4 @@
-"""Bearer tokens for whatever is not this machine: kept as hashes, narrowed by scope, bound to an agent or a user."""
+"""Bearer tokens for HTTP clients: stored as hashes, limited by scope, bound to an agent or a user."""
 
 from __future__ import annotations
 

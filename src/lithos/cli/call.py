@@ -50,7 +50,7 @@ def call(
     data_dir: DataDir = None,
     config: ConfigFile = None,
 ) -> None:
-    """Call a tool; its answer is printed as JSON. A refusal has an exit code of its own."""
+    """Call a tool; its answer is printed as JSON. An error sets the exit code."""
     terminal = Terminal(data_dir, config, as_json=True)
     try:
         show(terminal.send(tool, {**_object(json_text), **dict(map(_pair, pairs or []))}))

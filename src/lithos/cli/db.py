@@ -23,7 +23,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def show_status(terminal: Terminal) -> None:
-    """Show where the state lies, and which changes of its schema were made. Changes nothing."""
+    """Show where the database is, and which migrations it has. Changes nothing."""
     from lithos.storage import coordination_migrations, dialect_at, status
 
     settings = terminal.settings

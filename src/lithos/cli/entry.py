@@ -1,4 +1,4 @@
-"""The console script: decides what to import before anything heavy is."""
+"""The console script: decides what to import before anything heavy is imported."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def _serve_as_guest(arguments: Sequence[str]) -> int | None:
 
 
 def _place_in_settings(arguments: Sequence[str]) -> tuple[str, str] | None:
-    """Only a settings file knows (data directory, transport): a short helper reads it, and prints what it says."""
+    """Read (data directory, transport) from the settings file, in a short helper process."""
     import subprocess
 
     command = [sys.executable, "-P", "-m", "lithos.host.where", *arguments]
     try:
-        told = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ours
-    except OSError:  # no process for us: the command line proper reads it in this one
+        helper = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)  # noqa: S603 - ours
+    except OSError:  # no new process is allowed: the full command line reads it in this one
         return None
-    if told.returncode != 0:
+    if helper.returncode != 0:
         return None
-    transport, data_dir = told.stdout.splitlines()
+    transport, data_dir = helper.stdout.splitlines()
     return data_dir, transport
 
 

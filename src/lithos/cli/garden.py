@@ -1,4 +1,4 @@
-"""`lithos garden`, `lithos history`, `lithos fs`: people's files at the keyboard."""
+"""`lithos garden`, `lithos history`, `lithos fs`: the garden's files on the command line."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def undo(
     event: Annotated[str, typer.Argument(help="Its id, as `lithos history PATH` shows it.")],
     why: Annotated[str, typer.Option("--why", help="Kept with the event.")] = "undone by the operator",
 ) -> None:
-    """Take one change back: all of its files, or none where somebody has changed one since."""
+    """Take one change back: all of its files, or none if one has changed since."""
     answer = terminal.ask("lithos_garden_undo", {"event_id": event, "rationale": why})
     terminal.tell(answer, f"Undone: {', '.join(answer['files'])}")
 

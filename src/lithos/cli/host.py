@@ -1,4 +1,4 @@
-"""`lithos ps` and `lithos stop`: the processes behind a memory."""
+"""`lithos ps` and `lithos stop`: the processes that serve a data directory."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def stop(terminal: Terminal) -> None:
 
     host_lock = HostLock(str(terminal.folder))
     pid = stop_host(host_lock)
-    told = f"Stopped pid {pid}." if pid is not None else f"No host serves {host_lock.data_dir}."
-    terminal.tell({"stopped": pid is not None, "pid": pid}, told)
+    outcome = f"Stopped pid {pid}." if pid is not None else f"No host serves {host_lock.data_dir}."
+    terminal.tell({"stopped": pid is not None, "pid": pid}, outcome)

@@ -189,8 +189,8 @@ def convert(
 ) -> None:
     """Store a chain in the other way; hashes, proofs and signatures stay the same."""
     answer = terminal.ask("lithos_ledger_convert", {"chain_key": chain, "to": to})
-    told = f"{answer['chain_key']}: {answer['thought_count']} thoughts, stored as {answer['storage_adapter']}"
-    terminal.tell(answer, told)
+    outcome = f"{answer['chain_key']}: {answer['thought_count']} thoughts, stored as {answer['storage_adapter']}"
+    terminal.tell(answer, outcome)
 
 
 @verb

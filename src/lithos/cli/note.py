@@ -70,14 +70,14 @@ def move(
     terminal: Terminal,
     note: Note,
     to: Annotated[str, typer.Argument(help="New folder, or the whole new path ending in .md.")],
-    rewrite_links: Annotated[bool, typer.Option("--rewrite-links", help="Mend the links of other notes.")] = False,
+    rewrite_links: Annotated[bool, typer.Option("--rewrite-links", help="Update the links of other notes.")] = False,
     agent: Agent = ME,
 ) -> None:
     """Move or rename a note."""
     arguments = {"id": read(terminal, note)["id"], "to": to, "rewrite_links": rewrite_links, "agent": agent}
     answer = terminal.ask("lithos_move", arguments)
-    mended = [f"  links mended in {each['path']}" for each in answer["rewritten"]]
-    terminal.tell(answer, "\n".join([f"{answer['old_path']} → {answer['path']}", *mended]))
+    updated = [f"  links updated in {each['path']}" for each in answer["rewritten"]]
+    terminal.tell(answer, "\n".join([f"{answer['old_path']} → {answer['path']}", *updated]))
 
 
 @verb

@@ -31,7 +31,7 @@ def serve(
     port: Annotated[int | None, typer.Option("--port", help="Port to bind.  [default: 8765]")] = None,
     no_watch: Annotated[bool, typer.Option("--no-watch", help="Do not follow changes of files.")] = False,
     toolsets: Annotated[str | None, typer.Option("--toolsets", help="Tools to show, commas between.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Stands in where a call names no agent.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Agent for calls that name none.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Refuse every change.")] = False,
     standalone: Annotated[bool, typer.Option("--standalone", help="Be the host, or stop if there is one.")] = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""What every verb has at hand: which memory is meant, how to ask it, and how to answer."""
+"""The context of every verb: which data directory it means, how it calls tools, how it prints."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 class Terminal:
-    """Where a verb was typed."""
+    """The options that every verb has."""
 
     def __init__(self, data_dir: Path | None = None, config: Path | None = None, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.named = data_dir is not None or config is not None  # which memory was said, not left to the default
+        self.named = data_dir is not None or config is not None  # the user named a data directory
         self._data_dir = data_dir
         self._config = config
 
@@ -123,7 +123,7 @@ _EVERYWHERE = tuple(inspect.signature(_takes, eval_str=True).parameters.values()
 
 
 def join_noun(root: typer.Typer, name: str, about: str, **verbs: Callable[..., None]) -> None:
-    """`lithos NAME VERB`; an underscore stands for a hyphen, and one at the end keeps a word of Python apart."""
+    """`lithos NAME VERB`; an underscore becomes a hyphen; one at the end (`import_`) is dropped."""
     noun = typer.Typer(help=about, no_args_is_help=True)
     noun.callback()(lambda: None)  # without it a noun of one verb would become the verb itself
     for word, function in verbs.items():

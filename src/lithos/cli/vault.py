@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 24 * 3600.0
 SHOWN = 20  # of one kind; --json and --all show the rest
-PROBLEMS = 1  # exit code of `validate` when there is something to mend
+PROBLEMS = 1  # exit code of `validate` when there are problems
 
 
 def join(root: typer.Typer) -> None:
@@ -27,7 +27,7 @@ def join(root: typer.Typer) -> None:
 @verb
 def reindex(
     terminal: Terminal,
-    clear: Annotated[bool, typer.Option("--clear", help="Build every index anew.")] = False,
+    clear: Annotated[bool, typer.Option("--clear", help="Rebuild every index.")] = False,
 ) -> None:
     """Compare all files with the index, and take in what changed."""
     from lithos.host.client import tool_caller
@@ -92,7 +92,7 @@ def _print(answer: dict[str, Any], most: int | None) -> None:
         if left:
             print(f"  … and {left:,} more")
     verdict = (
-        "all is well" if answer["ok"] and not answer["counts"] else "nothing must be mended" if answer["ok"] else ""
+        "all is well" if answer["ok"] and not answer["counts"] else "nothing must be fixed" if answer["ok"] else ""
     )
     print(f"{answer['notes']:,} notes" + (f": {verdict}" if verdict else ""))
 

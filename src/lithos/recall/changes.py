@@ -140,7 +140,7 @@ class Changes:
         said = since.strip()
         if said.lower() in LAST_VISIT:
             if agent is None:
-                raise InvalidInput("since: nobody is named whose last visit this was", hint=f"Pass agent, or: {HINT}")
+                raise InvalidInput("since: no agent is named whose last visit this was", hint=f"Pass agent, or: {HINT}")
             known = self.last_visit(agent)
             return self.start(known, None) if known else Place(None, 0, 0)
         if said.startswith("c") and len(said) > 8:

@@ -69,7 +69,7 @@ class Undo:
             )
         if event["agent"] != call.agent and not call.operator:
             raise Forbidden(
-                f"this change was made by {event['agent'] or 'nobody that is named'}, not by {call.agent or 'you'}",
+                f"this change was made by {event['agent'] or 'an unnamed agent'}, not by {call.agent or 'you'}",
                 hint="Only the operator undoes the changes of others (lithos undo EVENT on the server's machine).",
             )
         if event["status"] != "committed":
@@ -78,7 +78,7 @@ class Undo:
 
     def _last(self, call: Call) -> Event:
         if call.agent is None:
-            raise InvalidInput("nobody is named whose last change this was", hint="Pass agent, or name the event.")
+            raise InvalidInput("no agent is named whose last change this was", hint="Pass agent, or name the event.")
         recent = self._recent(call.agent)
         undone = {_undone_by(each) for each in recent if each["tool"] == TOOL}
         for event in recent:

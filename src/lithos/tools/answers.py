@@ -73,7 +73,7 @@ def http_status(error: LithosError) -> int:
 
 
 def as_lithos_error(error: Exception, doing: str) -> LithosError:
-    """Ours as it is; a full disk by name; anything else is our bug, told to the log and not to the caller."""
+    """Our errors unchanged, a full disk by name; anything else is a bug, logged and not shown to the caller."""
     if isinstance(error, LithosError):
         return error
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

@@ -17,7 +17,7 @@ SWITCHED_OFF = frozenset({"0", "false", "no", "off", "f", "n"})
 @dataclass(frozen=True, slots=True)
 class Caller:
     toolsets: tuple[str, ...] = DEFAULT_TOOLSETS
-    agent: str | None = None  # stands in where a call names no agent
+    agent: str | None = None  # of calls that name no agent
     bound: bool = False  # `agent` is the only one this caller may be (its token says so)
     read_only: bool = False
     user: str | None = None  # of the token, or its name; else the user of the socket's other end

@@ -40,7 +40,7 @@ def lithos_changes(
 def _confirm(lithos: Lithos, call: Call, seen: str) -> bool:
     parse_place(seen)
     if call.agent is None:
-        raise InvalidInput("seen: nobody is named who has read it", hint="Pass asked_by with your agent name.")
+        raise InvalidInput("seen: no agent is named that has read it", hint="Pass asked_by with your agent name.")
     if call.reads_only:
         raise Forbidden("this connection may only read, and seen moves your last visit", hint="Leave seen out.")
     lithos.agents.confirm(call.agent, seen)

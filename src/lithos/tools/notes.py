@@ -246,14 +246,14 @@ def lithos_validate(
     call: Call,
     duplicates: Annotated[bool, Field(description="Also compare all notes with each other; takes seconds")] = False,
 ) -> Validation:
-    """What a person should mend in the vault: broken, ambiguous and stale links, frontmatter, duplicate ids, clashing
+    """Problems of the vault that a person should fix: broken, ambiguous and stale links, frontmatter, duplicate ids, clashing
     names, conflict copies, files that cannot be served, fields of a note's life that contradict others, credentials."""
     return lithos.notes.validator.validate(duplicates=duplicates)
 
 
 @tool(toolset="operator")
 def lithos_reindex(lithos: Lithos, call: Call, clear: bool = False) -> Stats:
-    """Compare all files with the index now; clear builds every index anew. lithos_stats tells how far it is."""
+    """Rescan all files now. clear=true rebuilds every index. lithos_stats shows progress."""
     before = stats(lithos)
     lithos.notes.reindex_soon(clear=clear)
     return before

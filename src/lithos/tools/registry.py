@@ -64,7 +64,7 @@ class Tool:
     agent_argument: str
     bare: bool = False  # no argument for free
     notes: bool = False  # it sees notes: their folder is scanned before the first such call
-    named: bool = False  # acts by right of the agent's name: a name that stands in for none is not enough
+    named: bool = False  # acts by right of the agent's name: a name made up for an unnamed caller is not enough
     title: str = ""
 
     @cached_property

@@ -21,7 +21,7 @@ def readable(schema: dict[str, Any], without: Iterable[str] = ()) -> dict[str, A
 
 
 def listed(schema: dict[str, Any], without: Iterable[str] = (), optional: Iterable[str] = ()) -> dict[str, Any]:
-    """The same without rare arguments; `optional` ones are required of nobody here.
+    """The same without rare arguments; `optional` ones are never required here.
 
     Additional properties are not forbidden in it: clients that validate may send `idempotency_key`. We still refuse
     unknown arguments ourselves.

@@ -101,7 +101,7 @@ def lithos_semantic(
     rank: Ranking = "relevance",
     explain: Explain = False,
 ) -> MeaningAnswer:
-    """Find notes by meaning alone, whatever words they use. One result per note, most similar first."""
+    """Find notes by meaning alone, even if the words differ. One result per note, most similar first."""
     where, scope = _where(tags, author, path_prefix), ScopeRequest(status, as_of, window_days, rank)
     return lithos.note_search.meaning(query, limit, threshold, where, scope, explain=explain)
 

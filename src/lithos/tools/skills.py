@@ -25,7 +25,7 @@ from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
 
 SkillId = Annotated[str, Field(description="Which skill", max_length=200)]
-Reason = Annotated[str | None, Field(description="Why; shown to whoever reads it")]
+Reason = Annotated[str | None, Field(description="Why; shown to readers")]
 TextFormat = Literal["markdown", "md", "json"]
 
 

@@ -1,4 +1,4 @@
-"""Toolsets that cut across the parts: each tool has a home of its own, and may be listed here too."""
+"""Toolsets that cut across the parts: each tool has one home, and may be listed here too."""
 
 from __future__ import annotations
 

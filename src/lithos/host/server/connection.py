@@ -229,9 +229,9 @@ def _caller(hello: Hello, default: Caller) -> Caller:
 
 
 def _client_name(params: dict[str, Any] | None) -> str | None:
-    """Old clients say it once, in `initialize`; new ones with every request."""
-    told = (params or {}).get("clientInfo") or ((params or {}).get("_meta") or {}).get(_CLIENT_INFO)
-    name = told.get("name") if isinstance(told, dict) else None
+    """Legacy clients send it once, in `initialize`; modern ones with every request."""
+    info = (params or {}).get("clientInfo") or ((params or {}).get("_meta") or {}).get(_CLIENT_INFO)
+    name = info.get("name") if isinstance(info, dict) else None
     return name[:80] if isinstance(name, str) else None
 
 

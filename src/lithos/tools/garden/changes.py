@@ -1,4 +1,4 @@
-"""Changes of the garden: proposed, applied, stated, told, undone."""
+"""Tools that propose, apply, log, show and undo changes of the garden."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def mentisdb_append_retrospective(
     thought_signature: Annotated[Octets, Rare] = None,
     last_checkpoint: Annotated[Known, Rare] = None,
 ) -> Appended:
-    """Store a lesson after a hard failure, a repeated snag or a non-obvious fix, so that nobody struggles twice. Like
+    """Store a lesson after a hard failure, a repeated snag or a non-obvious fix, so that no agent struggles twice. Like
     mentisdb_append, with role Retrospective and importance 0.7."""
     draft = Draft(
         thought_type=thought_type,
@@ -216,7 +216,7 @@ def mentisdb_search(
 ) -> Thoughts:
     """Find thoughts: prior constraints, decisions, mistakes. With text the best first, with a score; without, the
     newest matches in the order they were written. All filters must hold. Search before you decide anything that
-    somebody may have decided already."""
+    may have been decided already."""
     chosen = _chosen(
         text,
         thought_types,
@@ -362,7 +362,7 @@ def mentisdb_traverse_thoughts(
 @tool(toolset="ledger", reads=True)
 def mentisdb_head(lithos: Lithos, call: Call, chain_key: ChainKey = None, last_checkpoint: Known = None) -> Head:
     """The newest thought, counts, integrity, and a signed checkpoint. With last_checkpoint: a proof that the chain
-    only grew since, or the error ledger_fork. `verified_through`: up to where every hash was checked anew."""
+    only grew since, or the error ledger_fork. `verified_through`: up to where every hash was checked again."""
     return lithos.ledger.head(chain_key, last_checkpoint)
 
 
