@@ -23,7 +23,7 @@ def test_a_note_is_written_shown_moved_deleted_and_restored(shell: Shell, data_d
     moved = shell("note", "move", "sub/my-plan.md", "done/plan.md", "--rewrite-links")
     assert [line.strip() for line in moved.splitlines()] == [
         "sub/my-plan.md → done/plan.md",
-        "links mended in other.md",
+        "links updated in other.md",
     ]
     assert (data_dir / "knowledge/other.md").read_text().endswith("[[plan]]\n")
     note_id = shell.json("note", "show", "done/plan")["id"]

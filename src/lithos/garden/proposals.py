@@ -88,7 +88,7 @@ class Proposals:
         if found:
             raise Conflict(
                 f"the proposal {proposal_id} was already applied at {found[0]['at']}; nothing was written",
-                hint="Read the files as they are now; a further change needs a proposal of its own.",
+                hint="Read the files as they are now; propose a further change separately.",
             )
 
     def prune(self) -> int:

@@ -34,4 +34,4 @@ class ThoughtKind:
         return KindHits(found, render)
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
-        return ()  # `Changes` asks the ledger itself, with a cursor of its own
+        return ()  # `Changes` asks the ledger itself, with its cursor

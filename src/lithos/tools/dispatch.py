@@ -68,8 +68,8 @@ class Ready:
                 raise
             return self._repeated(lithos, unresolved)
         answer = self.tool.function(lithos, self.call, **resolved.values)
-        if resolved.told and self.tool.name != "lithos_read":  # which shows id and title anyway
-            answer = {**answer, "resolved": resolved.told}
+        if resolved.shown and self.tool.name != "lithos_read":  # which shows id and title anyway
+            answer = {**answer, "resolved": resolved.shown}
         unknown = answer.get("success") is False or answer.get("tasks") == []
         return {**answer, "nearest": resolved.nearest} if resolved.nearest and unknown else answer
 

@@ -246,8 +246,8 @@ def lithos_validate(
     call: Call,
     duplicates: Annotated[bool, Field(description="Also compare all notes with each other; takes seconds")] = False,
 ) -> Validation:
-    """Problems of the vault that a person should fix: broken, ambiguous and stale links, frontmatter, duplicate ids, clashing
-    names, conflict copies, files that cannot be served, fields of a note's life that contradict others, credentials."""
+    """Problems of the vault that a person should fix: broken, ambiguous and stale links, frontmatter, duplicate ids,
+    clashing names, conflict copies, files that cannot be served, lifecycle fields that contradict others, credentials."""
     return lithos.notes.validator.validate(duplicates=duplicates)
 
 

@@ -35,7 +35,7 @@ class Refers:
 @dataclass(slots=True)
 class Resolved:
     values: dict[str, Any]
-    told: dict[str, dict[str, str]] = field(default_factory=dict)  # by argument: what a name was taken for
+    shown: dict[str, dict[str, str]] = field(default_factory=dict)  # by argument: what a name was taken for
     nearest: list[dict[str, str]] = field(default_factory=list)  # to a task that is not known
 
 
@@ -78,7 +78,7 @@ def _one(lithos: Lithos, tool: Tool, mark: Refers, given: str, argument: str, do
     if found is None:
         return given
     if found.id != given:
-        done.told[argument] = {"id": found.id, "title": found.title} if found.title else {"id": found.id}
+        done.shown[argument] = {"id": found.id, "title": found.title} if found.title else {"id": found.id}
     return found.id
 
 
