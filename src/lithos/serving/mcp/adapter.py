@@ -15,10 +15,12 @@ import orjson
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
 
 from lithos import __version__
 from lithos.app import Lithos
 from lithos.errors import UnknownTool
+from lithos.serving.mcp import prompts, resources
 from lithos.serving.mcp.callers import caller_of, traced
 from lithos.serving.mcp.inflight import InFlight
 from lithos.serving.mcp.instructions import INSTRUCTIONS
@@ -58,6 +60,15 @@ def build_server(
         instructions=INSTRUCTIONS,
         on_list_tools=adapter.list_tools,
         get_tool_input_schema=adapter.schema_with_headers,
+        on_list_prompts=adapter.list_prompts,
+        on_get_prompt=adapter.get_prompt,
+        on_list_resources=adapter.list_resources,
+        on_list_resource_templates=adapter.list_templates,
+        on_read_resource=adapter.read_resource,
+        on_completion=adapter.complete,
+        on_subscribe_resource=adapter.subscriptions.subscribe,
+        on_unsubscribe_resource=adapter.subscriptions.unsubscribe,
+        on_subscriptions_listen=adapter.subscriptions.listen,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
     )
     server.add_request_handler("tools/call", types.CallToolRequestParams, adapter.call_tool)
@@ -90,6 +101,7 @@ class Adapter:
         self._registry = registry
         self._options = options
         self._workers = Workers(options.workers)
+        self.subscriptions = resources.Subscriptions(lithos)
         self._listed = lru_cache(maxsize=64)(self._list)
         self._named = lru_cache(maxsize=64)(registry.names_shown)
         self.schema_with_headers = lru_cache(maxsize=1024)(self._schema_with_headers)
@@ -108,6 +120,44 @@ class Adapter:
     async def list_tools(self, context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         caller = caller_of(context, self._options.default)
         return self._listed(caller.toolsets, caller.agent is not None, caller.attributed is not None, caller.read_only)
+
+    # Prompts and resources: read through the tools, under the same rules.
+
+    async def list_prompts(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
+        return prompts.listed()
+
+    async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await prompts.rendered(params.name, params.arguments or {}, self._asker(context))
+
+    async def list_resources(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
+        return resources.listed()
+
+    async def list_templates(
+        self, context: Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
+        return resources.templates()
+
+    async def read_resource(
+        self, context: Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        return await resources.read(str(params.uri), self._asker(context))
+
+    async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        return await self._workers.run(resources.completed, self._lithos, params)
+
+    def _asker(self, context: Context) -> prompts.Ask:
+        async def ask(tool: str, arguments: dict[str, Any]) -> Answer:
+            answer, outcome, _ = await self._outcome(context, tool, arguments)
+            if outcome != "ok":
+                error = answer["error"]
+                raise MCPError(types.INVALID_PARAMS, f"{error['message']}. {error['hint']}", answer)
+            return answer
+
+        return ask
 
     async def call_tool(self, context: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         started = time.perf_counter()

@@ -1,0 +1,242 @@
+"""Resources: the briefing, notes, tasks and chains by address, with completion and subscriptions.
+
+Everything here is reachable by tools too; a resource is read through the tool, under the same rules.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+from urllib.parse import unquote
+from weakref import WeakKeyDictionary
+
+import mcp_types as types
+import orjson
+from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
+from mcp.shared.exceptions import MCPError
+
+from lithos.app import Lithos
+from lithos.errors import LithosError
+from lithos.recall import ChangesRequest
+from lithos.tools.registry import Answer
+
+_log = logging.getLogger(__name__)
+Context = ServerRequestContext[Any, Any]
+Ask = Callable[[str, dict[str, Any]], Awaitable[Answer]]
+Thing = tuple[str, str]  # what a subscription follows: its kind and id
+
+SCHEME = "lithos://"
+BRIEFING = "lithos://briefing"
+MARKDOWN, JSON = "text/markdown", "application/json"
+TEMPLATES = {
+    "lithos://note/{+path}": ("note", "A note by its path", MARKDOWN),
+    "lithos://task/{id}": ("task", "A task with its claims and findings", JSON),
+    "lithos://chain/{key}": ("chain", "The latest thoughts of a chain", MARKDOWN),
+}
+MOST_SUBSCRIPTIONS = 200  # of one client
+MOST_COMPLETIONS = 100
+LONGEST_URI = 2_000
+LOOK_SECONDS = 0.5  # between two looks at what changed, while anybody is subscribed
+
+
+def listed() -> types.ListResourcesResult:
+    briefing = types.Resource(uri=BRIEFING, name="briefing", title="Briefing", mime_type=MARKDOWN)
+    return types.ListResourcesResult(resources=[briefing])
+
+
+def templates() -> types.ListResourceTemplatesResult:
+    shown = [
+        types.ResourceTemplate(uri_template=uri, name=name, title=name.capitalize(), description=text, mime_type=kind)
+        for uri, (name, text, kind) in TEMPLATES.items()
+    ]
+    return types.ListResourceTemplatesResult(resource_templates=shown)
+
+
+def parsed(uri: str) -> Thing:
+    """`lithos://note/ops/guide.md` → ("note", "ops/guide.md")."""
+    kind, _, name = str(uri).removeprefix(SCHEME).partition("/")
+    known = str(uri).startswith(SCHEME) and len(uri) <= LONGEST_URI
+    if known and kind == "briefing" and not name:
+        return kind, ""
+    if known and kind in ("note", "task", "chain") and name:
+        return kind, unquote(name)
+    raise MCPError(
+        types.INVALID_PARAMS,
+        f"there is no resource {str(uri)[:120]!r}; there are {BRIEFING}, {', '.join(TEMPLATES)}",
+        {"uri": str(uri)[:120]},
+    )
+
+
+async def read(uri: str, ask: Ask) -> types.ReadResourceResult:
+    kind, name = parsed(uri)
+    text, mime = await _text(kind, name, ask)
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime, text=text)])
+
+
+async def _text(kind: str, name: str, ask: Ask) -> tuple[str, str]:
+    if kind == "briefing":
+        return (await ask("lithos_get_briefing", {}))["briefing"], MARKDOWN
+    if kind == "note":
+        return (await ask("lithos_read", {"id": name}))["content"], MARKDOWN
+    if kind == "chain":
+        return (await ask("mentisdb_recent_context", {"chain_key": name}))["prompt"], MARKDOWN
+    found = (await ask("lithos_task_status", {"task_id": name}))["tasks"]
+    if not found:
+        raise MCPError(types.INVALID_PARAMS, f"there is no task {name[:80]!r}")
+    findings = (await ask("lithos_finding_list", {"task_id": found[0]["id"]}))["findings"]
+    return orjson.dumps({**found[0], "findings": findings}).decode(), JSON
+
+
+def completed(lithos: Lithos, params: types.CompleteRequestParams) -> types.CompleteResult:
+    """Paths, task ids and chains that begin with what was typed."""
+    if not isinstance(params.ref, types.ResourceTemplateReference) or params.ref.uri not in TEMPLATES:
+        return _completion([])
+    kind, typed = TEMPLATES[params.ref.uri][0], params.argument.value[:LONGEST_URI]
+    if kind == "note":
+        rows = lithos.notes.reader.list(path_prefix=typed or None, limit=MOST_COMPLETIONS)
+        return _completion([each["path"] for each in rows["items"]], rows["total"])
+    if kind == "chain":
+        return _completion([key for key in lithos.ledger.keys() if key.startswith(typed)])  # noqa: SIM118 - no mapping
+    return _completion([each.id for each in lithos.board.candidates(None) if each.id.startswith(typed)])
+
+
+def _completion(values: list[str], total: int | None = None) -> types.CompleteResult:
+    shown = values[:MOST_COMPLETIONS]
+    count = len(values) if total is None else total
+    return types.CompleteResult(completion=types.Completion(values=shown, total=count, has_more=count > len(shown)))
+
+
+class Subscriptions:
+    """Who follows which resource, in both eras; one task looks for changes while there is anybody."""
+
+    def __init__(self, lithos: Lithos) -> None:
+        self._lithos = lithos
+        self._bus = InMemorySubscriptionBus()
+        self._handler = ListenHandler(self._bus)
+        self._things: dict[str, Thing] = {}  # by address
+        self._streams: Counter[str] = Counter()  # open streams of the stateless revision, by address
+        self._sessions: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # connection → address → session
+        self._looking: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------------ clients that initialize
+    async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        uri = str(params.uri)
+        connection = _connection(context)
+        held = self._sessions.get(connection, {})
+        if uri not in held and len(held) >= MOST_SUBSCRIPTIONS:
+            raise _too_many()
+        await self._follow([uri])
+        self._sessions.setdefault(connection, {})[uri] = context.session
+        return types.EmptyResult()
+
+    async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        parsed(str(params.uri))
+        self._sessions.get(_connection(context), {}).pop(str(params.uri), None)
+        return types.EmptyResult()
+
+    # ------------------------------------------------------------------ the stateless revision
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        uris = [str(each) for each in params.notifications.resource_subscriptions or ()]
+        if len(uris) > MOST_SUBSCRIPTIONS:
+            raise _too_many()
+        await self._follow(uris)
+        self._streams.update(uris)
+        try:
+            return await self._handler(context, params)
+        finally:
+            self._streams.subtract(uris)
+            self._streams += Counter()  # drops what nobody listens to
+
+    # ------------------------------------------------------------------ looking
+    async def _follow(self, uris: Iterable[str]) -> None:
+        """Resolve each address before anything is kept; begin to look."""
+        found = {uri: await asyncio.to_thread(self._thing, uri) for uri in uris if uri not in self._things}
+        if self._looking is None or self._looking.done():
+            start = await asyncio.to_thread(self._place)
+            self._looking = asyncio.create_task(self._look(start))
+        self._things.update(found)
+
+    def _place(self) -> str:
+        request = ChangesRequest("today", limit=1)
+        return self._lithos.changes.read(self._lithos.changes.start("today", None), request).place.encoded()
+
+    def _thing(self, uri: str) -> Thing:
+        kind, name = parsed(uri)
+        if kind == "note":
+            found = self._lithos.notes.reader.named(name, exact=False)
+            if len(found) != 1:
+                raise MCPError(types.INVALID_PARAMS, f"there is no note {name[:80]!r} to follow", {"uri": uri[:120]})
+            return kind, found[0].id
+        if kind == "task":
+            tasks = [each for each in self._lithos.board.candidates(name) if each.id == name or each.title == name]
+            if len(tasks) != 1:
+                raise MCPError(types.INVALID_PARAMS, f"there is no task {name[:80]!r} to follow", {"uri": uri[:120]})
+            return kind, tasks[0].id
+        if kind == "chain" and name not in self._lithos.ledger.keys():  # noqa: SIM118 - no mapping
+            raise MCPError(types.INVALID_PARAMS, f"there is no chain {name[:80]!r} to follow", {"uri": uri[:120]})
+        return kind, name
+
+    async def _look(self, cursor: str) -> None:
+        """Until nobody follows anything."""
+        while self._followed():
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                cursor, changed = await asyncio.to_thread(self._changed_since, cursor)
+            except LithosError as error:
+                _log.warning("subscriptions: %s", error.message)
+                continue
+            if changed:
+                await self._tell(changed)
+        self._things.clear()
+
+    def _followed(self) -> bool:
+        return bool(self._streams) or any(self._sessions.values())
+
+    def _changed_since(self, cursor: str) -> tuple[str, set[Thing]]:
+        changes = self._lithos.changes
+        found = changes.read(changes.start(cursor, None), ChangesRequest(cursor))
+        things: set[Thing] = set()
+        for each in found.changes:
+            if each.kind == "thought":
+                things.add(("chain", each.what.partition(" ")[2]))
+            elif each.kind in ("task", "claim", "finding"):
+                things.add(("task", each.id))
+            elif each.kind == "note":
+                things.add(("note", each.id))
+        if found.changes:
+            things.add(("briefing", ""))
+        return found.place.encoded(), things
+
+    async def _tell(self, changed: set[Thing]) -> None:
+        uris = [uri for uri, thing in list(self._things.items()) if thing in changed]
+        for uri in uris:
+            if self._streams.get(uri):
+                await self._bus.publish(ResourceUpdated(uri=uri))
+            for connection, held in list(self._sessions.items()):
+                if uri in held:
+                    await self._tell_one(connection, held[uri], uri)
+
+    async def _tell_one(self, connection: Any, session: Any, uri: str) -> None:
+        try:
+            await asyncio.wait_for(session.send_resource_updated(uri), 5)
+        except Exception:  # noqa: BLE001 - a client that is gone must not keep the others from hearing
+            with contextlib.suppress(KeyError):
+                del self._sessions[connection]
+
+
+def _connection(context: Context) -> Any:
+    return context.session._connection  # the SDK names a connection nowhere else
+
+
+def _too_many() -> MCPError:
+    return MCPError(
+        types.INVALID_PARAMS,
+        f"{MOST_SUBSCRIPTIONS} resources is the most that one client may follow; follow {BRIEFING} instead",
+    )

@@ -1,0 +1,158 @@
+"""Prompts, resources, completion and subscriptions: in memory, over stdio and over HTTP, in both eras."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import mcp
+import mcp_types as types
+import pytest
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.shared.exceptions import MCPError
+
+from lithos.app import Lithos
+from lithos.serving.mcp.resources import MOST_SUBSCRIPTIONS
+from tests.conftest import CallTool, Connect
+from tests.wire import serving
+
+pytestmark = pytest.mark.anyio
+SECONDS = 30
+
+
+@pytest.fixture
+def note(call: CallTool) -> dict[str, Any]:
+    return call("lithos_write", title="Guide", content="# Guide\n\nfirst\n", path="ops", agent="ann")
+
+
+async def test_prompts_are_listed_and_rendered(connect: Connect, note: dict[str, Any]) -> None:
+    async with connect() as client:
+        names = {each.name for each in (await client.list_prompts()).prompts}
+        assert names == {"briefing", "remember", "recall", "handoff", "standup"}
+        told = await client.get_prompt("briefing")
+        assert "Guide" in told.messages[0].content.text
+        said = await client.get_prompt("recall", {"question": "who owns {braces}?"})
+        assert "who owns {braces}?" in said.messages[0].content.text
+        with pytest.raises(MCPError, match="did you mean 'briefing'"):
+            await client.get_prompt("brifing")
+        with pytest.raises(MCPError, match="unknown argument"):
+            await client.get_prompt("recall", {"sudo": "x"})
+
+
+async def test_resources_are_read_by_address(connect: Connect, call: CallTool, note: dict[str, Any]) -> None:
+    task = call("lithos_task_create", title="t", agent="ann")["task_id"]
+    call("lithos_finding_post", task_id=task, summary="found it", agent="ann")
+    call("mentisdb_append", thought_type="Idea", content="a thought", agent_id="a", chain_key="main")
+    async with connect() as client:
+        assert [each.uri for each in (await client.list_resources()).resources] == ["lithos://briefing"]
+        shown = {each.uri_template for each in (await client.list_resource_templates()).resource_templates}
+        assert shown == {"lithos://note/{+path}", "lithos://task/{id}", "lithos://chain/{key}"}
+        for uri, words in (
+            ("lithos://briefing", "Guide"),
+            ("lithos://note/ops/guide.md", "first"),
+            (f"lithos://task/{task}", "found it"),
+            ("lithos://chain/main", "a thought"),
+        ):
+            assert words in (await client.read_resource(uri)).contents[0].text, uri
+        for wrong in ("lithos://note/nowhere.md", "lithos://task/x", "lithos://sky", "file:///etc/passwd"):
+            with pytest.raises(MCPError):
+                await client.read_resource(wrong)
+
+
+async def test_addresses_are_completed(connect: Connect, note: dict[str, Any]) -> None:
+    async with connect() as client:
+        reference = types.ResourceTemplateReference(uri="lithos://note/{+path}")
+        found = await client.complete(reference, {"name": "path", "value": "op"})
+    assert found.completion.values == ["ops/guide.md"]
+
+
+@asynccontextmanager
+async def following(client: mcp.Client, era: str, heard: asyncio.Queue[str], uris: list[str]) -> AsyncIterator[None]:
+    """Follow these resources in the way of the era; `heard` gets the address of each that changed."""
+    if era == "legacy":
+        for uri in uris:
+            await client.subscribe_resource(uri)
+        yield
+        return
+    async with client.listen(resource_subscriptions=uris) as stream:
+
+        async def pump() -> None:
+            async for event in stream:
+                heard.put_nowait(str(getattr(event, "uri", "")))
+
+        pumping = asyncio.create_task(pump())
+        try:
+            yield
+        finally:
+            pumping.cancel()
+
+
+def hearing(heard: asyncio.Queue[str]) -> Any:
+    async def handler(message: Any) -> None:
+        root = getattr(message, "root", message)
+        if isinstance(root, types.ResourceUpdatedNotification):
+            heard.put_nowait(str(root.params.uri))
+
+    return handler
+
+
+async def change_and_hear(client: mcp.Client, era: str, heard: asyncio.Queue[str]) -> None:
+    made = await client.call_tool("lithos_write", {"title": "Guide", "content": "one", "agent": "ann"})
+    other = await client.call_tool("lithos_write", {"title": "Other", "content": "one", "agent": "ann"})
+    uri = f"lithos://note/{made.structured_content['path']}"
+    async with following(client, era, heard, [uri]):
+        for note in (other, made):
+            change = {"id": note.structured_content["id"], "content": "two", "agent": "ben"}
+            await client.call_tool("lithos_write", change)
+        assert await asyncio.wait_for(heard.get(), SECONDS) == uri
+
+
+@pytest.fixture
+def stopped_host(data_dir: Path) -> Iterator[None]:
+    yield
+    stop = [sys.executable, "-m", "lithos.cli.entry", "stop", "--data-dir", str(data_dir)]
+    subprocess.run(stop, capture_output=True, timeout=60, check=False)
+
+
+@pytest.mark.usefixtures("stopped_host")
+async def test_a_subscription_over_stdio_fires_when_the_note_changes(data_dir: Path, era: str) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    arguments = ["-m", "lithos.cli.entry", "serve", "--data-dir", str(data_dir)]
+    server = stdio_client(StdioServerParameters(command=sys.executable, args=arguments))
+    async with mcp.Client(server, mode=era, message_handler=hearing(heard)) as client:
+        await change_and_hear(client, era, heard)
+
+
+async def test_a_subscription_over_http_fires_when_the_note_changes(lithos: Lithos, era: str) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    with serving(lithos) as (address, _):
+        async with mcp.Client(f"{address}/mcp", mode=era, message_handler=hearing(heard)) as client:
+            await change_and_hear(client, era, heard)
+
+
+async def test_too_many_subscriptions_are_refused_and_nothing_is_kept(
+    lithos: Lithos, call: CallTool, era: str, note: dict[str, Any]
+) -> None:
+    from lithos.serving import build_server
+
+    async with mcp.Client(build_server(lithos), mode=era) as client:
+        if era == "auto":
+            uris = [f"lithos://task/{number}" for number in range(10_000)]
+            with pytest.raises(MCPError, match=str(MOST_SUBSCRIPTIONS)):
+                async with client.listen(resource_subscriptions=uris):
+                    pass
+            return
+        for number in range(MOST_SUBSCRIPTIONS):
+            task = call("lithos_task_create", title=f"t{number}", agent="a")["task_id"]
+            await client.subscribe_resource(f"lithos://task/{task}")
+        with pytest.raises(MCPError, match=str(MOST_SUBSCRIPTIONS)):
+            await client.subscribe_resource("lithos://note/ops/guide.md")
+        await client.unsubscribe_resource(f"lithos://task/{task}")
+        await client.subscribe_resource("lithos://note/ops/guide.md")
+        with pytest.raises(MCPError, match="no note"):
+            await client.subscribe_resource("lithos://note/nowhere.md")
