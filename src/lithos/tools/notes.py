@@ -247,7 +247,7 @@ def lithos_validate(
     duplicates: Annotated[bool, Field(description="Also compare all notes with each other; takes seconds")] = False,
 ) -> Validation:
     """Problems of the vault that a person should fix: broken, ambiguous and stale links, frontmatter, duplicate ids,
-    clashing names, conflict copies, files that cannot be served, lifecycle fields that contradict others, credentials."""
+    clashing names, conflict copies, files that cannot be served, contradicting lifecycle fields, credentials."""
     return lithos.notes.validator.validate(duplicates=duplicates)
 
 
