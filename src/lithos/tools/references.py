@@ -6,16 +6,16 @@ writes only an exact one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_type_hints
 
 from lithos.core.references import SHORTEST_PART, Candidate, bare_name, matching
 from lithos.errors import Ambiguous, LithosError, NotFound
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
-    from lithos.tools.registry import Tool
 
 Referred = Literal["note", "task", "thought"]
 MOST_NEAREST = 3
@@ -30,6 +30,25 @@ class Refers:
 
     kind: Referred
     needed: bool = True  # False: what is not there is passed on as it is
+
+
+class Tool(Protocol):
+    """What is needed of one here; the registry imports this module."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def reads(self) -> bool: ...
+
+    @property
+    def function(self) -> Callable[..., Any]: ...
+
+    @property
+    def parameters(self) -> Mapping[str, Any]: ...
+
+    @property
+    def references(self) -> dict[str, Refers]: ...
 
 
 @dataclass(slots=True)
