@@ -312,7 +312,7 @@ def test_several_files_are_proposed_applied_and_undone_as_one(
     ]
     proposal = tend("lithos_propose_change", edits=edits)
     assert proposal["requires_approval"] is False and proposal["proposal_id"]
-    assert "+One.\n+Two.\n" in proposal["diff"] and "+new\n" in proposal["diff"]
+    assert "+One.\n+\n+Two.\n" in proposal["diff"] and "+new\n" in proposal["diff"]
     assert proposal["safety_report"] == "Nothing blocks this change."
     assert text(garden) == PROFILE and not (garden / NOTES).exists()
     with pytest.raises(NotFound):
@@ -320,7 +320,7 @@ def test_several_files_are_proposed_applied_and_undone_as_one(
     said = {"proposal_id": proposal["proposal_id"], "rationale": "both belong together", "agent": "gardener"}
     applied = call("lithos_apply_change", **said)
     assert [each["path"] for each in applied["files"]] == [PATH, NOTES]
-    assert "One.\nTwo.\n" in text(garden) and text(garden, NOTES) == "new\n"
+    assert "One.\n\nTwo.\n" in text(garden) and text(garden, NOTES) == "new\n"
     for path in (PATH, NOTES):
         (event,) = tend("lithos_events_query", path=path)["rows"]
         assert (event["op"], event["status"], event["thing"]) == ("apply_change", "committed", proposal["proposal_id"])
@@ -434,7 +434,7 @@ def test_a_section_of_a_note_is_patched_by_its_id_and_found_at_once(call: CallTo
     wish = {"id": made["id"], "section_anchor": "Goals", "rationale": "heard", "agent": "ann"}
     patched = call("lithos_md_patch_section", **wish, change={"append": "measure zirconium"}, if_match=shown["version"])
     after = (lithos.notes.vault.root.path / made["path"]).read_text()
-    assert after == before.replace("ship\n", "ship\nmeasure zirconium\n")
+    assert after == before.replace("ship\n", "ship\n\nmeasure zirconium\n")
     assert call("lithos_read", id=made["id"])["version"] == patched["version"]
     assert [each["id"] for each in call("lithos_search", query="zirconium")["results"]] == [made["id"]]
     with pytest.raises(NotFound):

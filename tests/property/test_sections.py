@@ -80,7 +80,7 @@ def test_an_anchor_a_path_and_a_unique_heading_all_name_a_section() -> None:
 def test_a_name_that_stands_twice_is_refused_with_both_places() -> None:
     with pytest.raises(InvalidInput) as refusal:
         outline("## A\n### Log\n## B\n### Log\n").find("Log")
-    assert refusal.value.details["candidates"] == ["A > Log (line 2)", "B > Log (line 4)"]
+    assert refusal.value.details["candidates"] == ["A > Log", "B > Log"]
 
 
 def test_a_missing_section_is_refused_with_what_is_there() -> None:
@@ -91,3 +91,27 @@ def test_a_missing_section_is_refused_with_what_is_there() -> None:
 
 def test_an_anchor_in_a_code_block_is_no_anchor() -> None:
     assert outline("## A\n```\n<!-- @anchor: a v1 -->\n```\n").anchors == ()
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(2, 4), st.sampled_from(["A", "B", "A > B", "A (line 3)"]), st.sampled_from(["", "x v1"])),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_every_candidate_that_is_offered_means_its_own_section(drawn: list[tuple[int, str, str]]) -> None:
+    anchors = [f"<!-- @anchor: {anchor} -->\n" if anchor else "" for _, _, anchor in drawn]
+    heads = [f"{'#' * level} {name}\n" for level, name, _ in drawn]
+    outlined = outline("".join(head + anchor + "text\n\n" for head, anchor in zip(heads, anchors, strict=True)))
+    with pytest.raises(NotFound) as refusal:
+        outlined.find("Nothing of the kind")
+    offered = refusal.value.details["candidates"]
+    assert [outlined.find(name) for name in offered] == list(outlined.sections)
+    for section in outlined.sections:
+        try:
+            outlined.find(section.heading)
+        except InvalidInput as ambiguous:
+            found = [outlined.find(name) for name in ambiguous.details["candidates"]]
+            assert len(found) == len(set(found)) > 1

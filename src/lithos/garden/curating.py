@@ -15,7 +15,9 @@ from lithos.garden.sections import Outline, Section, outline
 
 Op = Literal["append", "prune", "merge"]
 _MARKER = re.compile(r"^([-+*]|(\d{1,9})([.)]))[ \t]+")
+_PLACED = re.compile(r"line (\d{1,9}): ")
 _LONGEST_ITEM = 4_000
+_LONGEST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +65,27 @@ def _step(outlined: Outline, section: Section, op: Op, item: str, policy: Policy
 
 
 def _appended(outlined: Outline, section: Section, item: str) -> str:
+    """At the end of the section's last list; where there is none, as a list of its own."""
     ranges = item_ranges(outlined, section)
-    marker = _next_marker(outlined.lines[ranges[-1][0]]) if ranges else "-"
-    return sections.append(outlined, section, "\n".join(_formatted(item, marker)))
+    if not ranges:
+        return sections.append(outlined, section, "\n".join(_formatted(item, "-")))
+    first, after = ranges[-1]
+    return _respliced(outlined, after, after, _formatted(item, _next_marker(outlined.lines[first])))
 
 
 def _respliced(outlined: Outline, first: int, after: int, lines: list[str]) -> str:
-    end = "\r\n" if outlined.lines[first].endswith("\r\n") else "\n"
-    return "".join([*outlined.lines[:first], *(line + end for line in lines), *outlined.lines[after:]])
+    near = outlined.lines[min(first, len(outlined.lines) - 1)]
+    end = "\r\n" if near.endswith("\r\n") else "\n"
+    before = "".join(outlined.lines[:first])
+    joined = before if not before or before.endswith(("\n", "\r")) else before + end
+    return joined + "".join(line + end for line in lines) + "".join(outlined.lines[after:])
 
 
 def _matching(outlined: Outline, section: Section, item: str, policy: Policy) -> list[tuple[int, int]]:
-    """Items of the same text, or else of the same evidence token."""
+    """Items of the same text, or else of the same evidence token; `line 12: …` is the item on that line."""
     ranges = item_ranges(outlined, section)
+    if placed := _PLACED.match(item):
+        return [place for place in ranges if place[0] + 1 == int(placed[1])]
     texts = [_plain("".join(outlined.lines[first:after])) for first, after in ranges]
     same = [place for place, text in zip(ranges, texts, strict=True) if text == _plain(item)]
     tokens = set(_tokens(item, policy))
@@ -89,7 +99,12 @@ def _tokens(text: str, policy: Policy) -> list[str]:
 
 
 def _plain(item: str) -> str:
-    return " ".join(_MARKER.sub("", item.strip()).split())
+    return " ".join(_bare(item).split())
+
+
+def _bare(item: str) -> str:
+    """Without the line that an error put before it, and without its marker."""
+    return _MARKER.sub("", _PLACED.sub("", item.strip()))
 
 
 def _checked(item: str) -> str:
@@ -102,7 +117,7 @@ def _checked(item: str) -> str:
 
 def _formatted(item: str, marker: str) -> list[str]:
     """The item's lines, continuation lines indented below its first; blank lines inside it would end the list."""
-    first, *rest = [line.strip() for line in _MARKER.sub("", item.strip()).splitlines() if line.strip()]
+    first, *rest = [line.strip() for line in _bare(item).splitlines() if line.strip()]
     indent = " " * (len(marker) + 1)
     return [f"{marker} {first}", *(indent + line for line in rest)]
 
@@ -121,15 +136,27 @@ def _next_marker(line: str) -> str:
 
 def _the_only(found: list[tuple[int, int]], outlined: Outline, item: str) -> tuple[int, int]:
     if len(found) > 1:
-        places = [f"line {first + 1}: {outlined.lines[first].strip()[:120]}" for first, _ in found]
-        raise InvalidInput(f"{_plain(item)[:120]!r} fits {len(found)} items", hint="Name one.", candidates=places)
+        raise InvalidInput(
+            f"{_plain(item)[:120]!r} fits {len(found)} items",
+            hint="Send one of `candidates`; a line number counts until the file changes.",
+            candidates=[_placed(outlined, first) for first, _ in found],
+        )
     return found[0]
 
 
 def _missing(outlined: Outline, section: Section, item: str) -> NotFound:
-    there = [_plain("".join(outlined.lines[first:after]))[:200] for first, after in item_ranges(outlined, section)]
+    there = [_offered(outlined, *place) for place in item_ranges(outlined, section)]
     return NotFound(
         f"no item of {section.name!r} reads {_plain(item)[:120]!r}",
-        hint="Name an item's whole text or its evidence token; `candidates` lists them.",
+        hint="Send one of `candidates`, or an evidence token.",
         candidates=there[:30],
     )
+
+
+def _offered(outlined: Outline, first: int, after: int) -> str:
+    text = _plain("".join(outlined.lines[first:after]))
+    return text if len(text) <= _LONGEST_SHOWN else _placed(outlined, first)
+
+
+def _placed(outlined: Outline, first: int) -> str:
+    return f"line {first + 1}: {outlined.lines[first].strip()[:_LONGEST_SHOWN]}"

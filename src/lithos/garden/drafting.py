@@ -74,10 +74,10 @@ def drafted(
     report = check_change(before.text, after, policy, user)
     wanted = target_of(edit)
     log: str | None = None
+    section, at = _section(before.text, wanted, policy)
     if line is not None and not report.blocked and after != before.text:
         log = with_override(line, report)
-        after = logged(after, log, policy, target.kind, _anchor(after, wanted, policy))
-    section = _anchor(before.text, wanted, policy)
+        after = logged(after, log, policy, target.kind, section)
     return Draft(
         target,
         before,
@@ -85,8 +85,8 @@ def drafted(
         report,
         edit.op,
         section,
-        _hash(before.text, section, policy),
-        _hash(after, section, policy) or "",
+        _hash(before.text, at, policy),
+        _hash(after, at, policy) or "",
         _promise(before.text, edit, log, policy),
     )
 
@@ -113,11 +113,13 @@ def with_override(line: str, report: Report) -> str:
     return f"{line} (over the cap: {'; '.join(report.caps_exceeded)})" if report.caps_exceeded else line
 
 
-def _anchor(text: str | None, wanted: str | None, policy: Policy) -> str | None:
+def _section(text: str | None, wanted: str | None, policy: Policy) -> tuple[str | None, int | None]:
+    """The name of the section for the event, and its number among all: an edit inside it changes lines, not numbers."""
     if wanted is None or text is None:
-        return None
-    section = outline(text, policy.anchor_pattern).find(wanted)
-    return section.anchor or section.name
+        return None, None
+    outlined = outline(text, policy.anchor_pattern)
+    section = outlined.find(wanted)
+    return section.anchor or outlined.label(section), outlined.sections.index(section)
 
 
 def _promise(before: str | None, edit: Edit, log: str | None, policy: Policy) -> UntouchedCheck | None:
@@ -128,8 +130,8 @@ def _promise(before: str | None, edit: Edit, log: str | None, policy: Policy) ->
     return promise_of(outlined, outlined.find(wanted), not isinstance(edit, ReplaceSection), f"- {log}")
 
 
-def _hash(text: str | None, section: str | None, policy: Policy) -> str | None:
+def _hash(text: str | None, at: int | None, policy: Policy) -> str | None:
     if text is None:
         return None
     outlined = outline(text, policy.anchor_pattern)
-    return text_hash(text if section is None else outlined.text_of(outlined.find(section)))
+    return text_hash(text if at is None else outlined.text_of(outlined.sections[at]))

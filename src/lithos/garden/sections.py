@@ -16,6 +16,9 @@ from lithos.core.markdown import Heading, Kind, Scan, rescan, scan
 from lithos.errors import InvalidInput, NotFound
 
 PATH_SEPARATOR = " > "
+MOST_OFFERED = 30
+_PLACED = re.compile(r"(.+) \(line (\d{1,9})\)")
+_ITEM = re.compile(r"[ ]{0,3}(?:[-+*]|\d{1,9}[.)])[ \t]")
 ANCHOR = re.compile(r"^[ ]{0,3}<!--[ \t]*@anchor:[ \t]*(\S[^>\r\n]{0,200}?)[ \t]*-->[ \t]*$")
 
 
@@ -47,17 +50,45 @@ class Outline:
         return "".join(self.lines[section.body : section.end])
 
     def find(self, target: str) -> Section:
-        """By anchor, by full heading path, or by a heading that is the only one of its name."""
+        """By anchor, by full heading path, by a heading that is the only one of its name, or by name and line."""
         wanted = target.strip()
+        found = self._named(wanted) or self._on_line(wanted)
+        if len(found) == 1:
+            return found[0]
+        raise self._ambiguous(wanted, found) if found else self._missing(wanted)
+
+    def _named(self, wanted: str) -> list[Section]:
         by_anchor = [each for each in self.sections if each.anchor is not None and each.anchor == wanted]
         by_path = [each for each in self.sections if each.name == wanted]
-        by_heading = [each for each in self.sections if each.heading == wanted]
-        for found in (by_anchor, by_path, by_heading):
-            if len(found) == 1:
-                return found[0]
-            if found:
-                raise _ambiguous(wanted, found)
-        raise _missing(wanted, self.sections)
+        return by_anchor or by_path or [each for each in self.sections if each.heading == wanted]
+
+    def _on_line(self, wanted: str) -> list[Section]:
+        """`Tasks (line 12)`, as an ambiguous name is answered."""
+        placed = _PLACED.fullmatch(wanted)
+        if placed is None:
+            return []
+        return [each for each in self._named(placed[1]) if each.first + 1 == int(placed[2])]
+
+    def label(self, section: Section) -> str:
+        """A name that `find` takes for this section and no other."""
+        for name in (section.anchor, section.name):
+            if name and self._named(name) == [section]:
+                return name
+        return f"{section.name} (line {section.first + 1})"
+
+    def _missing(self, wanted: str) -> NotFound:
+        return NotFound(
+            f"no section is called {wanted[:120]!r}",
+            hint="Send one of `candidates`: an anchor, a full heading path, or one with its line.",
+            candidates=[self.label(each) for each in self.sections[:MOST_OFFERED]],
+        )
+
+    def _ambiguous(self, wanted: str, found: list[Section]) -> InvalidInput:
+        return InvalidInput(
+            f"{wanted[:120]!r} names {len(found)} sections",
+            hint="Send one of `candidates`; a line number counts until the file changes.",
+            candidates=[self.label(each) for each in found[:MOST_OFFERED]],
+        )
 
 
 _recent: deque[Outline] = deque(maxlen=8)  # one change looks at the same three texts a dozen times
@@ -123,7 +154,8 @@ def replace(outlined: Outline, section: Section, content: str) -> str:
 
 
 def append(outlined: Outline, section: Section, addition: str) -> str:
-    """The whole text with `addition` after the section's last line of its own text."""
+    """The whole text with `addition` after the section's last line of its own text. It is a block of its own: only the
+    next item of a list, row of a table or line of a quotation follows without a blank line."""
     lines = outlined.lines
     last = section.own_end
     while last > section.body and not lines[last - 1].strip():
@@ -134,7 +166,8 @@ def append(outlined: Outline, section: Section, addition: str) -> str:
     missing_blank = not rest and last == len(lines)
     gap = "" if missing_blank or (rest and not rest[0].strip()) else end
     before = _joined(lines[:last], end)
-    opening = end if last == section.body and _starts_blank(lines, section) else ""
+    apart = _starts_blank(lines, section) if last == section.body else not _goes_on(outlined.scan, last - 1, added)
+    opening = end if apart else ""
     return before + opening + added + gap + "".join(rest)
 
 
@@ -164,19 +197,8 @@ def _starts_blank(lines: list[str], section: Section) -> bool:
     return section.body < section.end and not lines[section.body].strip()
 
 
-def _missing(wanted: str, sections: tuple[Section, ...]) -> NotFound:
-    names = [each.anchor or each.name for each in sections][:30]
-    return NotFound(
-        f"no section is called {wanted[:120]!r}",
-        hint="Name an anchor or a full heading path; `candidates` lists what is there.",
-        candidates=names,
-    )
-
-
-def _ambiguous(wanted: str, found: list[Section]) -> InvalidInput:
-    places = [f"{each.name} (line {each.first + 1})" for each in found]
-    return InvalidInput(
-        f"{wanted[:120]!r} names {len(found)} sections",
-        hint="Name the full heading path, or an anchor that occurs once.",
-        candidates=places,
-    )
+def _goes_on(scanned: Scan, last: int, addition: str) -> bool:
+    """Whether the addition continues the block that ends with this line."""
+    if _ITEM.match(addition):
+        return scanned.kinds[last] is Kind.NESTED and not scanned.lines[last].lstrip().startswith(">")
+    return any(scanned.lines[last].lstrip().startswith(mark) and addition.startswith(mark) for mark in ("|", ">"))

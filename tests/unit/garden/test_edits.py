@@ -45,7 +45,7 @@ def test_replacing_a_section_renews_it_with_its_subsections_and_nothing_else() -
 
 def test_appending_to_a_section_stays_above_its_subsections() -> None:
     after = edited(PROFILE, AppendSection("concerns v1", "And more."), POLICY)
-    assert after == PROFILE.replace("Too much work.\n", "Too much work.\nAnd more.\n")
+    assert after == PROFILE.replace("Too much work.\n", "Too much work.\n\nAnd more.\n")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_deeper_headings_and_closed_fences_are_welcome() -> None:
 def test_a_missing_final_newline_and_crlf_are_kept_outside_the_section() -> None:
     text = "## A\r\none\r\n## B\r\ntwo"
     assert edited(text, ReplaceSection("A", "new\nlines"), POLICY) == "## A\r\nnew\r\nlines\r\n\r\n## B\r\ntwo"
-    assert edited(text, AppendSection("B", "three"), POLICY) == "## A\r\none\r\n## B\r\ntwo\r\nthree\r\n"
+    assert edited(text, AppendSection("B", "three"), POLICY) == "## A\r\none\r\n## B\r\ntwo\r\n\r\nthree\r\n"
 
 
 def curate(ops: list[str], items: list[str] | list[list[str]], text: str = PROFILE) -> str:
