@@ -26,11 +26,11 @@ from lithos.board import (
 )
 from lithos.core.call import Call
 from lithos.core.since import absolute
+from lithos.tools.arguments import Agent
 from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 
 TaskId = Annotated[str, Field(description="Task id or title"), Refers("task")]
-Agent = Annotated[str, Field(description="Your agent identifier")]
 Aspect = Annotated[str, Field(description="The part of the task you work on")]
 # Strict: "60" or true would otherwise pass as a number of minutes.
 Minutes = Annotated[int, Field(strict=True, gt=0, description="Minutes from now (default 60, max 480)")]

@@ -32,6 +32,7 @@ from lithos.notes import (
     WriteRequest,
     Written,
 )
+from lithos.tools.arguments import Agent
 from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
@@ -39,7 +40,6 @@ from lithos.tools.stats import Stats, stats
 
 Related = Refers("note", needed=False)  # the vault says what is wrong with one that is not there
 NoteId = Annotated[str, Field(description="Note: id, path or title"), Refers("note")]
-Agent = Annotated[str, Field(description="Your agent identifier")]
 IfMatch = Annotated[str | None, Field(description="version you read: conflict if it changed since")]
 Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
 

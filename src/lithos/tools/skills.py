@@ -20,7 +20,8 @@ from lithos.skills import (
     SkillVersions,
     skill_guide,
 )
-from lithos.tools.ledger.thoughts import ChainKey, Limit, Markdown, Texts, Time
+from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
+from lithos.tools.ledger.thoughts import Markdown
 from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
 
@@ -86,7 +87,7 @@ def mentisdb_search_skill(
     schema_versions: Annotated[list[int] | None, Rare] = None,
     since: Annotated[Time, Rare] = None,
     until: Annotated[Time, Rare] = None,
-    limit: Limit = None,
+    limit: LimitOf50 = None,
 ) -> SkillList:
     """Find skills; all filters must hold. Look here before inventing a way of doing something."""
     chosen = SkillFilter(

@@ -9,7 +9,7 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.ledger import AgentRegistry, Agents, AgentStatus, OneAgent
-from lithos.tools.ledger.thoughts import ChainKey
+from lithos.tools.arguments import ChainKey
 from lithos.tools.registry import tool
 
 Subject = Annotated[str, Field(description="The agent that it concerns", max_length=200)]

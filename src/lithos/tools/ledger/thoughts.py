@@ -30,20 +30,17 @@ from lithos.ledger import (
     optional_time,
     time_window,
 )
+from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
 from lithos.tools.references import Refers
 from lithos.tools.registry import tool
 from lithos.tools.schemas import Rare
 
-ChainKey = Annotated[str | None, Field(description="Which chain; left out: the default one", max_length=200)]
 AgentId = Annotated[str | None, Field(description="Who thinks this", max_length=200)]
 Score = Annotated[float | None, Field(description="0.0 to 1.0; clamped")]
-Texts = list[str] | None
 Octets = Annotated[list[int] | None, Field(description="64 bytes, Ed25519", max_length=64)]
 Known = Annotated[
     dict[str, Any] | None, Field(description="A checkpoint you kept: proves that the chain only grew, or ledger_fork")
 ]
-Limit = Annotated[int | None, Field(description="Default 50", ge=1)]
-Time = Annotated[str | None, Field(description="RFC 3339")]
 MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="Bound of the text")]
 
 
@@ -212,7 +209,7 @@ def mentisdb_search(
     min_confidence: Annotated[float | None, Rare] = None,
     since: Time = None,
     until: Annotated[Time, Rare] = None,
-    limit: Limit = None,
+    limit: LimitOf50 = None,
 ) -> Thoughts:
     """Find thoughts: prior constraints, decisions, mistakes. With text the best first, with a score; without, the
     newest matches in the order they were written. All filters must hold. Search before you decide anything that
@@ -269,7 +266,7 @@ def mentisdb_memory_markdown(
     min_confidence: Annotated[float | None, Rare] = None,
     since: Time = None,
     until: Annotated[Time, Rare] = None,
-    limit: Limit = None,
+    limit: LimitOf50 = None,
     max_tokens: MaxTokens = 4000,
 ) -> Markdown:
     """A chain, or what the filters choose of it, as a Markdown document in sections, with each correction under what

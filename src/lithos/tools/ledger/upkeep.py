@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.ledger import Adapter, Checkpoint, Forgotten, Imported
-from lithos.tools.ledger.thoughts import ChainKey
+from lithos.tools.arguments import ChainKey
 from lithos.tools.registry import tool
 
 
