@@ -65,7 +65,7 @@ def _step(outlined: Outline, section: Section, op: Op, item: str, policy: Policy
 
 
 def _appended(outlined: Outline, section: Section, item: str) -> str:
-    """At the end of the section's last list; where there is none, as a list of its own."""
+    """At the end of the section's last list; where there is none, as a new list."""
     ranges = item_ranges(outlined, section)
     if not ranges:
         return sections.append(outlined, section, "\n".join(_formatted(item, "-")))

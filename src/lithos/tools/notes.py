@@ -42,6 +42,12 @@ Related = Refers("note", needed=False)  # the vault says what is wrong with one 
 NoteId = Annotated[str, Field(description="Note: id, path or title"), Refers("note")]
 IfMatch = Annotated[str | None, Field(description="version you read: conflict if it changed since")]
 Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
+UpdatedNote = Annotated[
+    str | None, Field(description="Update this note (id, path or title); omit to create"), Refers("note")
+]
+Provenance = Annotated[str | None, Field(description="file:PATH#L1, url:…, cmd:…, commit:HEX, event:ID"), Rare]
+Superseded = Annotated[str | None, Field(description="The note that this one replaces"), Rare, Refers("note")]
+Successor = Annotated[str | None, Field(description="With id: the note that replaces it"), Rare, Refers("note")]
 
 
 class NoteInContext(ReadNote):
@@ -59,28 +65,20 @@ def lithos_write(
     tags: Annotated[list[str] | None, Field(description="[] clears them")] = None,
     confidence: Annotated[float | None, Field(ge=0, le=1)] = None,
     path: Annotated[str | None, Field(description='Folder of a new note, e.g. "procedures"')] = None,
-    id: Annotated[
-        str | None, Field(description="Update this note (id, path or title); omit to create"), Refers("note")
-    ] = None,
+    id: UpdatedNote = None,
     source_task: Annotated[str | None, Field(description="Task id or provenance")] = None,
     append: Annotated[bool, Field(description="Add content at the end instead of replacing it")] = False,
     if_match: IfMatch = None,
     claim_token: Annotated[int | None, Field(strict=True, description="Refused if you lost that claim"), Rare] = None,
-    provenance: Annotated[
-        str | None, Field(description="file:PATH#L1, url:…, cmd:…, commit:HEX, event:ID"), Rare
-    ] = None,
+    provenance: Provenance = None,
     claim_id: Annotated[str | None, Field(description="The claim it makes; several notes may make it"), Rare] = None,
     merge_key: Annotated[str | None, Field(description="At most one active note has it"), Rare] = None,
     on_conflict: Annotated[OnConflict, Field(description="If a note has the merge_key"), Rare] = "merge",
     status: Annotated[Status | None, Rare] = None,
     ttl_policy: Annotated[TtlPolicy | None, Rare] = None,
     expires_at: Annotated[str | None, Field(description="ISO 8601; ttl_policy left out: decay"), Rare] = None,
-    supersedes: Annotated[
-        str | None, Field(description="The note that this one replaces"), Rare, Refers("note")
-    ] = None,
-    superseded_by: Annotated[
-        str | None, Field(description="With id: the note that replaces it"), Rare, Refers("note")
-    ] = None,
+    supersedes: Superseded = None,
+    superseded_by: Successor = None,
     derived_from: Annotated[list[str] | None, Field(description="Notes it builds on"), Rare, Refers("note")] = None,
 ) -> Written:
     """Save knowledge as a Markdown note, or update one by id (what you omit stays). Link notes with [[name]]. Recall

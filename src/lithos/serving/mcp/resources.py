@@ -152,7 +152,7 @@ class Subscriptions:
             return await self._handler(context, params)
         finally:
             self._streams.subtract(uris)
-            self._streams += Counter()  # drops what nobody listens to
+            self._streams += Counter()  # drops what has no listener
 
     # ------------------------------------------------------------------ looking
     async def _follow(self, uris: Iterable[str]) -> None:
@@ -184,7 +184,7 @@ class Subscriptions:
         return kind, name
 
     async def _look(self, cursor: str) -> None:
-        """Until nobody follows anything."""
+        """Run until no client follows anything."""
         while self._followed():
             await asyncio.sleep(LOOK_SECONDS)
             try:
