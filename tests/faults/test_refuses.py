@@ -92,7 +92,6 @@ def test_a_token_bound_to_one_agent_cannot_change_another(call: CallTool, tool: 
 # F7: an authority that is gone or altered is noticed before anything is acknowledged
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F7")
 @pytest.mark.parametrize("how", ["deleted", "replaced"])
 def test_no_task_is_acknowledged_into_a_database_that_is_gone(data_dir: Path, how: str) -> None:
     with served(data_dir) as host:
@@ -110,7 +109,6 @@ def test_no_task_is_acknowledged_into_a_database_that_is_gone(data_dir: Path, ho
         assert code_of(host.call("lithos_task_list")) == "damaged"
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F7")
 @pytest.mark.parametrize("how", ["deleted", "emptied", "another"])
 def test_an_empty_database_where_rows_were_is_refused_with_the_way_out(data_dir: Path, how: str) -> None:
     assert lithos(data_dir, "call", "lithos_task_create", "--json", json.dumps(TASK)).returncode == 0
@@ -143,7 +141,7 @@ def flip_a_title(database: Path, title: bytes) -> None:
     database.write_bytes(data)
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F7")
+@pytest.mark.xfail(strict=True, reason="issue 16 F7: doctor")
 def test_a_flipped_bit_in_a_row_is_found_by_doctor(data_dir: Path) -> None:
     lithos(data_dir, "call", "lithos_task_create", "--json", json.dumps({**TASK, "title": "remarkable title"}))
     assert lithos(data_dir, "doctor").returncode == 0
@@ -152,6 +150,13 @@ def test_a_flipped_bit_in_a_row_is_found_by_doctor(data_dir: Path) -> None:
     findings = json.loads(ended.stdout)["findings"]
     assert ended.returncode != 0
     assert any(each["part"] == "coordination" and each["severity"] == "error" for each in findings), findings
+
+
+def test_a_flipped_bit_in_a_row_is_never_served(data_dir: Path) -> None:
+    lithos(data_dir, "call", "lithos_task_create", "--json", json.dumps({**TASK, "title": "remarkable title"}))
+    flip_a_title(data_dir / ".lithos" / "coordination.db", b"remarkable title")
+    ended = lithos(data_dir, "call", "lithos_task_list")
+    assert ended.returncode == 7 and "is not what was written" in ended.stderr + ended.stdout
 
 
 # F10, F11: what stands in place of our files is named, at once
@@ -242,7 +247,6 @@ def test_a_cut_ledger_segment_is_damage_by_name(data_dir: Path, left: int | str,
         memory.close()
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F11")
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"", b"x" * 5000, b"not hex at all!!", b"0123456789abcde"])
 def test_garbage_in_the_store_id_is_damage_by_name(data_dir: Path, garbage: bytes) -> None:
     assert lithos(data_dir, "call", "lithos_task_create", "--json", json.dumps(TASK)).returncode == 0

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids
 from lithos.core.part import Part
-from lithos.errors import ConfigInvalid
+from lithos.errors import ConfigInvalid, LithosError
 from lithos.storage.audit.events import Events
 from lithos.storage.audit.keys import Keyring, store_id
 from lithos.storage.database.database import Database, open_database, open_postgres
+from lithos.storage.database.identity import check_identity, record_identity
 from lithos.storage.database.migrate import coordination_migrations
 from lithos.storage.effects.effects import Effects
 from lithos.storage.effects.idempotency import KEEP_HOURS, Idempotency
@@ -49,6 +50,7 @@ class Storage(Part):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             opened.enter_context(hold_folders([options.data_dir, *options.roots.values()]))
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
+            check_identity(self.database, self.state)
             for folder in options.shared_roots:
                 opened.enter_context(hold_folder(folder))
             self.roots: Mapping[str, Root] = {
@@ -89,6 +91,8 @@ class Storage(Part):
         return self.database.problem() or _disk_problem(self.state)
 
     def close(self) -> None:
+        with suppress(LithosError):  # a database that is out of reach: the record of the start stays
+            record_identity(self.database, self.state)
         self._opened.close()
 
 

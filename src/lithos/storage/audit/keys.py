@@ -12,6 +12,7 @@ from lithos.errors import Damaged
 
 _NAME = re.compile(r"^events-(\d{4,})\.key$")
 KEY_BYTES = 32
+_STORE_ID = re.compile(rb"[0-9a-f]{16}")
 ANCHOR = "events.head"
 
 
@@ -76,8 +77,16 @@ def store_id(folder: Path) -> str:
     """The id of a data directory, made at its first use: it names the directory's chain in a shared database."""
     path = folder / "store-id"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if path.exists() and not path.is_file():
+        raise Damaged("store-id is not a file", hint="Move it away and restore .lithos/store-id from a backup.")
     create_private(path, secrets.token_hex(8).encode())
-    return path.read_text(encoding="ascii").strip()
+    found = path.read_bytes()[:64].strip()
+    if not _STORE_ID.fullmatch(found):
+        raise Damaged(
+            "store-id is not an id: 16 hexadecimal digits are expected",
+            hint="Restore .lithos/store-id from a backup; every event names it.",
+        )
+    return found.decode()
 
 
 def create_private(path: Path, content: bytes) -> bool:
@@ -107,6 +116,8 @@ def _flush_folder(folder: Path) -> None:
 
 
 def _read_key(path: Path) -> bytes:
+    if not path.is_file():  # a FIFO would keep us waiting
+        raise Damaged(f"{path.name} is not a file", hint="Restore .lithos/keys from a backup.")
     try:
         key = bytes.fromhex(path.read_text(encoding="ascii").strip())
     except ValueError:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lithos.core.clock import Clock, SystemClock
-from lithos.errors import ConfigInvalid, Internal, LithosError, StorageFull, Unavailable
+from lithos.errors import ConfigInvalid, Damaged, Internal, LithosError, StorageFull, Unavailable
 from lithos.storage.database.dialect import Dialect, Session
 from lithos.storage.database.migrate import Migration, migrate
 from lithos.storage.database.sqlite import RESERVE_BYTES, SqliteDialect
@@ -132,10 +132,13 @@ class Database:
         except BaseException:  # an interrupt while it waits: the others must not wait for somebody who has left
             self._leave(job)
             raise
-        return cast(T, job.result())
+        result = cast(T, job.result())
+        self._refuse_if_lost()
+        return result
 
     def read(self, work: Callable[[Tx], T]) -> T:
         """Run `work` on one snapshot that holds everything acknowledged so far."""
+        self._refuse_if_lost()
         try:
             try:
                 return self._read(work)
@@ -153,6 +156,11 @@ class Database:
                 return work(session.tx)
             finally:
                 session.rollback()
+
+    def _refuse_if_lost(self) -> None:
+        """One stat per call: what is committed to a file that was removed or replaced is lost with it."""
+        if (problem := self.dialect.lost()) is not None:
+            raise Damaged(problem, hint="Stop the host, put the file back or restore a backup, then start again.")
 
     def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop that."""

@@ -100,6 +100,10 @@ class Dialect(Protocol):
         """Bytes that the store takes."""
         ...
 
+    def lost(self) -> str | None:
+        """Why what is committed from now on would be lost; None: it would not."""
+        ...
+
     def problem(self) -> str | None:
         """Why the store is out of reach, or no longer the one that was opened; None: nothing known."""
         ...

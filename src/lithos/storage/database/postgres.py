@@ -357,6 +357,10 @@ class PostgresDialect:
         row = tx.one("SELECT pg_database_size(current_database()) AS bytes")
         return int(row["bytes"]) if row else 0
 
+    def lost(self) -> str | None:
+        """Never: the server acknowledges what it has, or cannot be reached."""
+        return None
+
     def problem(self) -> str | None:
         """The listener's connection is the only one that is always open: it notices a server that is gone."""
         lost = self._hearing is not None and self._hearing.lost

@@ -229,6 +229,9 @@ class SqliteDialect:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def problem(self) -> str | None:
+        return self.lost()
+
+    def lost(self) -> str | None:
         """A file that was removed or replaced is still open here: what is committed to it is lost."""
         if self._opened is None or _identity(self.path) == self._opened:
             return None

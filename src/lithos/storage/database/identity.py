@@ -1,0 +1,74 @@
+"""Which database a data directory belongs to. Its id is in the database and, outside it, in `.lithos/database.json`.
+
+A database that was deleted, emptied or exchanged would otherwise be replaced by an empty one without a word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+from pathlib import Path
+from typing import Any
+
+from lithos.errors import Damaged
+from lithos.storage.database.database import Database
+from lithos.storage.values import Tx
+
+FILE = "database.json"
+_NAME = "database_id"
+
+
+def check_identity(database: Database, state: Path) -> None:
+    """Raise `Damaged` unless this is the database of the last start. The first start records it."""
+    path = state / FILE
+    last = _recorded(path)
+    known = database.read(_id)
+    if last is not None and last["id"] != known:
+        raise Damaged(
+            f"the database is not the one of the last start ({last['events']} events then), and "
+            + ("is empty" if known is None else "has another id"),
+            hint=f"Restore it from a backup (*.bak beside it). To start with it all the same, delete .lithos/{FILE}.",
+        )
+    record_identity(database, state)
+
+
+def record_identity(database: Database, state: Path) -> None:
+    """Its id and how many events it has now."""
+    now = {"id": database.read(_id) or database.write(_made), "events": database.read(_events)}
+    path = state / FILE
+    if _recorded(path) == now:
+        return
+    fresh = path.with_name(f".{FILE}.{os.getpid()}")
+    with contextlib.suppress(OSError):  # a full or read-only disk: the record of before still names the database
+        fresh.write_text(json.dumps(now), encoding="ascii")
+        fresh.chmod(0o600)
+        fresh.replace(path)
+
+
+def _recorded(path: Path) -> dict[str, Any] | None:
+    if path.exists() and not path.is_file():
+        raise Damaged(f"{path.name} is not a file", hint="Move it away, then start again.")
+    try:
+        read = json.loads(path.read_text(encoding="ascii"))
+        return {"id": str(read["id"]), "events": int(read["events"])}
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        raise Damaged(f"{path.name} cannot be read", hint=f"If the database is yours, delete .lithos/{FILE}.") from None
+
+
+def _id(tx: Tx) -> str | None:
+    row = tx.one("SELECT value FROM meta WHERE name = ?", _NAME)
+    return None if row is None else str(row["value"])
+
+
+def _made(tx: Tx) -> str:
+    tx.run("INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", _NAME, secrets.token_hex(8))
+    return str(_id(tx))
+
+
+def _events(tx: Tx) -> int:
+    row = tx.one("SELECT coalesce(max(sequence), 0) AS last FROM events")
+    return int(row["last"]) if row else 0
