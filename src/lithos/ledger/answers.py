@@ -195,11 +195,14 @@ class Thread(TypedDict):
     text: str
 
 
+UNREGISTERED = Agent("")
+
+
 def as_thought(entry: Entry, registry: Registry) -> Thought:
     """Names that the thought does not give are the registered ones; those of a forgotten thought are empty."""
     record, body = entry.record, entry.body or {}
     agent_id = record.get("agent_id", "")
-    registered = registry.agents.get(agent_id, Agent(agent_id))
+    registered = registry.agents.get(agent_id) or UNREGISTERED
     signature = body.get("thought_signature")
     thought: Thought = {
         "id": record["id"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,7 @@ class Ledger(Part):
     ) -> Appended:
         """One thought, durable when this returns. Creates the chain if there is none."""
         key = self._key(chain_key)
-        self.refuse_secrets({"chain_key": key, **asdict(draft)})
+        self.refuse_secrets({"chain_key": key, **draft.texts()})
         draft = draft.checked(key, request_of(call))
         earlier = None if last_checkpoint is None else parse_checkpoint(last_checkpoint)
         chain = self._chain_for(key, draft, earlier)
@@ -184,11 +184,15 @@ class Ledger(Part):
         """Raise `SecretRefused` if a text, or a list of texts, among these looks like a credential."""
         if self._allow_secret:
             return
-        texts = {name: _joined(value) for name, value in fields.items()}
-        if not find_secrets("\n".join(texts.values())):
-            return
-        for name, text in texts.items():
-            for kind, line in find_secrets(text):
+        texts: list[str] = []
+        for value in fields.values():
+            texts += (value,) if isinstance(value, str) else _texts(value)
+        if find_secrets("\n".join(texts)):
+            self._refuse(fields)
+
+    def _refuse(self, fields: Mapping[str, Any]) -> None:
+        for name, value in fields.items():
+            for kind, line in find_secrets("\n".join((value,) if isinstance(value, str) else _texts(value))):
                 raise SecretRefused(
                     f"{name} holds what looks like {with_article(kind)} in line {line}; nothing was written",
                     hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
@@ -201,7 +205,7 @@ class Ledger(Part):
         self, call: Call, draft: Draft, *, chain_key: str | None = None, storage_adapter: Adapter | None = None
     ) -> Bootstrapped:
         """Write the chain's first thought, if it has none yet."""
-        self.refuse_secrets(asdict(draft))
+        self.refuse_secrets(draft.texts())
         draft = draft.checked("system", request_of(call))
         chain = self.chain_to_write(chain_key, storage_adapter)
         stored = chain.append(draft, only_first=True)
@@ -423,10 +427,8 @@ class Ledger(Part):
         self._chains.close()
 
 
-def _joined(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    return "\n".join(str(item) for item in value) if isinstance(value, list | tuple) else ""
+def _texts(value: Any) -> Sequence[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else ()
 
 
 def _growth(chain: Chain, old: int, new: int) -> Growth:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from lithos.core.call import Call
@@ -18,6 +18,7 @@ from lithos.ledger.words import LONGEST_CHAIN_KEY, RELATION_KINDS, ROLES, THOUGH
 
 LONGEST_CONTENT = 256 * 1024
 MOST_REFS = 1000
+TEXTS = ("content", "tags", "concepts", "agent_id", "agent_name", "agent_owner", "session_id", "signing_key_id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,7 @@ class Draft:
         if (self.signing_key_id is None) != (self.thought_signature is None):
             raise InvalidInput("signing_key_id and thought_signature belong together", hint="Send both or neither.")
         signature = self.thought_signature
-        return replace(
-            self,
+        return Draft(  # not `replace`, which takes 10 µs more
             thought_type=one_of(self.thought_type, THOUGHT_TYPES, "thought_type"),
             content=text_block(self.content, "content", LONGEST_CONTENT),
             agent_id=agent_name(self.agent_id or default_agent, "agent_id"),
@@ -75,8 +75,14 @@ class Draft:
             session_id=optional_label(self.session_id, "session_id"),
             signing_key_id=optional_label(self.signing_key_id, "signing_key_id"),
             thought_signature=None if signature is None else octets(signature, "thought_signature", SIGNATURE_BYTES),
+            forgets=self.forgets,
+            redacted=self.redacted,
             request=request,
         )
+
+    def texts(self) -> dict[str, Any]:
+        """The fields that hold the caller's own words: texts and lists of texts."""
+        return {name: getattr(self, name) for name in TEXTS}
 
     @property
     def signature(self) -> bytes | None:

@@ -54,10 +54,11 @@ class ChainStore:
                 self._damaged.discard(key)
             self._recent[key] = chain
             self._recent.move_to_end(key)
-            idle = [self._recent.popitem(last=False)[1] for _ in range(len(self._recent) - self._most_open)]
-            self._damaged |= {each.key for each in idle if each.problem is not None}
-        for each in idle:
-            each.close()
+            idle = self._recent.popitem(last=False)[1] if len(self._recent) > self._most_open else None
+            if idle is not None and idle.problem is not None:
+                self._damaged.add(idle.key)
+        if idle is not None:
+            idle.close()
         return chain
 
     def damaged(self) -> set[str]:

@@ -332,13 +332,17 @@ def _joined(rows: npt.NDArray[Any], pairs: npt.NDArray[Any], names: bytes, trust
 
 def _checked_sizes(folder: Path) -> list[int]:
     """How many bytes of each file were written, and are still what was written."""
-    sums = (folder / CHECKSUMS).read_bytes()
     sizes = []
-    for name, (size, checksum) in zip(FILES, _CHECKSUM.iter_unpack(sums), strict=True):
+    for name, (size, checksum) in zip(FILES, _recorded(folder), strict=True):
         if _checksum(folder / name, size) != checksum:
             raise Damaged(f"{name} is not what was written", finding="index_damaged")
         sizes.append(size)
     return sizes
+
+
+def _recorded(folder: Path) -> list[tuple[int, int]]:
+    """Size and checksum of each file, as `index.crc` has them."""
+    return [(size, checksum) for size, checksum in _CHECKSUM.iter_unpack((folder / CHECKSUMS).read_bytes())]
 
 
 def _checksum(path: Path, size: int) -> int:
@@ -363,7 +367,11 @@ class ColumnFiles:
 
     def open(self) -> None:
         """Drop what the files hold beyond what was loaded; it is rebuilt from the segments."""
+        recorded = _recorded(self._folder) if any(self._sizes) else [(-1, 0)] * len(FILES)
         for place, (path, size) in enumerate(zip(self._paths, self._sizes, strict=True)):
+            if recorded[place][0] == size == path.stat().st_size:
+                self._checksums[place] = recorded[place][1]  # `load` has compared it just now
+                continue
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             os.ftruncate(descriptor, size)
             os.close(descriptor)
