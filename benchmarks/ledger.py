@@ -152,7 +152,7 @@ def _measure_signatures(folder: Path, count: int = 4000) -> None:
     os.fdatasync = real
     ledger.close()
     best = _best(lambda: Verification(chain.folder, folder / "checkpoints", full=True).run().thoughts)
-    line("verify with signatures and index files, one core", best, 5000, "/s", more_is_better=True)
+    line("verify with signatures, one core", best, 5000, "/s", more_is_better=True)
     checked = Verification(chain.folder, folder / "checkpoints", full=True)
     cpu = _best(lambda: checked.run().thoughts, rounds=1, clock=time.process_time)
     line("  and per second of CPU", cpu, 5000, "/s", more_is_better=True)

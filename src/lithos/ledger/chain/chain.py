@@ -201,7 +201,7 @@ class Chain:
                     self._trusted.advance(self)
                 except Damaged as error:
                     error.details.setdefault("index", self._trusted.place)
-                    self.problem = error
+                    self.problem = error.with_traceback(None)
 
     # -- proofs
 
@@ -405,7 +405,7 @@ class Chain:
         """What waits was chained to what could not be written: all of it fails, and the chain is as before."""
         with self._lock:
             if isinstance(error, Damaged):
-                self.problem = self.problem or error
+                self.problem = self.problem or error.with_traceback(None)
             failed, self._pending = self._pending, []
             self._next_index, self._next_head = self.size, self._head
             for ticket in failed:

@@ -2,7 +2,7 @@
 
 Derived from the segments: `names.jsonl` numbers agents and terms, `terms.bin` pairs a term with a thought, `rows.bin`
 has 88 bytes per thought, `index.crc` holds a checksum of each. A million thoughts load in 0.2 s. SQLite in its place
-opens faster and filters 1.6 to 30 times slower, because an answer counts all matches (docs/benchmarks.md).
+opens faster, and filters up to 17 times slower, because an answer counts all matches (docs/benchmarks.md).
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Opening:
         try:
             self._read_rest(tail)
         except Damaged as error:
-            tail.problem = error
+            tail.problem = error.with_traceback(None)  # its frames would keep a chain that no caller holds
         if tail.problem is None and tail.trusted == 0:
             tail.problem = self._against_checkpoint(tail)
         return tail

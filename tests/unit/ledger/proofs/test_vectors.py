@@ -18,7 +18,7 @@ from lithos.ledger.proofs import merkle, verify_bundle
 from tests.support import ledger_vectors
 from tests.support.ledgers import canonical, independent_check, merkle_root, sha
 
-DOCS = Path(__file__).parents[2] / "docs" / "ledger-format.md"
+DOCS = Path(__file__).parents[4] / "docs" / "ledger-format.md"
 
 
 @pytest.fixture(scope="module")
