@@ -99,11 +99,11 @@ def test_once_the_watch_is_set_up_the_files_are_compared_again(data_dir: Path) -
         assert call(lithos, "lithos_stats")["index"]["problem"] is None
 
 
-def test_server_without_watch_files_listens_to_nobody(data_dir: Path) -> None:
+def test_server_without_watch_files_listens_to_no_events(data_dir: Path) -> None:
     with opened(data_dir, start=True, server={"watch_files": False}):
-        assert not any(thread.name == "watcher" for thread in threading.enumerate())
+        assert not any(thread.name == "notes watcher" for thread in threading.enumerate())
     with opened(data_dir, start=True):
-        assert any(thread.name == "watcher" for thread in threading.enumerate())
+        assert any(thread.name == "notes watcher" for thread in threading.enumerate())
 
 
 # ---------------------------------------------------------------------- storage
