@@ -176,7 +176,7 @@ def _index(tx: Tx, events: Events, question: EventFilter) -> str:
 
 
 def main(events: int = EVENTS) -> None:
-    from tests.postgres_server import make_server, remove
+    from tests.support.postgres_server import make_server, remove
 
     server = make_server()
     folder = Path(tempfile.mkdtemp(prefix="lithos-bench-"))

@@ -16,10 +16,10 @@ from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests import states
-from tests.guests import Household, household
-from tests.postgres_server import Server, make_server, remove
-from tests.states import PostgresStates
+from tests.support import states
+from tests.support.guests import Household, household
+from tests.support.postgres_server import Server, make_server, remove
+from tests.support.states import PostgresStates
 
 ERAS = ("legacy", "auto")  # mcp.Client's names: `initialize` first, or the stateless 2026-07-28
 

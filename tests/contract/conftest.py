@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests import states
-from tests.states import PostgresStates
+from tests.support import states
+from tests.support.states import PostgresStates
 
 
 @pytest.fixture

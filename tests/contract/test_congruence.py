@@ -19,7 +19,7 @@ from lithos.errors import LithosError
 from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.states import PostgresStates
+from tests.support.states import PostgresStates
 
 TEXTS = ["", "plan", "Plan", "ÄÖ", "zebra", "50%_off", 'it\'s "quoted" \\ ?', "日本語", "🦊"]
 UNKNOWN = "00000000-0000-7000-8000-000000000000"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lithos.storage import Tx, coordination_migrations, open_postgres
 from lithos.storage.effects.scrub import scrub
-from tests.states import PostgresStates
+from tests.support.states import PostgresStates
 
 REMEMBER = "INSERT INTO once (tool, agent, key, arguments_hash, answer, at) VALUES ('t', 'a', ?, 'h', ?, 1)"
 

@@ -20,10 +20,10 @@ from lithos.core.ids import RandomIds
 from lithos.errors import ClaimLost
 from lithos.storage import Effects, Events, Idempotency, Keyring, coordination_migrations, open_postgres
 from tests.faults.test_board_hammer import hammer
-from tests.hammer_worker import now
-from tests.lease_history import Op, possible
-from tests.postgres_server import Server, make_server, remove
-from tests.states import PostgresStates
+from tests.support.hammer_worker import now
+from tests.support.lease_history import Op, possible
+from tests.support.postgres_server import Server, make_server, remove
+from tests.support.states import PostgresStates
 
 SHORT_LEASE_S = 0.3
 LEASE_S = 1.5  # an operation takes a few trips to the server, on a busy machine a tenth of a second

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
@@ -28,10 +27,11 @@ from lithos.storage import (
     coordination_migrations,
     open_postgres,
 )
-from tests.cut import Wire
-from tests.postgres_server import Server, make_standby, remove
-from tests.states import PostgresStates, execute, with_database
-from tests.storage_bench import keyed
+from tests.support.cut import Wire
+from tests.support.postgres_server import Server, make_standby, remove
+from tests.support.states import PostgresStates, execute, with_database
+from tests.support.storage_bench import keyed
+from tests.support.waiting import until
 from tests.unit.test_database import in_one_batch
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
@@ -46,13 +46,6 @@ def names(database: Database) -> list[str]:
     return [row["name"] for row in database.read(lambda tx: tx.all("SELECT name FROM things ORDER BY name"))]
 
 
-def eventually(condition, what: str) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
 def heard(database: Database, woken: list[str], whom: set[str]) -> None:
     """Notify until all of them listen."""
 
@@ -60,7 +53,7 @@ def heard(database: Database, woken: list[str], whom: set[str]) -> None:
         database.write(lambda tx: tx.notify("board"))
         return whom <= set(woken)
 
-    eventually(all_woken, f"{whom} listen")
+    until(all_woken, f"{whom} listen")
 
 
 @pytest.fixture
@@ -141,7 +134,7 @@ def test_a_notice_wakes_listeners_of_every_host(url: str) -> None:
     heard(here, woken, {"here", "there"})
     woken.clear()
     here.write(lambda tx: tx.notify("board"))
-    eventually(lambda: {"here", "there"} <= set(woken), "both hosts hear it")
+    until(lambda: {"here", "there"} <= set(woken), "both hosts hear it")
     assert "other" not in woken
     here.close()
     there.close()
@@ -154,7 +147,7 @@ def test_listeners_are_woken_after_a_lost_connection_because_notices_may_be_miss
     heard(database, woken, {"here"})
     woken.clear()
     wire.cut()  # nobody notifies from here on
-    eventually(lambda: woken, "woken after the break")
+    until(lambda: woken, "woken after the break")
     database.close()
 
 
@@ -179,7 +172,7 @@ def test_a_lock_holds_the_other_hosts_off_until_commit(url: str) -> None:
     writers[0].start()
     assert inside.wait(DEADLINE_S)
     writers[1].start()
-    eventually(lambda: _waiting_for_locks(there) == 1, "the second waits")
+    until(lambda: _waiting_for_locks(there) == 1, "the second waits")
     go_on.set()
     for writer in writers:
         writer.join(DEADLINE_S)
@@ -413,7 +406,7 @@ def _reload(server: Server) -> None:
     loaded = "SELECT pg_conf_load_time()"
     before = execute(server.url, loaded)
     execute(server.url, "SELECT pg_reload_conf()")
-    eventually(lambda: execute(server.url, loaded) != before, "the settings are read again")
+    until(lambda: execute(server.url, loaded) != before, "the settings are read again")
 
 
 def test_a_missing_database_is_one_line(server: Server) -> None:

@@ -17,7 +17,7 @@ from lithos.errors import Forbidden, NotFound, Unsupported
 from lithos.settings import LithosConfig
 from lithos.storage.files.folder_lock import hold_folder
 from lithos.tools.catalogue import catalogue
-from tests.states import PostgresStates
+from tests.support.states import PostgresStates
 
 
 def git(folder: Path, *arguments: str) -> None:

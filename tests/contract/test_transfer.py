@@ -16,7 +16,7 @@ from lithos.settings import LithosConfig
 from lithos.storage import Crash, PlannedFaults, Transfer, coordination_migrations, dialect_at, status
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.states import PostgresStates, execute
+from tests.support.states import PostgresStates, execute
 
 OPERATOR = Caller(operator=True)
 

@@ -22,7 +22,7 @@ from lithos.storage.database.postgres import LIMITS
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.flows.test_skills import SKILL
-from tests.states import PostgresStates, execute
+from tests.support.states import PostgresStates, execute
 
 DEADLINE_S = 60
 BOARD = "SELECT pg_advisory_xact_lock(hashtextextended('board', 0))"

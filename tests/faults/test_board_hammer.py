@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from tests.hammer_worker import ASPECTS, Http
-from tests.lease_history import Op, possible
+from tests.support.hammer_worker import ASPECTS, Http
+from tests.support.lease_history import Op, possible
 
 LEASE_S = 0.4
 TASKS = 2
@@ -83,7 +83,7 @@ def agents(
             "port_file": str(memory.port_file) if number % 2 else None,
             "journal": str(folder / f"{number}.jsonl"),
         }
-        started.append(subprocess.Popen([sys.executable, "-m", "tests.hammer_worker", json.dumps(wish)]))
+        started.append(subprocess.Popen([sys.executable, "-m", "tests.support.hammer_worker", json.dumps(wish)]))
     try:
         yield started
     finally:

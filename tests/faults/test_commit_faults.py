@@ -11,7 +11,7 @@ import pytest
 
 from lithos.errors import StorageFull, Unavailable
 from lithos.storage import Crash, Database, Migration, PlannedFaults, open_database
-from tests.small_disk import run_on_a_small_disk
+from tests.support.small_disk import run_on_a_small_disk
 
 PAIRS = (Migration(1, "pairs", "CREATE TABLE pairs (id {text} NOT NULL, side {text} NOT NULL, note {text}) {strict};"),)
 PROJECT = Path(__file__).parents[2]
@@ -38,7 +38,7 @@ import os, sys, threading
 from pathlib import Path
 from lithos.storage import PlannedFaults, open_database
 from tests.faults.test_commit_faults import PAIRS, add_pair
-from tests.small_disk import fill_the_disk
+from tests.support.small_disk import fill_the_disk
 path, point, visit, callers = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 faults = PlannedFaults()
 database = open_database(path, PAIRS, faults=faults)
@@ -128,7 +128,7 @@ from pathlib import Path
 from lithos.errors import StorageFull
 from lithos.storage import open_database
 from tests.faults.test_commit_faults import PAIRS, add_pair
-from tests.small_disk import fill_the_disk
+from tests.support.small_disk import fill_the_disk
 database = open_database(Path("/mnt/state.db"), PAIRS)
 Path("/mnt/hold").write_bytes(bytes(4_000_000))
 written = 0

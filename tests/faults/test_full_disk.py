@@ -9,7 +9,7 @@ from lithos.app import Lithos, open_lithos
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.answers import as_lithos_error
 from lithos.tools.catalogue import catalogue
-from tests.small_disk import fill_the_disk, run_on_a_small_disk
+from tests.support.small_disk import fill_the_disk, run_on_a_small_disk
 
 CHANGES: list[tuple[str, dict[str, Any]]] = [
     ("lithos_write", {"title": "long", "content": "x" * 100_000, "agent": "ann"}),

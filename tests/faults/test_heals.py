@@ -17,7 +17,7 @@ from lithos.search import Collection, Remove
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.faults.served import lithos, served
-from tests.guests import until
+from tests.support.waiting import until
 
 NOTES = 12
 Damage = Callable[[Path], None]

@@ -20,7 +20,8 @@ import pytest
 from lithos import __version__
 from lithos.host import wire
 from lithos.host.host_lock import HostLock
-from tests.guests import LITHOS, Household, household, until
+from tests.support.guests import LITHOS, Household, household
+from tests.support.waiting import until
 
 as_root = pytest.mark.skipif(os.getuid() != 0, reason="only root may become another user or mount a small disk")
 

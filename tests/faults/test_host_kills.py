@@ -14,7 +14,7 @@ from lithos.app import Lithos, open_lithos
 from lithos.host.client import describe_host
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
-from tests.guests import GuestProcess, Household
+from tests.support.guests import GuestProcess, Household
 
 GoesOn = Callable[[], bool]
 

@@ -14,7 +14,7 @@ from lithos.ledger import Verification
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.faults.test_host_kills import Killer
-from tests.guests import GuestProcess, Household
+from tests.support.guests import GuestProcess, Household
 from tests.support.ledgers import independent_check
 
 CHAIN = "kills"

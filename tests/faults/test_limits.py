@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.faults.served import Served, served
-from tests.guests import INITIALIZE
+from tests.support.guests import INITIALIZE
 
 THOUGHT = {"thought_type": "Insight", "content": "c", "agent_id": "ann"}
 

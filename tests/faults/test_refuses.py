@@ -21,8 +21,9 @@ from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 from tests.faults.served import Served, lithos, served
-from tests.guests import Household, until
-from tests.small_disk import fill_the_disk, run_on_a_small_disk
+from tests.support.guests import Household
+from tests.support.small_disk import fill_the_disk, run_on_a_small_disk
+from tests.support.waiting import until
 
 TASK = {"title": "t", "agent": "ann"}
 

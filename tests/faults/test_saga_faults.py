@@ -13,8 +13,8 @@ from lithos.core.call import Call, Delivery
 from lithos.core.canonical import version_of
 from lithos.errors import Conflict, Damaged, LithosError, NotFound, Unavailable
 from lithos.storage import Crash, EventDraft, FileChange, Outcome, Plan, PlannedFaults, Tx
-from tests import states
-from tests.storage_bench import StorageBench, keyed
+from tests.support import states
+from tests.support.storage_bench import StorageBench, keyed
 
 BEFORE = {"old.md": b"old 1", "moved.md": b"moved 1", "gone.md": b"gone 1"}
 AFTER = {"new.md": b"new 2", "old.md": b"old 2", "there/moved.md": b"moved 2"}
@@ -187,8 +187,8 @@ import sys
 from pathlib import Path
 from lithos.storage import PlannedFaults
 from tests.faults.test_saga_faults import opened, plan
-from tests import states
-from tests.storage_bench import keyed
+from tests.support import states
+from tests.support.storage_bench import keyed
 faults = PlannedFaults()
 bench = opened(Path(sys.argv[1]), faults)
 faults.seen.clear()

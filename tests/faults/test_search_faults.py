@@ -15,8 +15,8 @@ import pytest
 from lithos.errors import StorageFull
 from lithos.search import Collection, Document, Query, Remove
 from lithos.storage import PlannedFaults
-from tests.collections_at_hand import answers, collection, note, reconcile
-from tests.guests import until
+from tests.support.collections_at_hand import answers, collection, note, reconcile
+from tests.support.waiting import until
 
 PROJECT = Path(__file__).parents[2]
 VISITS = [2, *(pytest.param(visit, marks=pytest.mark.torture) for visit in (1, 3))]
@@ -28,7 +28,7 @@ CHILD = """
 import sys
 from pathlib import Path
 from lithos.storage import PlannedFaults
-from tests.collections_at_hand import collection, reconcile
+from tests.support.collections_at_hand import collection, reconcile
 from tests.faults.test_search_faults import MORE, story
 faults = PlannedFaults()
 faults.plan(sys.argv[2], "kill", int(sys.argv[3]))
@@ -249,7 +249,7 @@ CUT_SHORT = """
 import sys
 from pathlib import Path
 from lithos.search import Query
-from tests.collections_at_hand import collection
+from tests.support.collections_at_hand import collection
 with collection(Path(sys.argv[1])) as made:
     made.query(Query("lava"))
     for path in Path(sys.argv[1], ".tantivy").glob("notes/text*/*/*.*"):

@@ -17,7 +17,7 @@ from lithos.serving import set_up_log
 from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry, tool
-from tests.wire import Raw, serving
+from tests.support.wire import Raw, serving
 
 SECRET = "the content that no log may hold"
 

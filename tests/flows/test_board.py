@@ -12,7 +12,7 @@ import pytest
 
 from lithos.board import Board, NewTask, Notes, Page, TaskEdit, TaskFilter, Terms, check_token
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound, TooLarge
-from tests.board_desk import Desk, call
+from tests.support.board_desk import Desk, call
 
 
 @pytest.fixture

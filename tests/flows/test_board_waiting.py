@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lithos.board import Changes
-from tests.board_desk import Desk
+from tests.support.board_desk import Desk
 
 SOON = 120.0  # the deadline of a wait that is expected to end by itself
 

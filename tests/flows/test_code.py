@@ -18,7 +18,7 @@ from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
 from lithos.settings import CodeRoot, CodeSettings, LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.code_repos import SHOP, git, repository, write
+from tests.support.code_repos import SHOP, git, repository, write
 
 DEADLINE = 30.0
 OPERATOR = Caller(operator=True)

@@ -24,7 +24,8 @@ from lithos.notes.index.index import Index
 from lithos.settings import LithosConfig, NotesSettings, StorageSettings
 from lithos.storage import Root
 from lithos.storage.files import best_kernel
-from tests.support.notes_bench import DEADLINE, Person, assert_index_is_true, dump, eventually, paths
+from tests.support.notes_bench import DEADLINE, Person, assert_index_is_true, dump, paths
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -81,7 +82,7 @@ def test_a_file_saved_a_moment_ago_is_read_again_until_its_date_can_be_trusted(c
 def test_unchanged_files_are_not_read_again(lithos: Lithos, person: Person) -> None:
     for number in range(5):
         os.utime(person.save(f"{number}.md", "text"), (1, 1))
-    eventually(lambda: _settled(lithos))
+    until(lambda: _settled(lithos))
     assert lithos.notes.index.reconcile().total == 0
 
 
@@ -477,7 +478,7 @@ def refreshed_while_held(lithos: Lithos, names: list[str]) -> list[OSError]:
     with index._lock:
         for caller in callers:
             caller.start()
-        eventually(lambda: len(index._asked) == len(names))
+        until(lambda: len(index._asked) == len(names))
     for caller in callers:
         caller.join(DEADLINE)
     assert not index._asked

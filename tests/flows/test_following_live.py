@@ -15,7 +15,8 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.settings import IndexSettings, LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
-from tests.support.notes_bench import DEADLINE, Person, assert_index_is_true, eventually, paths
+from tests.support.notes_bench import DEADLINE, Person, assert_index_is_true, paths
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -24,27 +25,27 @@ def live(data_dir: Path) -> Iterator[Lithos]:
     index = IndexSettings(watch_debounce_ms=50, scan_seconds=3600)
     opened = open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir), index=index))
     opened.start()
-    eventually(lambda: opened.notes.index.progress.state == "current")
+    until(lambda: opened.notes.index.progress.state == "current")
     yield opened
     opened.close()
 
 
 def test_the_watcher_sees_edits_renames_and_whole_folders(live: Lithos, tmp_path: Path) -> None:
     person = Person(live)
-    eventually(lambda: person.save("probe.md", str(time.monotonic())) and "probe.md" in paths(live))
+    until(lambda: person.save("probe.md", str(time.monotonic())) and "probe.md" in paths(live))
     person.save("a.md", "one")
-    eventually(lambda: "a.md" in paths(live))
+    until(lambda: "a.md" in paths(live))
     note_id = paths(live)["a.md"]
     (person.folder / "a.md").rename(person.folder / "b.md")
-    eventually(lambda: paths(live).get("b.md") == note_id)
+    until(lambda: paths(live).get("b.md") == note_id)
     for number in range(300):
         path = tmp_path / "many" / f"{number}.md"
         path.parent.mkdir(exist_ok=True)
         path.write_text(f"[[{number + 1}]]")
     shutil.move(tmp_path / "many", person.folder / "many")
-    eventually(lambda: len(paths(live)) == 302)
+    until(lambda: len(paths(live)) == 302)
     shutil.rmtree(person.folder / "many")
-    eventually(lambda: len(paths(live)) == 2)
+    until(lambda: len(paths(live)) == 2)
     live.notes.index.reconcile()
     assert_index_is_true(live)
 
@@ -79,7 +80,7 @@ def test_a_checkout_of_10_000_files_converges(live: Lithos) -> None:
     commit(person.folder)
     for branch, notes in (("one", 10_000), ("two", 6_666), ("one", 10_000)):
         git(person.folder, "checkout", "-q", branch)
-        eventually(lambda notes=notes: live.notes.counts()["notes"] == notes, 600)  # type: ignore[misc]
+        until(lambda notes=notes: live.notes.counts()["notes"] == notes, seconds=600)  # type: ignore[misc]
         live.notes.index.reconcile()
         assert_index_is_true(live)
 
@@ -106,10 +107,10 @@ def test_a_search_says_that_files_are_not_read_yet(config: LithosConfig, monkeyp
     with lithos.notes.index._lock:  # nobody reads a file meanwhile
         (config.storage.data_dir / "knowledge" / "pump.md").write_text("The valve is stuck.")
         lithos.notes.watcher.start()
-        eventually(lambda: lithos.notes.index.progress.state == "scanning")
+        until(lambda: lithos.notes.index.progress.state == "scanning")
         answer = found(lithos)
     assert (answer["results"], answer["degraded"]) == ([], "files not read yet: 1")
-    eventually(lambda: len(found(lithos)["results"]) == 1 and "degraded" not in found(lithos))
+    until(lambda: len(found(lithos)["results"]) == 1 and "degraded" not in found(lithos))
     lithos.close()
 
 

@@ -13,7 +13,8 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.guests import LITHOS, GuestProcess, Household, structured, until
+from tests.support.guests import LITHOS, GuestProcess, Household, structured
+from tests.support.waiting import until
 
 
 def knows(guest: GuestProcess, agent: str) -> bool:

@@ -9,7 +9,7 @@ import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.guests import Household, structured
+from tests.support.guests import Household, structured
 
 pytestmark = pytest.mark.anyio
 

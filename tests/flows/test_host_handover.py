@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.faults.test_host_kills import Tally, check, write
-from tests.guests import LITHOS, GuestProcess, Household
-from tests.wire import Raw
+from tests.support.guests import LITHOS, GuestProcess, Household
+from tests.support.wire import Raw
 
 
 class Foreground:

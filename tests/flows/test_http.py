@@ -24,8 +24,8 @@ from lithos.settings import ServerSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry, tool
 from tests.conftest import CallTool
-from tests.guests import until
-from tests.wire import ACCEPT, Raw, serving
+from tests.support.waiting import until
+from tests.support.wire import ACCEPT, Raw, serving
 
 OPEN = ServerSettings(host="0.0.0.0")  # the rules of an address that others can reach; the tests bind loopback
 

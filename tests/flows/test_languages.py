@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query
-from tests.collections_at_hand import note, opened
-from tests.languages import NOTES, notes, questions, strange
+from tests.support.collections_at_hand import note, opened
+from tests.support.languages import NOTES, notes, questions, strange
 
 
 @pytest.fixture(scope="module", params=NOTES)

@@ -16,7 +16,7 @@ from lithos.search.embedding.embedder import FOLDER, PACKAGED
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.collections_at_hand import note, opened
+from tests.support.collections_at_hand import note, opened
 
 NOODLES = "preparing noodles in the kitchen"
 

@@ -19,7 +19,7 @@ from mcp.shared.exceptions import MCPError
 from lithos.app import Lithos
 from lithos.serving.mcp.resources import MOST_SUBSCRIPTIONS
 from tests.conftest import CallTool, Connect
-from tests.wire import serving
+from tests.support.wire import serving
 
 pytestmark = pytest.mark.anyio
 SECONDS = 30

@@ -20,7 +20,7 @@ from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
-from tests.support.notes_bench import eventually
+from tests.support.waiting import until
 
 TEXT = "\n\n".join(f"Paragraph {number} is about gardening and patience. " + "word " * 30 for number in range(12))
 
@@ -46,7 +46,7 @@ def write(lithos: Lithos, title: str, content: str = "Something.", **more: Any) 
 
 
 def chunks(lithos: Lithos) -> int:
-    eventually(lambda: call(lithos, "lithos_stats")["chunks"] > 0)
+    until(lambda: call(lithos, "lithos_stats")["chunks"] > 0)
     found: int = call(lithos, "lithos_stats")["chunks"]
     return found
 
@@ -89,13 +89,13 @@ def test_server_watch_files_follows_a_persons_edit(data_dir: Path) -> None:
         (data_dir / "knowledge").mkdir(exist_ok=True)
         saved = data_dir / "knowledge" / "hand.md"
         # Saved again and again: the first save may come before the watch is set up.
-        eventually(lambda: bool(saved.write_text("# By hand\n")) and call(lithos, "lithos_stats")["documents"] == 1)
+        until(lambda: bool(saved.write_text("# By hand\n")) and call(lithos, "lithos_stats")["documents"] == 1)
         assert [item["path"] for item in call(lithos, "lithos_list")["items"]] == ["hand.md"]
 
 
 def test_once_the_watch_is_set_up_the_files_are_compared_again(data_dir: Path) -> None:
     with opened(data_dir, start=True, index={"scan_seconds": 3600}) as lithos:
-        eventually(lambda: call(lithos, "lithos_stats")["index"]["scans"] >= 2)
+        until(lambda: call(lithos, "lithos_stats")["index"]["scans"] >= 2)
         assert call(lithos, "lithos_stats")["index"]["problem"] is None
 
 
@@ -212,7 +212,7 @@ def test_index_rebuild_on_start_builds_the_catalogue_anew(data_dir: Path) -> Non
         )
         try:
             lithos.start()
-            eventually(lambda cleared=cleared: len(cleared) > 0)
+            until(lambda cleared=cleared: len(cleared) > 0)
             assert cleared[0] is expected
             assert call(lithos, "lithos_list")["total"] == 1
         finally:

@@ -16,7 +16,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 
 from lithos.board import Page, TaskEdit, TaskFilter, check_token
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput
-from tests.board_desk import Desk, call
+from tests.support.board_desk import Desk, call
 
 AGENTS = st.sampled_from(["ann", "bob", "eve"])
 ASPECTS = st.sampled_from(["code", "docs"])

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lithos.graph.code import OpenRoot
-from tests.code_repos import code_graph, graph
+from tests.support.code_repos import code_graph, graph
 
 NAMES = ("a", "b", "pkg/__init__", "pkg/c", "pkg/d")
 BODIES = (

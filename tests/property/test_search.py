@@ -12,7 +12,7 @@ from lithos.search import Collection, Document, Query, Remove, Where
 from lithos.search.collection.chunking import PassageLimits, cut_passages
 from lithos.search.collection.columns import matches
 from lithos.search.text.analysis import query_terms
-from tests.collections_at_hand import answers, collection, note
+from tests.support.collections_at_hand import answers, collection, note
 
 WORDS = ("lava", "sheep", "river", "数据库", "книги")
 SLOW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -123,7 +123,7 @@ def shared() -> Collection:
     """One small collection for all questions; it lives as long as the process."""
     if not _SHARED:
         from lithos.search import Embedding, HashedEmbedder
-        from tests.collections_at_hand import opened
+        from tests.support.collections_at_hand import opened
 
         made = opened(Path(tempfile.mkdtemp()), Embedding(HashedEmbedder()))
         made.apply(note(f"n{number}", f"lava sheep {WORDS[number % 5]}") for number in range(20))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +14,7 @@ from lithos.notes.index.catalogue import Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
 from lithos.notes.index.index import Index
 from lithos.storage import Effects, Faults, Limits, Root, Tx
-from tests.storage_bench import StorageBench
+from tests.support.storage_bench import StorageBench
 
 
 def rebuilt(lithos: Lithos) -> dict[str, Any]:
@@ -140,10 +138,3 @@ def paths(lithos: Lithos) -> dict[str, str]:
     """path → id of every note that is served."""
     lithos.notes.ensure_scanned()
     return {item["path"]: item["id"] for item in lithos.notes.reader.list(limit=1000)["items"]}
-
-
-def eventually(true: Callable[[], bool], seconds: float = DEADLINE) -> None:
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "it did not come to that"
-        time.sleep(0.02)

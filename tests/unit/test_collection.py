@@ -15,8 +15,8 @@ from lithos.search.collection import indexer
 from lithos.search.collection.catalogue import Catalogue, IndexEntry
 from lithos.search.vectors.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
-from tests.collections_at_hand import collection as at_hand
-from tests.collections_at_hand import note, opened
+from tests.support.collections_at_hand import collection as at_hand
+from tests.support.collections_at_hand import note, opened
 
 
 @pytest.fixture

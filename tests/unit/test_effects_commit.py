@@ -10,7 +10,7 @@ import pytest
 from lithos.core.call import Delivery
 from lithos.errors import KeyReused, NotFound
 from lithos.storage import Outcome, Tx
-from tests.storage_bench import StorageBench, keyed
+from tests.support.storage_bench import StorageBench, keyed
 
 
 @pytest.fixture

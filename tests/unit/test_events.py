@@ -11,7 +11,7 @@ from lithos.core.call import Call, Correlation
 from lithos.core.clock import parse_time
 from lithos.errors import Damaged, InvalidInput
 from lithos.storage import EventDraft, EventFilter, Keyring, store_id
-from tests.storage_bench import StorageBench, keyed
+from tests.support.storage_bench import StorageBench, keyed
 
 
 @pytest.fixture

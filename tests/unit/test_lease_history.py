@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.lease_history import Op, possible
+from tests.support.lease_history import Op, possible
 
 LEASE = 10.0
 

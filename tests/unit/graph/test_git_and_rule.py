@@ -16,7 +16,7 @@ from lithos.graph.code.roots import Roots, checked
 from lithos.graph.code.rule import Rule
 from lithos.graph.code.tree import Tree
 from lithos.graph.git import Git, GitRefused
-from tests.code_repos import git, repository, write
+from tests.support.code_repos import git, repository, write
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code_repos import SHOP, calls, code_graph, write
+from tests.support.code_repos import SHOP, calls, code_graph, write
 
 
 def resolved(tmp_path: Path, files: dict[str, str]) -> set[tuple[str, str, str]]:

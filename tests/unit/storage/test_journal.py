@@ -23,8 +23,8 @@ from lithos.storage import (
     open_postgres,
 )
 from lithos.storage.journal.journal import KEPT_ENTRIES, MOST_ENTRIES, TRIM_EVERY
-from tests import states
-from tests.states import PostgresStates, open_state
+from tests.support import states
+from tests.support.states import PostgresStates, open_state
 
 pytestmark = pytest.mark.both_databases
 

@@ -19,6 +19,7 @@ from lithos.host.server.connection import MOST_OPEN, Connection, Hello
 from lithos.host.server.handshake import Refusal, Replace, Welcome, answer_hello
 from lithos.host.server.pipe import ENOUGH, Pipe
 from lithos.tools.caller import Caller
+from tests.support.waiting import until_async
 
 pytestmark = pytest.mark.anyio
 INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
@@ -112,7 +113,7 @@ async def test_the_end_of_a_guest_does_not_cancel_what_it_began() -> None:
         await far.begin()
         far.call(1)
         far.writer.write_eof()
-        await until(lambda: guest.open == 1)
+        await until_async(lambda: guest.open == 1)
         go_on.set()
         async with asyncio.timeout(10):
             await finished.wait()
@@ -129,7 +130,7 @@ async def test_a_goodbye_follows_the_answers_and_leaves_unread_requests_unread()
     async with connected(work) as (far, guest):
         await far.begin()
         far.call(1)
-        await until(lambda: guest.open == 1)
+        await until_async(lambda: guest.open == 1)
         guest.drain("handover", 10)
         far.call(2)
         go_on.set()
@@ -145,7 +146,7 @@ async def test_a_call_that_waits_is_cut_short_by_a_goodbye_without_an_answer() -
     async with connected(work) as (far, guest):
         await far.begin()
         far.call(1, "wait")
-        await until(lambda: guest.open == 1)
+        await until_async(lambda: guest.open == 1)
         guest.drain("stop", 10)
         assert await far.receive() == {"lithos": "bye", "why": "stop"}
 
@@ -157,9 +158,9 @@ async def test_a_cancelled_request_is_no_longer_open() -> None:
     async with connected(work) as (far, guest):
         await far.begin()
         far.call(1)
-        await until(lambda: guest.open == 1)
+        await until_async(lambda: guest.open == 1)
         far.send("notifications/cancelled", requestId=1)
-        await until(lambda: guest.open == 0)
+        await until_async(lambda: guest.open == 0)
 
 
 async def test_a_line_that_is_no_message_is_answered() -> None:
@@ -220,7 +221,7 @@ async def test_a_flood_waits_in_the_pipe_and_not_in_memory() -> None:
         await far.begin()
         for key in range(1, 3 * MOST_OPEN):
             far.call(key)
-        await until(lambda: guest.open == MOST_OPEN)
+        await until_async(lambda: guest.open == MOST_OPEN)
         go_on.set()
         answered = {(await far.receive())["id"] for _ in range(1, 3 * MOST_OPEN)}
     assert len(answered) == 3 * MOST_OPEN - 1
@@ -237,13 +238,7 @@ async def test_a_guest_that_reads_nothing_is_cut_off(monkeypatch: pytest.MonkeyP
         await far.begin()
         far.writer.transport.pause_reading()  # type: ignore[attr-defined]  # a read transport as well
         far.call(1)
-        await until(lambda: guest.calls == 2 and guest.open == 0)
-
-
-async def until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not true():  # noqa: ASYNC110 - the condition is the host's, and it tells nobody
-            await asyncio.sleep(0.001)
+        await until_async(lambda: guest.calls == 2 and guest.open == 0)
 
 
 # ---------------------------------------------------------------------- what a host answers to the first line

@@ -21,9 +21,9 @@ from lithos.ledger.proofs import merkle
 from lithos.ledger.registry.keys import signing_key
 from lithos.ledger.thoughts import sign_arguments
 from lithos.storage import Crash, PlannedFaults
-from tests.guests import until
 from tests.support.ledgers import CALL, fill, independent_check, open_ledger, verify
 from tests.support.ledgers import append as append_draft
+from tests.support.waiting import until
 
 ADAPTERS = ("jsonl", "binary")
 

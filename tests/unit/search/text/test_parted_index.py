@@ -10,7 +10,7 @@ import pytest
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, open_collection
 from lithos.search.text import parted_index
 from lithos.search.text.parted_index import part_of
-from tests.collections_at_hand import note
+from tests.support.collections_at_hand import note
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from lithos.storage import (
     Tx,
     Verdict,
 )
-from tests.states import open_state
+from tests.support.states import open_state
 
 
 class StorageBench:

@@ -17,7 +17,7 @@ from lithos.storage import (
     Idempotency,
     Keyring,
 )
-from tests.states import open_state
+from tests.support.states import open_state
 
 
 class Desk:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[2]
 _NAMESPACE = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
 
 

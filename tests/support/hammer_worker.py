@@ -1,6 +1,6 @@
 """One agent of the hammer, in a process of its own: claims, works, sleeps too long, retries, writes down everything.
 
-`python -m tests.hammer_worker '{"agent": …, "data_dir": …, "port_file": …, "tasks": […], …}'`; with a file that
+`python -m tests.support.hammer_worker '{"agent": …, "data_dir": …, "port_file": …, "tasks": […], …}'`; with a file that
 names a port it speaks HTTP, without one it is a client of `lithos serve` over stdio. Every line of its journal is a
 call or an answer.
 """

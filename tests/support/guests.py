@@ -10,32 +10,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from lithos.host.host_lock import HostLock
+from tests.support.waiting import PATIENCE, until
 
-PATIENCE = 60.0
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
     "clientInfo": {"name": "test-client", "version": "1"},
 }
-
-
-def until(true: Callable[[], Any], what: str = "the condition", seconds: float = PATIENCE) -> Any:
-    """Wait for a condition, not for a time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        found = true()
-        if found:
-            return found
-        time.sleep(0.01)
-    raise AssertionError(f"{what} did not come true within {seconds} s")
 
 
 class GuestProcess:
