@@ -29,7 +29,7 @@ from typing import Any, ClassVar
 
 
 class LithosError(Exception):
-    """What is wrong (`message`), what to do next (`hint`), and facts for programs (`details`)."""
+    """`message` says what is wrong, `hint` what to do next; `details` are facts for programs."""
 
     code: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False

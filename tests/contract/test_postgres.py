@@ -304,7 +304,7 @@ def test_a_connection_lost_in_the_middle_of_a_commit_is_found_out_not_guessed(
 def test_an_outcome_that_nobody_can_tell_is_a_retryable_error_and_the_key_tells_later(
     wire: Wire, postgres: PostgresStates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lithos.storage.database.postgres.FIND_OUT_S", 0.2)
+    monkeypatch.setattr("lithos.storage.database.postgres.LOOK_UP_S", 0.2)
     url = wire.url(options=postgres.url(tmp_path).rpartition("options=")[2])
     counter = Counter(open_postgres(url, coordination_migrations()), tmp_path)
     away = threading.Event()

@@ -81,7 +81,7 @@ def test_two_hosts_share_notes_by_git_and_the_board_by_postgresql(tmp_path: Path
 
 def test_two_hosts_on_one_folder_are_refused(tmp_path: Path) -> None:
     vault = tmp_path / "vault"
-    with hold_folder(vault), pytest.raises(Forbidden, match="another host works on"), hold_folder(vault):
+    with hold_folder(vault), pytest.raises(Forbidden, match="another host uses"), hold_folder(vault):
         pytest.fail("two at once")
     with hold_folder(vault):
         pass

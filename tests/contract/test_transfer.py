@@ -13,7 +13,7 @@ from lithos.cli.root import run
 from lithos.core.clock import FakeClock
 from lithos.errors import Conflict, Damaged, InvalidInput, LithosError, NotFound
 from lithos.settings import LithosConfig
-from lithos.storage import Crash, PlannedFaults, Transfer, coordination_migrations, dialect_at, status
+from lithos.storage import Crash, PlannedFaults, Transfer, coordination_migrations, database_status, dialect_at
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.support.states import PostgresStates, execute
@@ -114,7 +114,7 @@ def test_what_arrived_otherwise_is_found(tmp_path: Path, postgres: PostgresState
             done.append(table)
 
     with pytest.raises(Damaged, match="agents differs"):
-        transfer(sqlite_of(tmp_path), url, told=interfere)
+        transfer(sqlite_of(tmp_path), url, on_progress=interfere)
 
 
 def test_an_audit_that_is_not_whole_is_told(tmp_path: Path, postgres: PostgresStates, capsys) -> None:
@@ -149,7 +149,7 @@ def test_wrong_addresses_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput):
         dialect_at("mysql://x")
     with pytest.raises(NotFound):
-        status(dialect_at(f"sqlite:{tmp_path / 'none.db'}"), coordination_migrations())
+        database_status(dialect_at(f"sqlite:{tmp_path / 'none.db'}"), coordination_migrations())
     assert not (tmp_path / "none.db").exists()
     with pytest.raises(LithosError):
         transfer(f"sqlite:{tmp_path / 'none.db'}", f"sqlite:{tmp_path / 'other.db'}")

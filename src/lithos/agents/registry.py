@@ -1,4 +1,4 @@
-"""Who writes: known from the first call, with as much about themselves as they care to tell."""
+"""Agents: known from their first call; `register` adds name, type and metadata."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lithos.core.part import Part
 from lithos.errors import NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
-MOST_PENDING = 10_000  # while the disk is full nothing can be noted; who calls first then is not worth more memory
+MOST_PENDING = 10_000  # on a full disk nothing can be written; new agents beyond this are dropped
 MOST_LISTED = 1000
 
 AWAY = 30 * 60 * 1_000_000  # microseconds without a call that end a visit
@@ -81,7 +81,7 @@ class Agents(Part):
             pending = dict(self._pending)
         if not pending:
             return
-        # In one order on all hosts: two that note the same agents at once wait for each other, in no circle.
+        # Sorted: two hosts that write the same agents at once cannot deadlock.
         self._database.write(lambda tx: tx.many(_NOTE, [(name, *pending[name]) for name in sorted(pending)]))
         with self._lock:
             for name, times in pending.items():

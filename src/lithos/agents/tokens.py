@@ -62,7 +62,7 @@ class Tokens(Part):
     def new(
         self, call: Call, name: str, scope: Scope = "full", agent: str | None = None, user: str | None = None
     ) -> NewToken:
-        """The only time that the secret itself is seen; what is kept cannot be turned back into it."""
+        """Create a token. This answer alone contains the secret; only its hash is stored."""
         secret = MARK + secrets.token_urlsafe(32)
         row: Row = {
             "id": secrets.token_hex(4),
@@ -108,14 +108,14 @@ class Tokens(Part):
         return found is not None
 
     def remembered(self, secret: str) -> Token | None:
-        """A token that `find` found a moment ago; costs no I/O."""
+        """The token from the cache of `find`; no I/O."""
         hashed = sha256_hex(secret.encode())
         with self._lock:
             until, token = self._known.get(hashed, (0.0, None))
         return token if self._clock.since_boot() < until else None
 
     def find(self, secret: str) -> Token | None:
-        """The token that this secret opens. Looked up by its hash: no comparison leaks how near a guess was."""
+        """The token of this secret. Looked up by hash, so that no comparison leaks how close a guess was."""
         hashed = sha256_hex(secret.encode())
         row = self._database.read(
             lambda tx: tx.one("SELECT * FROM tokens WHERE secret_hash = ? AND revoked_at IS NULL", hashed)
@@ -131,7 +131,7 @@ class Tokens(Part):
         return token
 
     def flush(self) -> None:
-        """When each was used last: written behind the answers, like the agents' times."""
+        """Write when each token was last used, in the background."""
         with self._lock:
             used, self._used = self._used, {}
         if used:

@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 
 class Refusable(TypedDict):
-    """`success` false comes with `reason`, a code, and `hint`; where somebody holds the claim, who and until when."""
+    """`success` false comes with `reason` (a code) and `hint`, and with `holder` and `until` if a claim is held."""
 
     success: bool
     reason: NotRequired[str]

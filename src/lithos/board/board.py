@@ -1,4 +1,4 @@
-"""The board: tasks that agents share out, claims that end by themselves, findings that stay."""
+"""The board: shared tasks, claims that expire, findings that stay."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LONGEST_WAIT_S = 55  # clients give up a call after a minute
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """How long claims last."""
+    """Durations of claims."""
 
     default_minutes: float = 60
     max_minutes: float = 480
@@ -50,7 +50,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What the board asks of the vault; `app` hands it over."""
+    """Queries to the vault, injected by `app`."""
 
     exists: Callable[[str], bool] = lambda note_id: True
     of_task: Callable[[str], Sequence[NoteRef]] = lambda task_id: ()
@@ -105,7 +105,7 @@ class Board(Part):
         return cast(Refusable, self._effects.commit(call, work))
 
     def complete(self, call: Call, task_id: str, agent: str, token: int | None = None) -> Refusable:
-        """Ends the task and every claim on it. With a token only its holder may: one who slept is refused."""
+        """End the task and every claim on it. With a token only its holder may: one that has expired is refused."""
         return self._end(call, task_id, agent_name(agent), "completed", token)
 
     def cancel(self, call: Call, task_id: str, agent: str) -> Refusable:
@@ -126,7 +126,7 @@ class Board(Part):
     # Claims
 
     def claim(self, call: Call, task_id: str, aspect: str, agent: str, ttl_minutes: float | None = None) -> Claimed:
-        """One holder per (task, aspect). The holder's own claim is renewed under the token it has."""
+        """One holder per (task, aspect). The holder's own claim is renewed and keeps its token."""
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
         def work(tx: Tx) -> Outcome:
@@ -156,7 +156,7 @@ class Board(Part):
         ttl_minutes: float | None = None,
         token: int | None = None,
     ) -> Renewed:
-        """`ttl_minutes` from now on. A lease that has ended is lost, even when nobody has taken it: claim again."""
+        """`ttl_minutes` from now on. An expired claim is lost, even if no other agent has taken it: claim again."""
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
         def work(tx: Tx) -> Outcome:
@@ -195,7 +195,7 @@ class Board(Part):
         knowledge_id: str | None = None,
         token: int | None = None,
     ) -> FindingPosted:
-        """A completed task still takes findings (they come late), a cancelled one does not."""
+        """A completed task still accepts findings, which often come late; a cancelled one does not."""
         agent, summary = agent_name(agent), summary_of(summary)
         if knowledge_id is not None and not self._notes.exists(knowledge_id):
             raise NotFound(f"there is no note {knowledge_id[:80]!r}", hint="lithos_write answers with the note's id.")
@@ -218,13 +218,13 @@ class Board(Part):
         return self._database.read(lambda tx: list_findings(tx, page or Page(), task_id=task_id, since=since))
 
     def findings_of_note(self, note_id: str, limit: int = 20) -> list[FindingShown]:
-        """The way back from a note to what was found with it."""
+        """The findings that link to a note."""
         return self._database.read(lambda tx: list_findings(tx, Page(limit), note_id=note_id)["findings"])
 
-    # Looking
+    # Reading
 
     def status(self, task_id: str | None = None, page: Page | None = None) -> TaskPage:
-        """One task with everything about it, or the open ones, a page at a time; an unknown one is an empty list."""
+        """One task in full, or a page of the open ones; an unknown task is an empty list."""
         if task_id is None:
             return self.list(TaskFilter(), page)
         shown = self.show(task_id)
@@ -251,7 +251,7 @@ class Board(Part):
         def work(tx: Tx) -> dict[str, str]:
             found = {}
             for task_id in task_ids:
-                if (task := tasks.told(tasks.ask(tx, task_id))) is not None:
+                if (task := tasks.task_in(tasks.ask(tx, task_id))) is not None:
                     found[task_id] = task.title
             return found
 
@@ -259,18 +259,18 @@ class Board(Part):
 
     def named(self, source: str) -> TaskRef | None:
         """The task that a note's `source` names, if it is one."""
-        task = self._database.read(lambda tx: tasks.told(tasks.ask(tx, source)))
+        task = self._database.read(lambda tx: tasks.task_in(tasks.ask(tx, source)))
         return {"id": task.id, "title": task.title, "status": task.status} if task else None
 
     def list(self, wanted: TaskFilter | None = None, page: Page | None = None) -> TaskPage:
         return self._database.read(lambda tx: list_tasks(tx, wanted or TaskFilter(), page or Page(), tx.now()))
 
     def ready(self, page: Page | None = None, *, tags: Sequence[str] = (), claimed: bool = False) -> TaskPage:
-        """What can be taken now."""
+        """Tasks that can be claimed now."""
         return self._database.read(lambda tx: list_ready(tx, page or Page(), tx.now(), tags=tags, claimed=claimed))
 
     def changes(self, since: int | None = None, task_id: str | None = None) -> Changes:
-        """What changed after `since`, and the cursor to go on from; without `since` only the cursor of now."""
+        """Changes after `since`, and the cursor to go on from; without `since` only the cursor of now."""
         try:
             return changes.shown(self.followers.read(since, _subjects(task_id)))
         except CursorExpired as expired:

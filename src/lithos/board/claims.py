@@ -1,4 +1,4 @@
-"""Claims in the table: one row per (task, aspect), whose id is the fencing token."""
+"""The table of claims: one row per (task, aspect), whose id is the fencing token."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Sequence
 from lithos.board.changes import JOURNAL
 from lithos.board.values import Claim
 from lithos.core.clock import micros
-from lithos.storage import ALIVE_SQL, LEASE_COLUMNS, Asked, Lease, Moment, Row, Tx, carry_over, lease_of, prolong
+from lithos.storage import ALIVE_SQL, LEASE_COLUMNS, Deferred, Lease, Moment, Row, Tx, carry_over, lease_of, prolong
 
 TABLE = "claims"
 
 
-def ask(tx: Tx, task_id: str, aspect: str) -> Asked:
+def ask(tx: Tx, task_id: str, aspect: str) -> Deferred:
     """The row of the aspect; its lease may have ended."""
     return tx.ask("SELECT * FROM claims WHERE task_id = ? AND aspect = ?", task_id, aspect)
 
 
-def told(asked: Asked) -> list[Claim]:
+def claims_in(asked: Deferred) -> list[Claim]:
     return [_claim(row) for row in asked.all()]
 
 
-def ask_all(tx: Tx, task_id: str) -> Asked:
+def ask_all(tx: Tx, task_id: str) -> Deferred:
     return tx.ask("SELECT * FROM claims WHERE task_id = ? ORDER BY id", task_id)
 
 
 def claim_of_token(tx: Tx, token: int) -> Claim | None:
-    """The claim on the aspect that the token was given for: the token's own, or the one that overtook it.
+    """The claim on the aspect of this token: the token's own, or the one that overtook it.
 
-    The journal knows the aspect of a token that was overtaken; of one older than the journal nothing is left to name.
+    The journal knows the aspect of a token that was overtaken; of one older than the journal nothing is known.
     """
     own, given = tx.ask("SELECT * FROM claims WHERE id = ?", token), JOURNAL.entry(tx, token)
-    found = told(own)
+    found = claims_in(own)
     if not found and given is not None and given.kind == "claimed":
-        found = told(ask(tx, given.subject, given.details["aspect"]))
+        found = claims_in(ask(tx, given.subject, given.details["aspect"]))
     return found[0] if found else None
 
 

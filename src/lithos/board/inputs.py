@@ -1,4 +1,4 @@
-"""What callers may send to the board, checked before anything is read or written."""
+"""Inputs of the board, checked before anything is read or written."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class NewTask:
 
 @dataclass(frozen=True, slots=True)
 class TaskEdit:
-    """What is None stays as it is."""
+    """None leaves a field unchanged."""
 
     title: str | None = None
     description: str | None = None

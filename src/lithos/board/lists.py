@@ -1,4 +1,4 @@
-"""Pages of tasks and findings: filtered and counted by the database, never more than a page at a time."""
+"""Pages of tasks and findings, filtered and counted by the database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lithos.board.tasks import task_of
 from lithos.board.values import Claim, Task
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.errors import InvalidInput
-from lithos.storage import ALIVE_SQL, Asked, Moment, Row, Tx
+from lithos.storage import ALIVE_SQL, Deferred, Moment, Row, Tx
 
 USUAL_PAGE = 100
 LARGEST_PAGE = 500  # a page of tasks with claims is then ~150 kB, and its ids fit one statement's parameters
@@ -39,7 +39,7 @@ class TaskFilter:
 
 
 class Where:
-    """Conditions that all hold, with their values in order."""
+    """Conditions joined by AND, with their values in order."""
 
     def __init__(self) -> None:
         self._parts: list[str] = ["1 = 1"]
@@ -63,7 +63,7 @@ def list_tasks(tx: Tx, wanted: TaskFilter, page: Page, now: Moment) -> TaskPage:
 
 
 def list_ready(tx: Tx, page: Page, now: Moment, *, tags: Sequence[str] = (), claimed: bool = False) -> TaskPage:
-    """Open, waiting for nothing and (unless `claimed`) held by nobody: the most urgent first, then the oldest."""
+    """Open, not blocked and (unless `claimed`) not held: the most urgent first, then the oldest."""
     where = Where()
     where.add("status = 'open' AND open_blockers = 0")
     _with_tags(where, tags)
@@ -152,11 +152,11 @@ def _task_page(
     return {"tasks": shown, "total": total, "next_cursor": cursor_of(tasks[-1]) if more else None}
 
 
-def _ask_count(tx: Tx, table: str, where: Where) -> Asked:
+def _ask_count(tx: Tx, table: str, where: Where) -> Deferred:
     return tx.ask(f"SELECT count(*) AS n FROM {table} WHERE {where}", *where.values)
 
 
-def _number(asked: Asked) -> int:
+def _number(asked: Deferred) -> int:
     row = asked.one()
     return int(row["n"]) if row else 0
 
@@ -186,4 +186,6 @@ def _urgency_after(cursor: str) -> tuple[int, int]:
 
 
 def _bad_cursor(cursor: str) -> InvalidInput:
-    return InvalidInput(f"cursor {cursor[:40]!r} is none of ours", hint="Pass next_cursor of the page before.")
+    return InvalidInput(
+        f"cursor {cursor[:40]!r} is not one that we returned", hint="Pass next_cursor of the page before."
+    )

@@ -1,4 +1,4 @@
-"""What the board decides, without touching anything: who gets a claim, whose token still counts."""
+"""Decisions of the board, without I/O: who gets a claim, which token is valid, which status may follow."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Reason = Literal[
     "wrong_agent",
 ]
 
-# A closed task can be taken up again, but never turn from one end into the other without being open between.
+# A closed task can be reopened, but not turn from completed into cancelled, or back, without being open between.
 TRANSITIONS: dict[TaskStatus, frozenset[TaskStatus]] = {
     "open": frozenset({"open", "completed", "cancelled"}),
     "completed": frozenset({"completed", "open"}),
     "cancelled": frozenset({"cancelled", "open"}),
 }
 
-# What is wrong, and what to do next.
+# Message and hint.
 _WORDS: dict[Reason, tuple[str, str]] = {
     "unknown_task": ("there is no such task", "lithos_task_status lists the open tasks."),
     "task_completed": ("the task is completed", "lithos_task_update with status open takes it up again."),
@@ -43,7 +43,7 @@ _WORDS: dict[Reason, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """An expected no: `success` false with a reason for programs, and what to do for the model that reads it."""
+    """An expected refusal: `success` false, with a reason for programs and a hint for the model."""
 
     reason: Reason
     holder: str | None = None
@@ -91,21 +91,21 @@ def clamp(minutes: float, longest: float) -> Duration:
 
 
 def need_open(task: Task | None) -> Task | Refusal:
-    """Work on a task needs it open."""
+    """The task if it is open."""
     if task is None:
         return Refusal("unknown_task")
     return task if task.status == "open" else _closed(task)
 
 
 def decide_claim(held: Claim | None, agent: str, seconds: float, now: Moment) -> Lease | Refusal:
-    """`held` is whatever row the aspect has; an ended lease binds nobody. The holder's own claim is renewed."""
+    """`held` is the row of the aspect; an expired lease does not count. The holder's own claim is renewed."""
     if held and held.alive(now) and held.agent != agent:
         return _naming("claim_held", held, now)
     return lease_from(now, seconds)
 
 
 def decide_hold(held: Claim | None, agent: str | None, token: int | None, now: Moment) -> Claim | Refusal:
-    """Whether `agent` still holds the claim, under the token it shows: an ended or overtaken lease never comes back."""
+    """Whether `agent` holds the claim under this token. An expired or overtaken lease is lost for good."""
     if held is None and token is None:
         return Refusal("not_claimed")
     if held is None or not held.alive(now):
@@ -116,7 +116,7 @@ def decide_hold(held: Claim | None, agent: str | None, token: int | None, now: M
 
 
 def decide_status(task: Task | None, wanted: TaskStatus | None) -> Task | Refusal:
-    """The task in its new status (None: the one it has), or why it cannot get there."""
+    """The task in its new status (None: unchanged), or the reason for a refusal."""
     if task is None:
         return Refusal("unknown_task")
     if wanted is None or wanted in TRANSITIONS[task.status]:

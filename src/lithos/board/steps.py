@@ -1,4 +1,4 @@
-"""The steps of the board's transactions: each reads or writes a little, none commits."""
+"""Steps of the board's transactions; none of them commits."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _ERRORS: dict[str, type[LithosError]] = {
 
 
 def lock(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> LockedBoard:
-    """Every change of the board begins with this: one after the other, from the lock until the commit."""
+    """Every change of the board begins here: one at a time, from the lock until the commit."""
     head = changes.JOURNAL.lock(tx)
     task = tasks.ask(tx, task_id) if task_id is not None else None
     asked = claims.ask_all(tx, task_id) if task_id is not None and aspect is not None else None
-    found = {claim.aspect: claim for claim in claims.told(asked)} if asked else {}
+    found = {claim.aspect: claim for claim in claims.claims_in(asked)} if asked else {}
     held = found.pop(aspect, None) if aspect is not None else None
     begun = head()
     near = [claim for claim in found.values() if aspect_key(claim.aspect) == aspect_key(aspect or "")]
     alive = tuple(claim for claim in near if claim.alive(begun.now))
-    return LockedBoard(begun, tasks.told(task) if task else None, held, alive)
+    return LockedBoard(begun, tasks.task_in(task) if task else None, held, alive)
 
 
 def new_task(task_id: str, seq: int, wanted: NewTask, now: Moment) -> Task:
@@ -83,7 +83,7 @@ def replaced(tx: Tx, task: Task, wanted: TaskEdit) -> dict[str, Any]:
 
 
 def turn(tx: Tx, board: LockedBoard, task: Task, agent: str, before: dict[str, Any] | None = None) -> Outcome:
-    """Into the status that `task` has; one that ends takes its claims with it, so that their tokens count no more."""
+    """Set the status that `task` has. Ending a task deletes its claims, so their tokens are lost."""
     turned = board.task is not None and board.task.status != task.status
     if turned:
         tasks.set_status(tx, task.id, task.status, board.now)
@@ -96,7 +96,7 @@ def turn(tx: Tx, board: LockedBoard, task: Task, agent: str, before: dict[str, A
 
 
 def take(tx: Tx, board: LockedBoard, wanted: Claim) -> tuple[Claim, bool]:
-    """The claim as it is now, and whether it was only renewed: a live one keeps its token."""
+    """Take or renew the claim; whether it was renewed. A live claim keeps its token."""
     if board.held and board.held.alive(board.now):
         claims.renew(tx, board.held.token, wanted.lease)
         return replace(board.held, lease=wanted.lease), True
@@ -124,7 +124,7 @@ def holding(tx: Tx, task: Task, token: int, agent: str, now: Moment) -> Task | R
 
 
 def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: str | None = None) -> Refusal | None:
-    """Why a bare token does not count: it must be alive, the agent's and, where one is named, the task's."""
+    """Why a token is not valid: it must be alive, the agent's and, if a task is given, the task's."""
     named = claims.claim_of_token(tx, token)
     if named and task_id not in (None, named.task_id):
         return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
@@ -166,12 +166,12 @@ def show(tx: Tx, task_id: str) -> TaskShown | None:
     asked, asked_now, held = tasks.ask(tx, task_id), tx.ask_now(), claims.ask_all(tx, task_id)
     needed, waiting = tasks.needed_by(tx, task_id), tasks.waiting_for(tx, task_id)
     found = tx.ask("SELECT count(*) AS n FROM findings WHERE task_id = ?", task_id)
-    task, now = tasks.told(asked), asked_now()
+    task, now = tasks.task_in(asked), asked_now()
     if task is None:
         return None
     count = found.one()
     return {
-        **show_task(task, [claim for claim in claims.told(held) if claim.alive(now)], now),
+        **show_task(task, [claim for claim in claims.claims_in(held) if claim.alive(now)], now),
         "description": task.description,
         "depends_on": tasks.ids(needed),
         "blocked_by": tasks.ids(needed, "open"),
@@ -202,7 +202,7 @@ def refused(refusal: Refusal) -> Outcome:
 
 
 def as_error(refusal: Refusal) -> LithosError:
-    """The same no where an answer has no `success` to say it with."""
+    """The refusal as an error, for answers without `success`."""
     kind = _ERRORS.get(refusal.reason, Conflict)
     return kind(refusal.message, hint=refusal.hint, reason=refusal.reason, **refusal.held_by)
 

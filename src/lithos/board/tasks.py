@@ -1,4 +1,4 @@
-"""Tasks and their dependencies in the table. `open_blockers` is kept with every change, so that lists never walk."""
+"""Tables of tasks and dependencies. Every change updates `open_blockers`, so that lists need no recursion."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import orjson
 from lithos.board.values import Task, TaskStatus
 from lithos.core.clock import from_micros, micros, rfc3339
 from lithos.core.references import is_part_of_id
-from lithos.storage import Asked, Moment, Row, Tx
+from lithos.storage import Deferred, Moment, Row, Tx
 
 # UNION (not ALL) visits each task once, however many ways lead there.
 _REACHES = """
@@ -26,11 +26,11 @@ SELECT 1 AS found FROM above WHERE id = ? LIMIT 1
 _PLAIN = ("id", "seq", "title", "description", "status", "priority", "open_blockers", "created_by")
 
 
-def ask(tx: Tx, task_id: str) -> Asked:
+def ask(tx: Tx, task_id: str) -> Deferred:
     return tx.ask("SELECT * FROM tasks WHERE id = ?", task_id)
 
 
-def told(asked: Asked) -> Task | None:
+def task_in(asked: Deferred) -> Task | None:
     row = asked.one()
     return task_of(row) if row else None
 
@@ -46,7 +46,7 @@ def insert(tx: Tx, task: Task, now: Moment) -> None:
 
 
 def update(tx: Tx, task: Task, now: Moment) -> None:
-    """Title, description, priority and tags; status and dependencies have verbs of their own."""
+    """Title, description, priority and tags; status and dependencies have their own functions."""
     tx.put(
         "UPDATE tasks SET title = ?, description = ?, priority = ?, tags = ?, updated_at = ? WHERE id = ?",
         *(task.title, task.description, task.priority, orjson.dumps(task.tags).decode(), micros(now.wall), task.id),
@@ -56,9 +56,9 @@ def update(tx: Tx, task: Task, now: Moment) -> None:
 
 
 def set_status(tx: Tx, task_id: str, status: TaskStatus, now: Moment) -> None:
-    """Into another one than it has. Opening or closing a task blocks or frees those that wait for it."""
+    """To a different status. Opening or closing a task blocks or frees those that depend on it."""
     tx.put("UPDATE tasks SET status = ?, updated_at = ? WHERE id = ?", status, micros(now.wall), task_id)
-    tx.put(  # the table of transitions has no way between the two ends, so one side of a change is always `open`
+    tx.put(  # TRANSITIONS has no way between completed and cancelled, so one side of a change is always `open`
         "UPDATE tasks SET open_blockers = open_blockers + ?"
         " WHERE id IN (SELECT task_id FROM dependencies WHERE depends_on = ?)",
         *(1 if status == "open" else -1, task_id),
@@ -85,8 +85,8 @@ def reaches(tx: Tx, task_id: str, other: str) -> bool:
     return tx.one(_REACHES, task_id, other) is not None
 
 
-def needed_by(tx: Tx, task_id: str) -> Asked:
-    """What the task depends on: `id` and `status` of each."""
+def needed_by(tx: Tx, task_id: str) -> Deferred:
+    """The tasks it depends on: `id` and `status` of each."""
     return tx.ask(
         "SELECT tasks.id, tasks.status FROM dependencies JOIN tasks ON tasks.id = dependencies.depends_on"
         " WHERE dependencies.task_id = ? ORDER BY tasks.seq",
@@ -94,7 +94,7 @@ def needed_by(tx: Tx, task_id: str) -> Asked:
     )
 
 
-def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> Asked:
+def waiting_for(tx: Tx, task_id: str, limit: int = 100) -> Deferred:
     return tx.ask(
         "SELECT tasks.id FROM dependencies JOIN tasks ON tasks.id = dependencies.task_id"
         " WHERE dependencies.depends_on = ? ORDER BY tasks.seq LIMIT ?",
@@ -149,8 +149,8 @@ def candidates(tx: Tx, name: str | None) -> list[Row]:
     )
 
 
-def ids(asked: Asked, status: TaskStatus | None = None) -> list[str]:
-    """All of an answer, or those in a status."""
+def ids(asked: Deferred, status: TaskStatus | None = None) -> list[str]:
+    """All ids, or those in one status."""
     return [row["id"] for row in asked.all() if status in (None, row.get("status"))]
 
 

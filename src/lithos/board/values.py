@@ -1,4 +1,4 @@
-"""What the board is made of."""
+"""Task, Claim, and what a change reads under the lock."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A lease on one aspect of a task. `token` comes from the board's one counter and alone names the claim."""
+    """A lease on one aspect of a task. `token`, a number of the board's journal, identifies it."""
 
     token: int
     task_id: str

@@ -24,16 +24,16 @@ def join(root: typer.Typer) -> None:
 @verb
 def show_status(terminal: Terminal) -> None:
     """Show where the database is, and which migrations it has. Changes nothing."""
-    from lithos.storage import coordination_migrations, dialect_at, status
+    from lithos.storage import coordination_migrations, database_status, dialect_at
 
     settings = terminal.settings
-    terminal.tell(dict(status(dialect_at(_address(settings)), coordination_migrations())), _print_status)
+    terminal.tell(dict(database_status(dialect_at(_address(settings)), coordination_migrations())), _print_status)
 
 
 @verb
 def migrate(terminal: Terminal) -> None:
     """Bring the schema up to this version of Lithos; a start of the server does the same."""
-    from lithos.storage import coordination_migrations, dialect_at, open_database, open_postgres, status
+    from lithos.storage import coordination_migrations, database_status, dialect_at, open_database, open_postgres
 
     settings = terminal.settings
     address = _address(settings)
@@ -42,7 +42,7 @@ def migrate(terminal: Terminal) -> None:
             open_database(Path(address.removeprefix("sqlite:")), coordination_migrations()).close()
         else:
             open_postgres(address, coordination_migrations()).close()
-        terminal.tell(dict(status(dialect_at(address), coordination_migrations())), _print_status)
+        terminal.tell(dict(database_status(dialect_at(address), coordination_migrations())), _print_status)
 
 
 @verb
@@ -65,7 +65,7 @@ def copy(
         raise InvalidInput("--from and --to are the same database", hint="Give --to, or set storage.database_url.")
     tell = None if terminal.as_json else lambda table, rows: print(f"  {table}: {rows:,} rows", file=sys.stderr)
     transfer = Transfer(
-        dialect_at(come_from), dialect_at(go_to), coordination_migrations(), told=tell, verify=_audit(settings)
+        dialect_at(come_from), dialect_at(go_to), coordination_migrations(), on_progress=tell, verify=_audit(settings)
     )
     with _nobody_else(settings, come_from, go_to):
         counts = transfer.run()

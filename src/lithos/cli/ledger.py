@@ -170,7 +170,7 @@ def forget(
     reason: Annotated[str, typer.Option("--reason", help="Why; kept for good.")],
     chain: ChainOption = None,
 ) -> None:
-    """Remove a thought's content for good. Its host_lock, its hash and every proof stay."""
+    """Remove a thought's content for good. Its position, its hash and every proof stay."""
     locator = {"thought_index": int(thought)} if thought.isdigit() else {"thought_id": thought}
     arguments = {"chain_key": chain, "reason": reason, **locator}
     answer = terminal.ask("lithos_ledger_forget", arguments)

@@ -1,4 +1,4 @@
-"""One request, as every part below the tools sees it: who asks, and how a repetition would be known."""
+"""Call: who calls which tool, and the keys that identify a repeated call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A guest's id and the JSON-RPC id of its request; `resent` marks one that may have run before."""
+    """A guest's id and the JSON-RPC id of its request; `resent`: it may have run before."""
 
     guest: str
     request: str
@@ -16,7 +16,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class Correlation:
-    """Ids that a caller uses to tie our events to its own trace; all optional."""
+    """Optional ids of the caller's own trace, stored with the events."""
 
     tool_call_id: str | None = None
     transaction_id: str | None = None

@@ -1,4 +1,4 @@
-"""Time comes from one injected clock, so that tests can turn it."""
+"""Clock: all times come from one injected clock, so that tests can set it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Clock(Protocol):
 
 class SystemClock:
     def __init__(self) -> None:
-        self._boot: str | None = None  # no process outlives a boot; reading it anew would cost 40 µs of every lease
+        self._boot: str | None = None  # constant for the process; reading the file again would cost 40 µs per lease
 
     def now(self) -> datetime:
         return datetime.now(UTC)
@@ -44,12 +44,12 @@ class SystemClock:
     def _read_boot_id(self) -> str:
         try:
             return _BOOT_ID.read_text(encoding="ascii").strip()
-        except OSError:  # macOS: the moment of boot, to ten seconds, tells boots apart
+        except OSError:  # macOS: the time of boot, to ten seconds, distinguishes boots
             return f"boot-{round((time.time() - self.since_boot()) / 10)}"
 
 
 class FakeClock:
-    """Stands still until told; wall clock and time since boot can be moved apart."""
+    """For tests: moves only when a test moves it; wall clock and time since boot move separately."""
 
     def __init__(self, start: str = "2026-01-01T00:00:00Z", boot: str = "boot-1") -> None:
         self._now = parse_time(start)

@@ -31,7 +31,7 @@ class RandomIds:
 
 
 class SeededIds:
-    """The same sequence for the same seed; still sortable by the order in which they were asked for."""
+    """For tests: the same sequence for the same seed, sortable by the order of the calls."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""Libraries that are imported when they are first used, not when a module that mentions them is."""
+"""Lazy imports: a library is imported on first use."""
 
 from __future__ import annotations
 

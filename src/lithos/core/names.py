@@ -1,4 +1,4 @@
-"""What an agent, a tag or any other name that a caller makes up may look like."""
+"""Checks of names and texts from callers: agents, tags, titles."""
 
 from __future__ import annotations
 

@@ -9,15 +9,15 @@ from lithos.storage.audit.verify import Problem, Verdict
 from lithos.storage.database.database import Database, open_database, open_postgres
 from lithos.storage.database.migrate import Migration, coordination_migrations, read_migrations
 from lithos.storage.database.rebuildable import RebuildableDatabase, Rebuilding
-from lithos.storage.database.transfer import Transfer, dialect_at, status
+from lithos.storage.database.transfer import Transfer, database_status, dialect_at
 from lithos.storage.effects.effects import Applied, Effects, Recovered
 from lithos.storage.effects.idempotency import Idempotency
 from lithos.storage.effects.scrub import scrub, truncate_log
 from lithos.storage.faults import Crash, Faults, NoFaults, PlannedFaults
 from lithos.storage.files import (
-    Entry,
     File,
-    Kept,
+    FileEntry,
+    KeptVersion,
     Limits,
     Replaced,
     Root,
@@ -31,7 +31,7 @@ from lithos.storage.journal.journal import Journal, JournalEntry, JournalHead, J
 from lithos.storage.leases import ALIVE_SQL, LEASE_COLUMNS, Lease, carry_over, lease_from, lease_of, prolong
 from lithos.storage.quarantine import derived_folder, discard, quarantine
 from lithos.storage.storage import STATE, Storage, StorageOptions, folder_size
-from lithos.storage.values import Answer, Asked, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
+from lithos.storage.values import Answer, Deferred, EventDraft, FileChange, Moment, Outcome, Plan, Row, Tx
 
 __all__ = [
     "ALIVE_SQL",
@@ -39,11 +39,10 @@ __all__ = [
     "STATE",
     "Answer",
     "Applied",
-    "Asked",
     "Crash",
     "Database",
+    "Deferred",
     "Effects",
-    "Entry",
     "Event",
     "EventDraft",
     "EventFilter",
@@ -52,13 +51,14 @@ __all__ = [
     "Faults",
     "File",
     "FileChange",
+    "FileEntry",
     "Followers",
     "Idempotency",
     "Journal",
     "JournalEntry",
     "JournalHead",
     "JournalPage",
-    "Kept",
+    "KeptVersion",
     "Keyring",
     "Lease",
     "Limits",
@@ -87,6 +87,7 @@ __all__ = [
     "checked",
     "coordination_migrations",
     "create_private",
+    "database_status",
     "derived_folder",
     "dialect_at",
     "discard",
@@ -100,7 +101,6 @@ __all__ = [
     "quarantine",
     "read_migrations",
     "scrub",
-    "status",
     "store_id",
     "truncate_log",
 ]

@@ -1,4 +1,4 @@
-"""The seam through which tests make the disk fail, or the process die, at a named step."""
+"""Faults: tests make the disk fail, or the process die, at a named step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Fate = Literal["crash", "kill"] | Exception | Callable[[], None]
 
 class Faults(Protocol):
     def at(self, point: str) -> None:
-        """Called at every step that a crash could fall into; returns, raises, or never comes back."""
+        """Called at every step where a crash could happen; returns, raises, or ends the process."""
         ...
 
 
@@ -21,13 +21,13 @@ class NoFaults:
 
 
 class Crash(BaseException):
-    """The process "died" here. Not an Exception: tidying up after an error must not run after a death."""
+    """The process "died" here. Not an Exception: error cleanup must not run after a crash."""
 
 
 class PlannedFaults:
-    """What happens at which point: `crash` and `kill` (for real), an error to raise, or something to do meanwhile.
+    """At a named point: `crash`, `kill` (for real), an error to raise, or a function to call.
 
-    Each plan happens once, on the visit that `plan` names; all visited points are kept in `seen`.
+    Each plan happens once, on the visit that `plan` names; `seen` lists all visited points.
     """
 
     def __init__(self, plans: dict[str, Fate] | None = None) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def quarantine(path: Path, aside: Path) -> bool:
-    """Rename whatever bears the name `path` (file, folder, FIFO, link) to `aside`. False: nothing was there."""
+    """Rename `path` (file, folder, FIFO or link) to `aside`. False: there is nothing of that name."""
     discard(aside)
     try:
         os.rename(path, aside)  # noqa: PTH104 - Path.rename would say the same, and os.rename names what it does
@@ -29,7 +29,7 @@ def derived_folder(path: Path) -> Path:
 
 
 def discard(path: Path) -> None:
-    """Delete whatever bears the name; nothing there is fine."""
+    """Delete the file, folder, FIFO or link of this name, if there is one."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

@@ -1,4 +1,4 @@
-"""What the parts above hand to storage: outcomes, plans, events, changes of files."""
+"""What other packages pass to storage: outcomes, plans, events, file changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Now, as the store's authority on time has it: this machine on SQLite, the server on PostgreSQL.
+    """Now, by the clock of the store: this machine on SQLite, the server on PostgreSQL.
 
     `steady` seconds compare only within one `era` (a boot of this machine); across eras `wall` decides.
     """
@@ -23,8 +23,8 @@ class Moment:
     era: str
 
 
-class Asked(Protocol):
-    """A question that was asked; its answer is there, or comes when it is first looked at."""
+class Deferred(Protocol):
+    """The rows of a statement; on PostgreSQL it is sent when they are first read."""
 
     def one(self) -> Row | None: ...
 
@@ -34,14 +34,14 @@ class Asked(Protocol):
 class Tx(Protocol):
     """One transaction. `?` marks a parameter in both dialects; work may run twice, so it has no other effect.
 
-    On PostgreSQL a trip to the server costs as much as ten statements: what is put or asked waits until an answer is
-    looked at, and travels with it.
+    On PostgreSQL a round trip costs as much as ten statements: `put` and `ask` queue, and the first answer that is read
+    sends the queue.
     """
 
-    def ask(self, sql: str, *values: Any) -> Asked: ...
+    def ask(self, sql: str, *values: Any) -> Deferred: ...
 
     def put(self, sql: str, *values: Any) -> None:
-        """Of no result."""
+        """Without a result."""
         ...
 
     def run(self, sql: str, *values: Any) -> int: ...
@@ -51,23 +51,23 @@ class Tx(Protocol):
     def all(self, sql: str, *values: Any) -> list[Row]: ...
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
-        """Once per row, of no result."""
+        """Once per row, without a result."""
         ...
 
-    def next_number(self, table: str, column: str) -> Asked:
-        """`number`: the next of a {counter} column, for a row that this transaction writes with it."""
+    def next_number(self, table: str, column: str) -> Deferred:
+        """`number`: the next value of a {counter} column, for a row that this transaction inserts."""
         ...
 
     def lock(self, name: str) -> None:
-        """Hold the others of this name off until commit: nothing on SQLite (one writer), advisory on PostgreSQL."""
+        """Hold this name until the transaction ends: advisory on PostgreSQL, nothing on SQLite (one writer)."""
         ...
 
     def ask_now(self) -> Callable[[], Moment]:
-        """`now`, asked here and looked at by calling what comes back."""
+        """`now`, queued like `ask`; the returned function reads it."""
         ...
 
     def now(self) -> Moment:
-        """The time by which leases and expiry are judged; the same for all hosts that share the database."""
+        """The time that decides leases and expiry; one clock for all hosts that share the database."""
         ...
 
     def notify(self, channel: str) -> None:
@@ -77,11 +77,11 @@ class Tx(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EventDraft:
-    """One audited intent; sequence, id, time, status and HMAC are the log's. Agent and user come from the call."""
+    """An event to append. The log adds sequence, id, time, status and HMAC; the call gives agent and user."""
 
     type: str  # the noun: "note", "task", "agent", "profile_update" …
     op: str  # the verb: "create", "update", "claim" …
-    thing: str = ""  # id of what it concerns
+    thing: str = ""  # id of its subject
     path: str | None = None
     section_anchor: str | None = None
     before_hash: str | None = None
@@ -93,7 +93,7 @@ class EventDraft:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a work gives back; its events are handed over here, or else all written by the work itself."""
+    """The result of a transaction: its answer, and events to append unless the work appended its own."""
 
     answer: Answer
     events: tuple[EventDraft, ...] = ()
@@ -117,4 +117,4 @@ class Plan:
     answer: Answer
     before: Callable[[Tx], None] | None = None
     after: Callable[[Tx], None] | None = None
-    check: Callable[[], None] | None = None  # the files are in place: what it raises takes them back
+    check: Callable[[], None] | None = None  # runs when the files are in place; an error from it undoes them

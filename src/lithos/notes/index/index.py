@@ -26,7 +26,7 @@ from lithos.notes.lifecycle.effective_status import IsPromoted, effective_status
 from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
 from lithos.notes.lifecycle.near_duplicates import words_of
 from lithos.search import Collection, Document, DocumentChange, Projector, Remove
-from lithos.storage import Entry, FileChange, Rebuilding, Root, is_conflict_copy
+from lithos.storage import FileChange, FileEntry, Rebuilding, Root, is_conflict_copy
 
 Look = ReadFile | KnownFile | None  # a note or a reason why not; only its date where the bytes are known; None: gone
 
@@ -135,7 +135,7 @@ class Index:
     def follow(self, paths: Iterable[str]) -> None:
         """A hint that something happened to these files or folders."""
         known: dict[str, KnownFile] = {}
-        entries: dict[str, Entry] = {}
+        entries: dict[str, FileEntry] = {}
         for path in paths:
             known.update(self._catalogue.files(path))
             entries.update((entry.path, entry) for entry in self._entries(path))
@@ -414,21 +414,21 @@ class Index:
             known[path] = self._catalogue.files(path).get(path) or _unknown(path)
         return known
 
-    def _entries(self, path: str) -> Iterable[Entry]:
+    def _entries(self, path: str) -> Iterable[FileEntry]:
         try:
             found = self._root.stat(path)
         except NotFound:
             return []
         except LithosError as error:
-            return [Entry(path, 0, 0, 0, "unreadable", error.message)]
+            return [FileEntry(path, 0, 0, 0, "unreadable", error.message)]
         if stat.S_ISDIR(found.st_mode):
             return self._root.scan(path)
         if not stat.S_ISREG(found.st_mode) or not is_note_path(path):
             return []
         facts = (path, found.st_size, found.st_mtime_ns, found.st_ino)
         if is_conflict_copy(path):
-            return [Entry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)]
-        return [Entry(*facts, ctime_ns=found.st_ctime_ns, device=found.st_dev)]
+            return [FileEntry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)]
+        return [FileEntry(*facts, ctime_ns=found.st_ctime_ns, device=found.st_dev)]
 
     def _is_gone(self, path: str) -> bool:
         """Only what is surely not there is gone; a folder that may not be entered hides, it does not delete."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from lithos.notes.format.naming import folder_of, is_note_path, name_key
 from lithos.notes.index.catalogue import KnownFile
-from lithos.storage import Entry, is_conflict_copy
+from lithos.storage import FileEntry, is_conflict_copy
 
 _LISTED_KINDS = ("conflict", "link", "special", "name")
 
@@ -48,7 +48,7 @@ class ScanDiff:
 
 
 def diff_scan(
-    entries: Iterable[Entry],
+    entries: Iterable[FileEntry],
     known: Mapping[str, KnownFile],
     ignored: Ignored,
     device_of: Callable[[str], int | None],
@@ -74,7 +74,7 @@ def diff_scan(
     return found
 
 
-def _is_unchanged(entry: Entry, seen: KnownFile) -> bool:
+def _is_unchanged(entry: FileEntry, seen: KnownFile) -> bool:
     """Most files of most scans, so that nothing is made for them."""
     return (
         entry.mtime_ns == seen.mtime_ns
@@ -86,7 +86,7 @@ def _is_unchanged(entry: Entry, seen: KnownFile) -> bool:
     )
 
 
-def _compare(entry: Entry, seen: KnownFile | None, found: ScanDiff) -> None:
+def _compare(entry: FileEntry, seen: KnownFile | None, found: ScanDiff) -> None:
     now = KnownFile(entry.path, entry.size, entry.mtime_ns, entry.ctime_ns, entry.inode, entry.device, "", entry.reason)
     if entry.kind in _LISTED_KINDS:
         if seen is None or seen._replace(device=now.device) != now:

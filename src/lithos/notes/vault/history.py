@@ -20,7 +20,7 @@ from lithos.notes.lifecycle.effective_status import status_of
 from lithos.notes.vault.loaded import ROOT, Loaded
 from lithos.notes.vault.vault import Vault
 from lithos.notes.vault.writing import with_fields
-from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, Kept, Outcome, Plan
+from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, KeptVersion, Outcome, Plan
 
 _LONGEST_DIFF = 200_000
 
@@ -47,7 +47,7 @@ class History:
         row = self._vault.catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
         return row["path"] if row else None
 
-    def _kept(self, path: str) -> list[Kept]:
+    def _kept(self, path: str) -> list[KeptVersion]:
         if not self._vault.index.allows_note(path):
             return []
         return [*self._vault.root.history(path), *self._vault.root.trashed(path)]
@@ -216,7 +216,7 @@ def _version(event: Event, kept: Container[str | None]) -> Version:
     }
 
 
-def _replaced(kept: Kept) -> Version:
+def _replaced(kept: KeptVersion) -> Version:
     return {
         "at": kept.at,
         "agent": None,

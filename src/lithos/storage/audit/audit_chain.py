@@ -1,4 +1,4 @@
-"""The audit's arithmetic: what is hashed, what is sealed, and in which order. No I/O."""
+"""The arithmetic of the audit chain: what is hashed and sealed, in which order. No I/O."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lithos.storage.values import Row
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class AuditLink:
     """One state of one event, in the chain of its store."""
 
     store: str
@@ -24,7 +24,7 @@ class Link:
     salt_version: int
 
     def mac(self, key: bytes, before: str) -> str:
-        """Over everything it says and the MAC before it, so that no link can be changed, moved, added or left out."""
+        """Over all fields and the MAC before it, so that no link can be changed, moved, added or removed."""
         return _mac(
             key,
             "link",
@@ -40,8 +40,8 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """Where a chain ends."""
+class AuditHead:
+    """The end of a chain."""
 
     store: str
     length: int = 0
@@ -87,7 +87,7 @@ def digest(event: Row) -> str:
 
 
 def fingerprint(key: bytes) -> str:
-    """Tells which key a salt version meant without telling the key."""
+    """Identifies a key without revealing it."""
     return _mac(key, "fingerprint")
 
 

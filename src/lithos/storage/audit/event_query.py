@@ -1,4 +1,4 @@
-"""Asking the audit: who did what to which path, when, and how it ended."""
+"""Event queries: who did what to which path, when, and how it ended."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _where(wanted: EventFilter, cursor: str | None) -> tuple[str, list[Any]]:
             terms.append(f"{name} = ?")
             values.append(getattr(wanted, name))
     if wanted.status not in (None, "committed"):
-        terms.append("status <> 'committed'")  # said again as the partial index has it, or it is not used
+        terms.append("status <> 'committed'")  # in the words of the partial index, which is not used otherwise
     for name, compare in (("since", ">="), ("until", "<")):
         if getattr(wanted, name) is not None:
             terms.append(f"at {compare} ?")
@@ -123,7 +123,9 @@ def _where(wanted: EventFilter, cursor: str | None) -> tuple[str, list[Any]]:
 def _parsed(cursor: str) -> list[int]:
     at, _, sequence = cursor.rpartition("-")
     if not (at.isdigit() and sequence.isdigit() and len(cursor) < 40):
-        raise InvalidInput("cursor: this is none of ours", hint="Pass next_cursor of the page before, unchanged.")
+        raise InvalidInput(
+            "cursor is not one that this server returned", hint="Pass next_cursor of the page before, unchanged."
+        )
     return [int(at), int(sequence)]
 
 

@@ -1,4 +1,4 @@
-"""The audit: every mutation leaves an event, and every state of an event a link in an HMAC chain."""
+"""Events: every mutation appends an event, and every state of an event a link in an HMAC chain."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.ids import Ids
 from lithos.errors import Damaged
-from lithos.storage.audit.audit_chain import Head, Link, digest, fingerprint
+from lithos.storage.audit.audit_chain import AuditHead, AuditLink, digest, fingerprint
 from lithos.storage.audit.event_query import Event, EventFilter, EventPage, committed, find
 from lithos.storage.audit.keys import Keyring
 from lithos.storage.audit.verify import Audit, Verdict, holds_anchor
-from lithos.storage.values import Asked, EventDraft, Row, Tx
+from lithos.storage.values import Deferred, EventDraft, Row, Tx
 
 EventStatus = Literal["pending", "written", "committed", "failed", "conflict"]
 
 
 @dataclass(frozen=True, slots=True)
-class End:
-    """The end of a chain, asked for under its lock: the next event goes there."""
+class ChainEnd:
+    """The end of a chain, read under its lock; the next event follows it."""
 
-    head: Asked
-    number: Asked
+    head: Deferred
+    number: Deferred
 
 
 class Events:
-    """The events of one store (data directory); all of them are in one table, each store has a chain of its own."""
+    """The events of one store (data directory). All stores share one table; each has its own chain."""
 
     def __init__(self, store: str, keys: Keyring, *, clock: Clock, ids: Ids) -> None:
         self.store = store
@@ -41,10 +41,10 @@ class Events:
     def new_id(self) -> str:
         return self._ids.event()
 
-    def ask_end(self, tx: Tx) -> End:
-        """Where the next event goes; asked early it travels with the questions of the work that the event is about."""
+    def ask_end(self, tx: Tx) -> ChainEnd:
+        """Lock the chain and read its end. Called early, it travels with the statements of the work itself."""
         tx.lock(f"events {self.store}")
-        return End(tx.ask(_HEAD, self.store), tx.next_number("events", "sequence"))
+        return ChainEnd(tx.ask(_HEAD, self.store), tx.next_number("events", "sequence"))
 
     def append(
         self,
@@ -53,7 +53,7 @@ class Events:
         draft: EventDraft,
         status: EventStatus = "committed",
         event_id: str | None = None,
-        end: End | None = None,
+        end: ChainEnd | None = None,
     ) -> str:
         """Write an event in the transaction of its effect; its id."""
         end = end or self.ask_end(tx)
@@ -73,11 +73,11 @@ class Events:
         *,
         through: tuple[EventStatus, ...] = (),
     ) -> None:
-        """Give an event its next status, `through` others on the way; each stays provable from the chain."""
+        """Give an event its next status, `through` others; the chain proves each of them."""
         self._change(tx, event_id, lambda known: {"status": status, "error": _json(error)}, through)
 
     def amend(self, tx: Tx, event_id: str, *, rationale: str | None = None, details: dict[str, Any]) -> None:
-        """Add to an event what its agent says of it later; details are joined with those that it has."""
+        """Add the agent's later rationale and details to an event."""
         self._change(
             tx,
             event_id,
@@ -105,7 +105,7 @@ class Events:
         self._link(tx, head, [*passed, row], previous=known["position"])
 
     def rotate(self, tx: Tx, call: Call) -> int:
-        """From here on a new key; the old ones stay, to verify what they sealed. Returns the new salt version."""
+        """Use a new key from here on; returns its salt version. Old keys stay, to verify what they sealed."""
         version = self._next_version(tx)
         self._use(tx, version)
         self.append(tx, call, EventDraft("key", "rotate", f"events-{version}"))
@@ -120,14 +120,14 @@ class Events:
         return committed(tx, self.store, after=after, since=since, most=most)
 
     def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:
-        """Whether this store's audit is whole. A head that was kept elsewhere shows a rolled-back database too."""
+        """Verify the audit of this store. A head that was kept elsewhere also reveals a rolled-back database."""
         verdict = Audit(tx, self.store, self._keys).verdict(expected_head)
         if verdict["ok"]:
-            self.drop_anchor(tx)
+            self.record_anchor(tx)
         return verdict
 
-    def drop_anchor(self, tx: Tx) -> None:
-        """Note the chain's end outside the database, unless it has lost what was noted before; reads only."""
+    def record_anchor(self, tx: Tx) -> None:
+        """Record the chain's end in the keys folder, unless the chain has lost the end recorded before."""
         row = tx.one("SELECT length, mac FROM event_heads WHERE store = ?", self.store)
         if row is not None and holds_anchor(tx, self.store, self._keys.anchor()):
             self._keys.set_anchor(row["length"], row["mac"])
@@ -159,23 +159,25 @@ class Events:
             "agent_action_id": call.correlation.agent_action_id,
         }
 
-    def _head(self, asked: Asked) -> Head:
+    def _head(self, asked: Deferred) -> AuditHead:
         row = asked.one()
-        return Head(**row) if row is not None else Head(self.store)
+        return AuditHead(**row) if row is not None else AuditHead(self.store)
 
-    def _link(self, tx: Tx, head: Head, states: list[Row], *, previous: int) -> None:
-        """The states of one event, in their order."""
+    def _link(self, tx: Tx, head: AuditHead, states: list[Row], *, previous: int) -> None:
+        """Append the states of one event to the chain."""
         version, key = self._key(tx, head)
         for event in states:
-            link = Link(self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version)
-            head = Head(self.store, link.position, link.mac(key, head.mac), version)
+            link = AuditLink(
+                self.store, head.length + 1, previous, event["id"], event["status"], digest(event), version
+            )
+            head = AuditHead(self.store, link.position, link.mac(key, head.mac), version)
             values = (link.store, link.position, previous, link.event_id, link.status, link.digest, version, head.mac)
             tx.put(_ADD_LINK, *values)
             previous = link.position
         tx.put(_SET_HEAD, self.store, head.length, head.mac, version, head.seal(key))
 
-    def _key(self, tx: Tx, head: Head) -> tuple[int, bytes]:
-        """The newest key; made here when there is none, or none any more (verify then tells that one is lost)."""
+    def _key(self, tx: Tx, head: AuditHead) -> tuple[int, bytes]:
+        """The newest key. Create one if there is none; `verify` reports a lost one."""
         newest = self._keys.newest()
         key = self._keys.key(newest) if newest >= max(head.salt_version, 1) else None
         if key is not None and newest == head.salt_version:
@@ -210,7 +212,7 @@ ON CONFLICT (store, salt_version) DO NOTHING
 """
 
 
-def _number(end: End) -> int:
+def _number(end: ChainEnd) -> int:
     row = end.number.one()
     assert row is not None
     return int(row["number"])

@@ -17,7 +17,7 @@ ANCHOR = "events.head"
 
 
 class Keyring:
-    """The keys in `.lithos/keys/`: one file each, readable by the owner alone, none ever changed or removed."""
+    """The keys in `.lithos/keys/`: one file each, readable by the owner alone, never changed or removed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -31,13 +31,13 @@ class Keyring:
         return sorted(int(match[1]) for path in self._folder.iterdir() if (match := _NAME.match(path.name)))
 
     def newest(self) -> int:
-        """0: there is none yet. Looked up once: this process is the only one that adds keys."""
+        """0: there is none yet. Cached: only this process adds keys."""
         if self._newest is None:
             self._newest = max(self.versions(), default=0)
         return self._newest
 
     def key(self, version: int) -> bytes | None:
-        """None: the file is not there (any more)."""
+        """None: there is no such file."""
         with self._lock:
             if version not in self._known:
                 path = self._path(version)
@@ -47,7 +47,7 @@ class Keyring:
             return self._known[version]
 
     def add(self, version: int) -> bytes:
-        """A new key; an existing one of that version is kept and returned."""
+        """Create a key; an existing one of that version is kept and returned."""
         with self._lock:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             create_private(self._path(version), secrets.token_hex(KEY_BYTES).encode())
@@ -56,11 +56,11 @@ class Keyring:
             return self._known[version]
 
     def anchor(self) -> tuple[int, str] | None:
-        """(length, mac) of a chain that was once seen whole: kept outside the database, it shows a rolled-back one."""
+        """(length, mac) of the chain when it was last verified. Outside the database, it reveals a rolled-back one."""
         try:
             length, mac = (self._folder / ANCHOR).read_text(encoding="ascii").split()
             return int(length), mac
-        except (FileNotFoundError, ValueError):  # a torn file is no evidence of anything
+        except (FileNotFoundError, ValueError):  # a torn file proves nothing
             return None
 
     def set_anchor(self, length: int, mac: str) -> None:
@@ -74,7 +74,7 @@ class Keyring:
 
 
 def store_id(folder: Path) -> str:
-    """The id of a data directory, made at its first use: it names the directory's chain in a shared database."""
+    """The id of a data directory, created on first use: it names the directory's chain in a shared database."""
     path = folder / "store-id"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if path.exists() and not path.is_file():
@@ -90,7 +90,7 @@ def store_id(folder: Path) -> str:
 
 
 def create_private(path: Path, content: bytes) -> bool:
-    """Write a file for the owner's eyes, whole and durable; False, and nothing done, when there is one already."""
+    """Create a file (mode 0600), whole and durable. False: there is one already, and nothing was done."""
     unfinished = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:

@@ -1,4 +1,4 @@
-"""Verifying the audit: any altered, missing or inserted row is found, the newest ones too."""
+"""Verify the audit: find every altered, missing or inserted row, the newest ones too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from lithos.storage.audit.audit_chain import Head, Link, digest, fingerprint
+from lithos.storage.audit.audit_chain import AuditHead, AuditLink, digest, fingerprint
 from lithos.storage.audit.keys import Keyring
 from lithos.storage.values import Row, Tx
 
@@ -69,7 +69,7 @@ class Audit:
             self._problems.append({"kind": kind, "what": what, "position": position, "event_id": event_id})
 
     def _known_keys(self) -> dict[int, bytes]:
-        """Keys that are what they were when they came into use."""
+        """Keys whose fingerprint is the one recorded at their first use."""
         known: dict[int, bytes] = {}
         for row in self._tx.all("SELECT salt_version, fingerprint FROM event_keys WHERE store = ?", self._store):
             version = row["salt_version"]
@@ -81,26 +81,26 @@ class Audit:
                 known[version] = key
         return known
 
-    def _check_head(self) -> Head:
+    def _check_head(self) -> AuditHead:
         row = self._tx.one("SELECT * FROM event_heads WHERE store = ?", self._store)
         if row is None:
             if self._tx.one("SELECT position FROM event_chain WHERE store = ? LIMIT 1", self._store) is not None:
                 self._note("missing", "the head of the chain is gone")
-            return Head(self._store)
-        head = Head(self._store, row["length"], row["mac"], row["salt_version"])
+            return AuditHead(self._store)
+        head = AuditHead(self._store, row["length"], row["mac"], row["salt_version"])
         key = self._keys.key(head.salt_version)
         if key is not None and head.seal(key) != row["seal"]:
             self._note("altered", "the head of the chain was altered")
         return head
 
-    def _check_chain(self, keys: dict[int, bytes]) -> tuple[bytearray, Head]:
-        """1 for every position that is the newest link of its event; and where the chain really ends."""
+    def _check_chain(self, keys: dict[int, bytes]) -> tuple[bytearray, AuditHead]:
+        """1 for every position that is the newest link of its event; and the real end of the chain."""
         newest = bytearray(1)
-        at = Head(self._store)
+        at = AuditHead(self._store)
         for row in self._pages("SELECT * FROM event_chain WHERE store = ? AND position > ? ORDER BY position LIMIT ?"):
             gap = row["position"] - at.length - 1
             if gap > WIDEST_GAP:
-                self._note("inserted", "a link lies far behind the end of the chain", row["position"], row["event_id"])
+                self._note("inserted", "a link is far behind the end of the chain", row["position"], row["event_id"])
                 break
             if gap:
                 self._note("missing", f"links {at.length + 1} to {row['position'] - 1} are gone", at.length + 1)
@@ -109,20 +109,20 @@ class Audit:
             newest.append(1)
             if 0 < row["previous"] < row["position"]:
                 newest[row["previous"]] = 0
-            at = Head(self._store, row["position"], row["mac"], row["salt_version"])
+            at = AuditHead(self._store, row["position"], row["mac"], row["salt_version"])
         return newest, at
 
-    def _check_link(self, row: Row, before: Head, keys: dict[int, bytes]) -> None:
+    def _check_link(self, row: Row, before: AuditHead, keys: dict[int, bytes]) -> None:
         key = keys.get(row["salt_version"])
         mac = row["mac"]
-        link = Link(**{name: row[name] for name in Link.__slots__})
+        link = AuditLink(**{name: row[name] for name in AuditLink.__slots__})
         if key is None:
-            if row["salt_version"] not in self._lost:  # a lost key was told once, by itself
+            if row["salt_version"] not in self._lost:  # a lost key is reported once
                 self._note("altered", "a link names a key that was never in use", row["position"], row["event_id"])
         elif row["position"] == before.length + 1 and link.mac(key, before.mac) != mac:
             self._note("altered", "a link was altered or inserted", row["position"], row["event_id"])
 
-    def _check_end(self, head: Head, reached: Head, expected: str | None) -> None:
+    def _check_end(self, head: AuditHead, reached: AuditHead, expected: str | None) -> None:
         if head.length > reached.length:
             self._note("missing", f"links {reached.length + 1} to {head.length} are gone from the end")
         elif head.length < reached.length:
@@ -139,7 +139,7 @@ class Audit:
         return self._tx.one(sql, self._store, mac) is not None
 
     def _check_events(self, newest: bytearray) -> int:
-        """Every event against its newest link; then every newest link must have had its event."""
+        """Compare every event with its newest link; then every newest link must have had its event."""
         count = 0
         for row in self._pages(_EVENTS_WITH_LINKS):
             count += 1
@@ -162,7 +162,7 @@ class Audit:
         return row["event_id"] if row else None
 
     def _check_strangers(self) -> None:
-        """Rows of a store that has no chain: nobody but a forger writes those."""
+        """Rows of a store that has no chain: only a forger writes those."""
         sql = "SELECT id FROM events WHERE store NOT IN (SELECT store FROM event_heads) AND store <> ? LIMIT ?"
         for row in self._tx.all(sql, self._store, MOST_PROBLEMS):
             self._note("inserted", "an event belongs to a store that has no chain", None, row["id"])
@@ -175,7 +175,7 @@ class Audit:
 
 
 def holds_anchor(tx: Tx, store: str, anchor: tuple[int, str] | None) -> bool:
-    """Whether the chain still contains the link that was its last when it was last looked at."""
+    """Whether the chain still contains the last link that was recorded outside the database."""
     if anchor is None:
         return True
     row = tx.one("SELECT mac FROM event_chain WHERE store = ? AND position = ?", store, anchor[0])

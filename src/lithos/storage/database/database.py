@@ -1,7 +1,7 @@
-"""Database: one writer at a time with group commit, a pool of readers; the same body for every dialect.
+"""Database: one writer at a time with group commit, and a pool of readers; shared by both dialects.
 
-Whoever writes while nobody else does commits in its own thread, and the first of those who came meanwhile does it for
-all of them: to hand each work to a thread of its own and back takes more switches than the work.
+The first caller commits in its own thread. Callers that arrive meanwhile form the next batch, which the first of them
+commits for all: a writer thread of its own would cost two thread switches per call, more than the work.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def open_database(
     faults: Faults | None = None,
     reserve_bytes: int = RESERVE_BYTES,
 ) -> Database:
-    """The SQLite file at `path`, made or brought up to date; what is derived needs no reserve for a full disk."""
+    """Open, create or migrate the SQLite file at `path`. A derived database needs no reserve for a full disk."""
     clock = clock or SystemClock()
     path.parent.mkdir(parents=True, exist_ok=True)
     dialect = SqliteDialect(path, clock=clock, synchronous=synchronous, reserve_bytes=reserve_bytes)
@@ -58,9 +58,9 @@ def open_postgres(
     faults: Faults | None = None,
     patience_s: float = 0.0,
 ) -> Database:
-    """The shared database at `url`; a server that is just starting is waited for.
+    """Open the shared database at `url`; wait up to `patience_s` for a server that is starting.
 
-    A clock that is handed in judges leases instead of the server's.
+    `clock` measures leases in place of the server's clock.
     """
     dialect = postgres_dialect(url, clock)
     deadline = time.monotonic() + patience_s
@@ -78,7 +78,7 @@ def postgres_dialect(url: str, clock: Clock | None = None) -> PostgresDialect:
         from lithos.storage.database.postgres import PostgresDialect
     except ImportError:
         raise ConfigInvalid(
-            "storage.database_url is set, but the driver of PostgreSQL is not installed",
+            "storage.database_url is set, but the PostgreSQL driver is not installed",
             hint="pip install 'lithos-memory[postgres]'",
         ) from None
     return PostgresDialect(url, clock=clock)
@@ -101,10 +101,10 @@ class Database:
         self._readers = _Readers(dialect, READERS)
         self._listeners: dict[str, list[Callable[[], None]]] = {}
         self._state = threading.Condition(threading.Lock())
-        self._led = False  # somebody commits, or is about to
-        self._leader: int | None = None  # the thread that commits
+        self._led = False  # a caller commits, or is about to
+        self._leader: int | None = None  # id of the thread that commits
         self._closed = self._released = False
-        dialect.keep_room()
+        dialect.restore_reserve()
         dialect.listen(self._wake, self._wake_all)
 
     def _opened(self, migrations: Sequence[Migration], where: str, clock: Clock) -> Session:
@@ -118,18 +118,18 @@ class Database:
         return session
 
     def write(self, work: Callable[[Tx], T], *, reserve: bool = False) -> T:
-        """Run `work` in a transaction, by itself or with others; returns when it is durable.
+        """Run `work` in a transaction, alone or with others; return when it is durable.
 
         An error of `work` undoes its own statements only, and is raised here. `reserve` is for work that closes or
-        frees something: on a full disk it may use the space kept for that.
+        frees something: on a full disk it may use the reserve.
         """
         if self._leader == threading.get_ident():
-            raise Internal("a transaction was started inside a transaction", hint="Hand the Tx on instead.")
+            raise Internal("a transaction was started inside a transaction", hint="Pass the Tx on instead.")
         job = _Job(work, reserve)
         try:
             if self._is_first(job) or job.wait():
                 self._lead()
-        except BaseException:  # an interrupt while it waits: the others must not wait for somebody who has left
+        except BaseException:  # interrupted while it waits: the others must not wait for it
             self._leave(job)
             raise
         result = cast(T, job.result())
@@ -137,13 +137,13 @@ class Database:
         return result
 
     def read(self, work: Callable[[Tx], T]) -> T:
-        """Run `work` on one snapshot that holds everything acknowledged so far."""
+        """Run `work` on one snapshot of everything acknowledged so far."""
         self._refuse_if_lost()
         try:
             try:
                 return self._read(work)
             except Exception as error:
-                if not self.dialect.worth_retrying(error):
+                if not self.dialect.is_retryable(error):
                     raise
             return self._read(work)
         except Exception as error:
@@ -163,7 +163,7 @@ class Database:
             raise Damaged(problem, hint="Stop the host, put the file back or restore a backup, then start again.")
 
     def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop that."""
+        """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop."""
         listeners = self._listeners.setdefault(channel, [])
         listeners.append(wake)
         return lambda: listeners.remove(wake)
@@ -179,7 +179,7 @@ class Database:
         return self.dialect.problem()
 
     def close(self) -> None:
-        """Finish what was accepted, then let go of the file."""
+        """Finish accepted work, then close the connections."""
         with self._state:
             if self._released:
                 return
@@ -191,7 +191,7 @@ class Database:
         self.dialect.close()
 
     def _is_first(self, job: _Job) -> bool:
-        """The job is in the line; True if nobody commits now, so that its caller must."""
+        """Queue the job; True: no other caller commits now, so this one must."""
         with self._state:
             if self._closed:
                 raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
@@ -201,7 +201,7 @@ class Database:
         return job.leads
 
     def _leave(self, job: _Job) -> None:
-        """An interrupted caller gives its work up, unless the others wait for it to lead."""
+        """An interrupted caller drops its job, unless the others wait for it to commit."""
         with self._state:
             leads = job.leads and job in self._jobs
             if not leads and job in self._jobs:
@@ -210,7 +210,7 @@ class Database:
             self._lead()
 
     def _lead(self) -> None:
-        """Commit all that waits now; those who come meanwhile form the next batch, and the first of them leads it."""
+        """Commit all queued jobs. Callers that arrive meanwhile form the next batch; the first of them leads it."""
         self._leader = threading.get_ident()
         batch: list[_Job] = []
         try:
@@ -220,8 +220,8 @@ class Database:
                 self._answer(batch, failure)
             else:
                 self._try_each(batch, failure)
-        except BaseException as death:  # noqa: BLE001 whoever waits must hear of it instead of waiting for ever
-            self._die(batch, death)
+        except BaseException as error:  # noqa: BLE001 every waiting caller must get it
+            self._stop(batch, error)
         self._leader = None
         with self._state:
             self._led = bool(self._jobs)
@@ -230,13 +230,13 @@ class Database:
             else:
                 self._state.notify_all()
 
-    def _die(self, batch: list[_Job], death: BaseException) -> None:
+    def _stop(self, batch: list[_Job], error: BaseException) -> None:
         with self._state:
             self._closed = True
             batch += self._jobs
             self._jobs.clear()
         for job in batch:
-            job.fail(death)
+            job.fail(error)
             job.end()
 
     def _next_batch(self) -> list[_Job]:
@@ -254,7 +254,7 @@ class Database:
     def _may_succeed(self, job: _Job, error: Exception) -> bool:
         """A new connection, a lock that is free now, or the reserve may help."""
         full = isinstance(self._explained(error), StorageFull)
-        return self.dialect.worth_retrying(error) or (full and job.reserve and self.dialect.make_room())
+        return self.dialect.is_retryable(error) or (full and job.reserve and self.dialect.release_reserve())
 
     def _answer(self, batch: list[_Job], failure: _Failure | None) -> None:
         notices, self._session.notices = self._session.notices, []
@@ -265,7 +265,7 @@ class Database:
         if failure is None:
             for channel in dict.fromkeys(notices):
                 self._wake(channel)
-            self.dialect.keep_room()
+            self.dialect.restore_reserve()
 
     def _try(self, batch: list[_Job]) -> _Failure | None:
         sent = False
@@ -283,21 +283,21 @@ class Database:
             sent = True
             session.commit()
             self._faults.at("commit.done")
-        except Exception as error:  # noqa: BLE001 the callers of the batch get it, the writer must go on
+        except Exception as error:  # noqa: BLE001 the callers of the batch get it; the writer goes on
             return self._judged(error, sent)
         return None
 
     def _judged(self, error: Exception, sent: bool) -> _Failure | None:
-        """Nothing is guessed: an unanswered COMMIT is looked up where that is possible, else it stays in doubt."""
+        """Look up a COMMIT without an answer where the dialect can; otherwise its outcome stays unknown."""
         if sent:
-            there = self.dialect.find_out(self._session)
+            there = self.dialect.was_committed(self._session)
             if there is not None:
                 return None if there else _Failure(error, sent=False)
         try:
             self._session.rollback()
-        except Exception:  # noqa: BLE001 the error that led here is the one to report
+        except Exception:  # noqa: BLE001 the first error is the one to report
             return _Failure(error, sent=True)
-        full = isinstance(self._explained(error), StorageFull)  # such a COMMIT has failed for certain
+        full = isinstance(self._explained(error), StorageFull)  # such a COMMIT has certainly failed
         return _Failure(error, sent and not full)
 
     def _ready_session(self) -> Session:
@@ -307,7 +307,7 @@ class Database:
         return self._session
 
     def _run(self, session: Session, job: _Job, *, alone: bool) -> None:
-        """One work under a savepoint, or alone: its failure is its own, unless it ended the whole transaction."""
+        """Run one job under a savepoint, or alone. Its failure is its own, unless it ended the whole transaction."""
         job.clear()
         marked = len(session.notices)
         if not alone:
@@ -318,7 +318,7 @@ class Database:
         except BaseException as error:
             if not session.in_transaction():
                 raise
-            if isinstance(error, Exception) and self.dialect.worth_retrying(error):
+            if isinstance(error, Exception) and self.dialect.is_retryable(error):
                 raise
             del session.notices[marked:]
             if alone:
@@ -331,7 +331,7 @@ class Database:
                 session.keep()
 
     def _explained(self, error: Exception) -> Exception:
-        """Errors of the driver become ours; ours, and those of a caller's own work, stay what they are."""
+        """Translate errors of the driver; ours, and those of a caller's own work, stay."""
         if isinstance(error, LithosError):
             return error
         return self.dialect.explain(error) or error
@@ -344,12 +344,12 @@ class Database:
         for wake in tuple(self._listeners.get(channel, ())):
             try:
                 wake()
-            except Exception:  # noqa: BLE001 a listener's bug must not stop the writer
+            except Exception:  # noqa: BLE001 a listener's failure must not stop the writer
                 _log.exception("a listener of %s failed", channel)
 
 
 class _Failure:
-    """A batch that failed as a whole; `sent`: COMMIT was, its outcome is unknown: once more could be once too often."""
+    """A batch that failed as a whole. `sent`: the outcome of COMMIT is unknown, so a retry could apply it twice."""
 
     def __init__(self, error: Exception, sent: bool) -> None:
         self.error = error
@@ -357,7 +357,7 @@ class _Failure:
 
 
 class _Job:
-    """One caller's work, and where whoever commits it leaves its result."""
+    """One caller's work and its result."""
 
     __slots__ = ("_done", "error", "leads", "reserve", "value", "work")
 
@@ -367,7 +367,7 @@ class _Job:
         self.value: Any = None
         self.error: BaseException | None = None
         self.leads = False
-        self._done = threading.Lock()  # a plain lock hands over in half the time of an Event
+        self._done = threading.Lock()  # a plain lock wakes its waiter in half the time of an Event
         self._done.acquire()
 
     def clear(self) -> None:
@@ -385,7 +385,7 @@ class _Job:
         self.end()
 
     def wait(self) -> bool:
-        """Until it has ended, or until it is this caller who commits: True."""
+        """Wait until the job has ended. True: this caller must commit the next batch instead."""
         self._done.acquire()
         return self.leads
 
@@ -396,7 +396,7 @@ class _Job:
 
 
 class _Readers:
-    """Connections that only read, made when they are first needed, the warmest reused first."""
+    """Connections that only read, opened on first use; the one used last is reused first."""
 
     def __init__(self, dialect: Dialect, size: int) -> None:
         self._dialect = dialect

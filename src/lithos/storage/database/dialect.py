@@ -1,4 +1,4 @@
-"""What differs between SQLite and PostgreSQL; everything else of `Database` is shared."""
+"""Dialect: the differences between SQLite and PostgreSQL. `Database` is the shared body."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lithos.storage.values import Tx
 
 
 class Session(Protocol):
-    """One connection. `notices` are the channels that this process must wake itself after the commit."""
+    """One connection. `notices` are the channels whose listeners this process wakes itself after the commit."""
 
     notices: list[str]
 
@@ -22,17 +22,17 @@ class Session(Protocol):
     def savepoint(self) -> None: ...
 
     def keep(self) -> None:
-        """Let go of the savepoint; what was done since stays, if the transaction does."""
+        """Release the savepoint and keep what was done since."""
         ...
 
     def undo(self) -> None:
-        """Undo what was done since the savepoint, and let go of it."""
+        """Undo what was done since the savepoint, and release it."""
         ...
 
     def commit(self) -> None: ...
 
     def rollback(self) -> None:
-        """End the transaction, if one is still open, without its effects."""
+        """ChainEnd the transaction, if one is still open, without its effects."""
         ...
 
     def in_transaction(self) -> bool:
@@ -52,24 +52,24 @@ class Session(Protocol):
 
 class Dialect(Protocol):
     name: str
-    words: Mapping[str, str]  # what {text}, {integer} … of a migration become
+    words: Mapping[str, str]  # how {text}, {integer} … of a migration are spelled
 
     def connect(self, *, write: bool) -> Session: ...
 
     def check(self, session: Session) -> None:
-        """Refuse at start, in one line, what could not be worked with."""
+        """Refuse an unusable server or file at start, in one line."""
         ...
 
     def explain(self, error: Exception) -> LithosError | None:
         """A driver's error as one of ours; None for an error that is not the driver's."""
         ...
 
-    def worth_retrying(self, error: Exception) -> bool:
-        """Whether the same work, from the start, may well succeed at once. Asked only where nothing was committed."""
+    def is_retryable(self, error: Exception) -> bool:
+        """Whether the same work may succeed at once. Asked only when nothing was committed."""
         ...
 
-    def find_out(self, session: Session) -> bool | None:
-        """Whether the session's last COMMIT, of which no answer came, took effect; None: nobody can tell (now)."""
+    def was_committed(self, session: Session) -> bool | None:
+        """Whether the session's last COMMIT took effect, when no answer came; None: unknown."""
         ...
 
     def lock_migrations(self, session: Session) -> None:
@@ -77,23 +77,23 @@ class Dialect(Protocol):
         ...
 
     def back_up(self, session: Session, label: str) -> None:
-        """Keep a copy of an existing store before its first change; nothing where the server's backups do that."""
+        """Copy an existing store before its first migration. A server has its own backups."""
         ...
 
-    def make_room(self) -> bool:
-        """Give up the reserve on a full disk; False when there is none left."""
+    def release_reserve(self) -> bool:
+        """Delete the reserve file on a full disk; False: there is none."""
         ...
 
-    def keep_room(self) -> None:
-        """Have the reserve again, once there is space."""
+    def restore_reserve(self) -> None:
+        """Create the reserve file again once there is space."""
         ...
 
     def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
         """(all columns, those of the primary key), each in their order."""
         ...
 
-    def continue_counting(self, tx: Tx, table: str) -> None:
-        """After rows were copied with their numbers: the next one that counts by itself comes after them."""
+    def resume_counter(self, tx: Tx, table: str) -> None:
+        """After rows were copied with their numbers: the next automatic number comes after them."""
         ...
 
     def size(self, tx: Tx) -> int:
@@ -109,7 +109,7 @@ class Dialect(Protocol):
         ...
 
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
-        """Start to hear other hosts' notices; `wake_all` where some may have been missed."""
+        """Listen to notifications of other hosts; `wake_all` when some may have been missed."""
         ...
 
     def close(self) -> None: ...

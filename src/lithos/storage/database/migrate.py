@@ -29,14 +29,14 @@ class Migration:
     number: int
     name: str
     sql: str = ""  # for both dialects, with {words}
-    only: dict[str, str] = field(default_factory=dict)  # dialect → what it needs besides
+    only: dict[str, str] = field(default_factory=dict)  # dialect → SQL for it alone
 
     def spelled(self, dialect: Dialect) -> str:
         return _spelled(f"{self.sql}\n{self.only.get(dialect.name, '')}", dialect)
 
 
 def coordination_migrations() -> tuple[Migration, ...]:
-    """Those of the shared state: coordination.db, or PostgreSQL."""
+    """The migrations of the shared state: coordination.db, or PostgreSQL."""
     return read_migrations(files("lithos.storage.database") / "migrations")
 
 
@@ -64,7 +64,7 @@ def applied(session: Session) -> dict[int, str]:
 def migrate(
     session: Session, dialect: Dialect, migrations: Sequence[Migration], *, where: str, clock: Clock, faults: Faults
 ) -> list[Migration]:
-    """Bring the store up to this program; refuses, unchanged, a store that a newer program has changed."""
+    """Apply what is missing. A store that a newer Lithos has changed is refused and left unchanged."""
     done = _list(session, dialect)
     _refuse_newer(done, migrations, where)
     pending = [each for each in migrations if each.number not in done]
@@ -91,7 +91,7 @@ def _apply(session: Session, dialect: Dialect, migration: Migration, clock: Cloc
     session.begin(write=True)
     try:
         dialect.lock_migrations(session)
-        if migration.number not in applied(session):  # another host may have been faster
+        if migration.number not in applied(session):  # another host may have applied it
             session.script(migration.spelled(dialect))
             row = (migration.number, migration.name, micros(clock.now()))
             session.tx.run("INSERT INTO migrations (number, name, applied_at) VALUES (?, ?, ?)", *row)
@@ -108,10 +108,10 @@ def _refuse_newer(done: dict[int, str], migrations: Sequence[Migration], where: 
         names = ", ".join(f"{number:04d}_{done[number]}" for number in unknown)
         raise Unsupported(
             f"{where} was changed by a newer Lithos ({names}); this one knows up to {newest:04d}",
-            hint="Start the newer Lithos, or restore the backup that lies beside the file (*.bak).",
+            hint="Start the newer Lithos, or restore the backup beside the file (*.bak).",
         )
 
 
 def _spelled(sql: str, dialect: Dialect) -> str:
-    """Known words only: braces in JSON defaults and the like stay as they are."""
+    """Replace known words; other braces (JSON defaults) stay."""
     return _WORD.sub(lambda match: dialect.words.get(match[1], match[0]), sql)

@@ -1,4 +1,4 @@
-"""PostgreSQL through psycopg: connections, locks, notices, and what its errors mean."""
+"""PostgreSQL through psycopg: connections, locks, notifications, and the translation of its errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ WORDS = {
 OLDEST_SERVER = 140000
 CHANNEL = "lithos"
 MIGRATING = "lithos migrations"
-# A host that hangs in a transaction must not hold the board's lock for ever, nor a dead network a connection.
+# A host that hangs in a transaction must not keep the board's lock, nor a dead network a connection.
 LIMITS = {
     "idle_in_transaction_session_timeout": "15s",
     "lock_timeout": "10s",
@@ -54,16 +54,16 @@ LIMITS = {
     "timezone": "UTC",
 }
 NETWORK = {"connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval": "5", "tcp_user_timeout": "15000"}
-FIND_OUT_S = 10.0  # how long an answer that never came is looked for; after that the idempotency key will tell
-LONGEST_WAIT = 500  # statements that may wait for the next trip
+LOOK_UP_S = 10.0  # for a COMMIT without an answer; after that, a retry with the idempotency key decides
+LONGEST_WAIT = 500  # statements in the queue of one trip
 LISTEN_PAUSE_S = 0.5
-# What a prepared `SELECT *` raises once another host has migrated the table: a new connection plans anew.
+# A prepared `SELECT *` raises this after another host migrated the table; a new connection prepares it again.
 _OUTDATED = psycopg.errors.FeatureNotSupported
 _log = logging.getLogger(__name__)
 
 
-class _Asked:
-    """A question of a session: its answer is fetched, with whatever else waits, when it is first looked at."""
+class _Deferred:
+    """The rows of a queued statement; reading them first sends everything that is queued."""
 
     __slots__ = ("_session", "result")
 
@@ -89,7 +89,7 @@ class _Asked:
 
 
 class PostgresSession:
-    """Statements wait until an answer is looked at, and travel together then: each trip costs a network."""
+    """Queues statements until an answer is needed, then sends them together: each trip costs a network round trip."""
 
     def __init__(
         self,
@@ -103,11 +103,11 @@ class PostgresSession:
         self._wire = Wire(connection)
         self._write = write
         self._clock = clock
-        self._waiting: list[tuple[Statement, _Asked]] = []
-        self._unsent: int | None = None  # where the savepoint stands among what waits; None: it was sent
+        self._waiting: list[tuple[Statement, _Deferred]] = []
+        self._unsent: int | None = None  # position of the savepoint in the queue; None: it was sent
         self._entangled = False
         self.writer = writer
-        self._ticket: tuple[str, _Asked] | None = None
+        self._ticket: tuple[str, _Deferred] | None = None
         self.notices: list[str] = []
 
     @property
@@ -116,11 +116,11 @@ class PostgresSession:
 
     @property
     def ticket(self) -> str | None:
-        """What the transaction is known by; None until the server has written it, and holds its row."""
+        """The id of the transaction; None until the server has inserted its row and holds the lock on it."""
         return self._ticket[0] if self._ticket is not None and self._ticket[1].result is not None else None
 
-    def ask(self, sql: str, *values: Any) -> _Asked:
-        asked = _Asked(self)
+    def ask(self, sql: str, *values: Any) -> _Deferred:
+        asked = _Deferred(self)
         self._waiting.append(((sql, tuple(map(dumped, values))), asked))
         return asked
 
@@ -146,13 +146,13 @@ class PostgresSession:
         return self._wire.rows(result)
 
     def send(self) -> None:
-        """What waits, in one trip; the answers are there when it returns."""
+        """Send the queue in one trip and read the answers."""
         waiting, self._waiting = self._waiting, []
         own, self._unsent = self._unsent or 0, None
         try:
             results = self._wire.trip([statement for statement, _ in waiting])
         except BaseException:
-            self.close()  # answers that were left behind would be taken for those of the next trip
+            self.close()  # unread answers would be taken for those of the next trip
             raise
         for number, ((_, asked), result) in enumerate(zip(waiting, results, strict=True)):
             error = failure(result)
@@ -164,15 +164,15 @@ class PostgresSession:
             asked.result = result
 
     def lock(self, name: str) -> None:
-        """Held from the next answer on until the transaction ends; a reader needs none."""
+        """Held from the next answer until the transaction ends; a reader needs none."""
         if self._write:
             self.put("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name)
 
-    def next_number(self, table: str, column: str) -> _Asked:
+    def next_number(self, table: str, column: str) -> _Deferred:
         return self.ask("SELECT nextval(pg_get_serial_sequence(?, ?)) AS number", table, column)
 
     def ask_now(self) -> Callable[[], Moment]:
-        """The server's clock: the one that all hosts share. Its jumps are not guarded."""
+        """The server's clock, which all hosts share. It is not protected against jumps."""
         if self._clock is not None:
             now = Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())
             return lambda: now
@@ -200,7 +200,7 @@ class PostgresSession:
         self.put("RELEASE SAVEPOINT work")
 
     def undo(self) -> None:
-        """What the work had not sent yet is undone by never being sent; often that is all of it."""
+        """Statements that were not sent yet are dropped; often that is all."""
         if self._unsent is not None:
             del self._waiting[self._unsent :]
             return
@@ -209,7 +209,7 @@ class PostgresSession:
         self.put("RELEASE SAVEPOINT work")
 
     def commit(self) -> None:
-        """Notices travel once each, and through the server even to this host: it hears them as the others do."""
+        """Each channel is notified once, by the server, also to this host."""
         for channel in dict.fromkeys(self.notices):
             self.put("SELECT pg_notify(?, ?)", CHANNEL, channel)
         self.notices = []
@@ -217,7 +217,7 @@ class PostgresSession:
         self.send()
 
     def rollback(self) -> None:
-        """A reader does not wait for its end."""
+        """A reader does not wait for the answer."""
         self._waiting = []
         if not self.usable() or not self._wire.in_transaction():
             return
@@ -227,7 +227,7 @@ class PostgresSession:
             self._wire.leave("ROLLBACK")
 
     def in_transaction(self) -> bool:
-        """Not when what failed belonged to the work before: then nobody's savepoint stands where it should."""
+        """False if a statement of the work before failed: no savepoint can be used then."""
         return self.usable() and not self._entangled
 
     def usable(self) -> bool:
@@ -242,7 +242,7 @@ class PostgresSession:
         self._connection.close()
 
 
-def _moment(asked: _Asked) -> Moment:
+def _moment(asked: _Deferred) -> Moment:
     row = asked.one()
     assert row is not None
     return Moment(from_micros(row["at"]), row["at"] / 1_000_000, "database")
@@ -258,7 +258,7 @@ class PostgresDialect:
         self.where = described(url)
         self._writer = secrets.token_hex(8)
         self._has_commits = False
-        self._hearing: _Hearing | None = None
+        self._listener: _Listener | None = None
 
     def connect(self, *, write: bool) -> PostgresSession:
         writer = self._writer if write and self._has_commits else None
@@ -268,7 +268,7 @@ class PostgresDialect:
         try:
             return psycopg.connect(self._conninfo, autocommit=True)
         except psycopg.Error as error:
-            raise explain_start(error, self.where) from None  # the driver's own chain could show the URL
+            raise explain_start(error, self.where) from None  # the driver's error could show the URL
 
     def check(self, session: Session) -> None:
         """Refuse, in one line, a server that could not serve: too old, or a replica that only reads."""
@@ -285,7 +285,7 @@ class PostgresDialect:
         self._keep_commits(session)
 
     def _keep_commits(self, session: Session) -> None:
-        """From here on each transaction leaves its ticket; those of writers that are long gone go."""
+        """From here on each transaction records its ticket. Delete those of writers that ended long ago."""
         assert isinstance(session, PostgresSession)
         session.begin(write=True)
         session.lock(MIGRATING)
@@ -297,19 +297,19 @@ class PostgresDialect:
     def explain(self, error: Exception) -> LithosError | None:
         return explain(error, self.where) if isinstance(error, (psycopg.Error, OSError)) else None
 
-    def worth_retrying(self, error: Exception) -> bool:
-        """A lost connection, a deadlock, a lost race, outdated plans: the same work may well succeed at once."""
+    def is_retryable(self, error: Exception) -> bool:
+        """A lost connection, a deadlock, a serialization failure, an outdated statement."""
         known = isinstance(error, (psycopg.OperationalError, _OUTDATED))
         return known and not isinstance(error, psycopg.errors.LockNotAvailable)
 
-    def find_out(self, session: Session) -> bool | None:
-        """Whether the transaction whose COMMIT got no answer is there: then its ticket is."""
+    def was_committed(self, session: Session) -> bool | None:
+        """A committed transaction has its ticket in the table."""
         assert isinstance(session, PostgresSession)
         if session.ticket is None:
             return None
-        with contextlib.suppress(psycopg.Error):  # a connection that is lost now has ended it too
-            session.rollback()  # what failed with an answer is open until then
-        deadline = time.monotonic() + FIND_OUT_S
+        with contextlib.suppress(psycopg.Error):  # a lost connection ends the transaction too
+            session.rollback()  # a COMMIT that failed with an answer leaves it open
+        deadline = time.monotonic() + LOOK_UP_S
         while time.monotonic() < deadline:
             newest = self._newest_ticket()
             if newest is not None:
@@ -318,7 +318,7 @@ class PostgresDialect:
         return None
 
     def _newest_ticket(self) -> str | None:
-        """Of this writer, once the server has ended whatever it still had of it; None: not known yet."""
+        """The ticket of this writer, once the server has ended its last transaction; None: not known yet."""
         try:
             fresh = self.connect(write=False)
         except LithosError:
@@ -335,20 +335,20 @@ class PostgresDialect:
         session.tx.lock(MIGRATING)
 
     def back_up(self, session: Session, label: str) -> None:
-        """Nothing: who runs a server backs it up; a migration is one transaction and cannot stop half way."""
+        """Nothing: a server has its own backups, and a migration is one transaction."""
 
-    def make_room(self) -> bool:
+    def release_reserve(self) -> bool:
         return False
 
-    def keep_room(self) -> None:
-        """Nothing: the disk is the server's."""
+    def restore_reserve(self) -> None:
+        """Nothing: the disk belongs to the server."""
 
     def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
         rows = tx.all(_COLUMNS, table)
         keys = sorted((row for row in rows if row["pk"]), key=lambda row: row["pk"])
         return [row["name"] for row in rows], [row["name"] for row in keys]
 
-    def continue_counting(self, tx: Tx, table: str) -> None:
+    def resume_counter(self, tx: Tx, table: str) -> None:
         for row in tx.all(_COUNTERS, table):
             counter = f"pg_get_serial_sequence('{table}', '{row['name']}')"
             tx.one(f"SELECT setval({counter}, max({row['name']})) FROM {table} HAVING max({row['name']}) IS NOT NULL")
@@ -362,20 +362,20 @@ class PostgresDialect:
         return None
 
     def problem(self) -> str | None:
-        """The listener's connection is the only one that is always open: it notices a server that is gone."""
-        lost = self._hearing is not None and self._hearing.lost
+        """Only the listener's connection is always open: it notices that the server is gone."""
+        lost = self._listener is not None and self._listener.lost
         return "the database server cannot be reached" if lost else None
 
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
-        self._hearing = _Hearing(self._connection, wake, wake_all)
+        self._listener = _Listener(self._connection, wake, wake_all)
 
     def close(self) -> None:
-        if self._hearing is not None:
-            self._hearing.stop()
+        if self._listener is not None:
+            self._listener.stop()
 
 
-# Each writer's last transaction, by a ticket of our own. The server's own number would not do: after a crash it gives
-# numbers that it had not written down yet to others. The row is locked from the transaction's first trip to its end.
+# The last transaction of each writer, by a ticket of our own: after a crash the server may reuse transaction ids that
+# it had not written to disk. The row is locked from the transaction's first trip to its end.
 _COMMITS = "CREATE TABLE IF NOT EXISTS commits (writer text PRIMARY KEY, ticket text NOT NULL, at timestamptz NOT NULL)"
 _TICKET = """
 INSERT INTO commits (writer, ticket, at) VALUES (?, ?, now())
@@ -389,8 +389,8 @@ WHERE attrelid = ?::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum
 _COUNTERS = "SELECT attname AS name FROM pg_attribute WHERE attrelid = ?::regclass AND attidentity <> ''"
 
 
-class _Hearing:
-    """A connection of its own that hears what other hosts notify; after a break everybody is woken, to be sure."""
+class _Listener:
+    """A thread that receives notifications of other hosts. After a lost connection it wakes all channels."""
 
     def __init__(
         self,
@@ -416,29 +416,29 @@ class _Hearing:
     def _run(self) -> None:
         while not self._stopped.is_set():
             try:
-                self._hear()
+                self._listen()
             except (psycopg.Error, LithosError) as error:
                 self.lost = True
-                _log.warning("notices of other hosts are not heard for now: %s", type(error).__name__)
+                _log.warning("notifications of other hosts are not received for now: %s", type(error).__name__)
                 self._stopped.wait(LISTEN_PAUSE_S)
 
-    def _hear(self) -> None:
+    def _listen(self) -> None:
         with self._connect() as connection:
             connection.execute(f"LISTEN {CHANNEL}")
             self.lost = False
             self._wake_all()
-            either = select.poll()  # select.select ends at descriptor 1024, which a busy host has
+            either = select.poll()  # select.select fails above descriptor 1024
             either.register(connection.fileno(), select.POLLIN)
             either.register(self._ended.fileno(), select.POLLIN)
             while not self._stopped.is_set():
                 either.poll()
                 connection.pgconn.consume_input()
-                for channel in dict.fromkeys(_heard(connection)):
+                for channel in dict.fromkeys(_received(connection)):
                     self._wake(channel)
 
 
-def _heard(connection: psycopg.Connection) -> Iterator[str]:
-    """What has come in; psycopg's own way of asking costs 0.1 ms, at the moment when every caller waits."""
+def _received(connection: psycopg.Connection) -> Iterator[str]:
+    """The channels received so far; psycopg's own generator costs 0.1 ms while every caller waits."""
     while notice := connection.pgconn.notifies():
         yield notice.extra.decode()
 
@@ -447,7 +447,7 @@ def _conninfo(url: str) -> str:
     try:
         given = conninfo_to_dict(url)
     except psycopg.Error:
-        raise ConfigInvalid(  # without the text: it may hold the password
+        raise ConfigInvalid(  # without the text: it may contain the password
             "storage.database_url is not a PostgreSQL URL",
             hint="For example postgresql://lithos:password@db.lan:5432/lithos.",
         ) from None
@@ -457,7 +457,7 @@ def _conninfo(url: str) -> str:
 
 
 def described(url: str) -> str:
-    """The database's name for messages: never the password."""
+    """The address for messages, without the password."""
     try:
         given = conninfo_to_dict(url)
     except psycopg.Error:
@@ -468,25 +468,25 @@ def described(url: str) -> str:
 
 
 def explain_start(error: psycopg.Error, where: str) -> LithosError:
-    """Why a connection could not be made, in one line."""
+    """A failed connection as one of our errors, in one line."""
     text = str(error)
     if "password authentication failed" in text or "no password supplied" in text or "no pg_hba.conf entry" in text:
-        return ConfigInvalid(f"{where}: the server refuses this user or password", hint="Mend storage.database_url.")
+        return ConfigInvalid(f"{where}: the server refuses this user or password", hint="Correct storage.database_url.")
     if "does not exist" in text:
         what = "role" if 'role "' in text else "database"
-        return ConfigInvalid(f"{where}: the {what} does not exist", hint=f"Create the {what}, or mend the URL.")
+        return ConfigInvalid(f"{where}: the {what} does not exist", hint=f"Create the {what}, or correct the URL.")
     if "too many" in text or "remaining connection slots" in text:
         return Busy(f"{where} takes no more connections", hint="Raise max_connections.", retry_after_ms=1000)
     return Unavailable(f"{where} cannot be reached", hint="Is the server running, and the address right?")
 
 
 def explain(error: Exception, where: str) -> LithosError:
-    """What an error during work means for whoever called."""
+    """An error during work as one of ours."""
     match error:
         case psycopg.errors.DiskFull() | psycopg.errors.OutOfMemory():
             return StorageFull(f"{where} has no room left", hint="Free space on the server, then call again.")
         case psycopg.errors.LockNotAvailable() | psycopg.errors.DeadlockDetected():
-            return Busy(f"{where}: another host is at work on the same thing", hint="Call again.", retry_after_ms=200)
+            return Busy(f"{where}: another host holds the lock", hint="Call again.", retry_after_ms=200)
         case psycopg.errors.ReadOnlySqlTransaction() | psycopg.errors.InsufficientPrivilege():
             return Forbidden(
                 f"{where}: this role or server may not write", hint="Use the primary, and the owner's role."

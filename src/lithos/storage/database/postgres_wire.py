@@ -1,6 +1,7 @@
-"""The wire to PostgreSQL: statements travel together, prepared once, and are answered in their order.
+"""Pipelined statements to PostgreSQL: prepared once, sent together, answered in their order.
 
-psycopg makes and keeps the connection; its cursors are left out, because each costs 50 µs and a call has twenty.
+psycopg opens and keeps the connection. Its own pipeline with cursors takes twice the CPU: `lithos_task_ready` 1.1 ms
+instead of 0.33, a claim 2.1 instead of 1.0, in one interleaved run.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def spelled(sql: str) -> bytes:
 
 
 def dumped(value: Any) -> bytes | None:
-    """As text, of the type that the server finds for its place; truth values are kept as 0 and 1 on both back ends."""
+    """As text; the server infers the type. Booleans are stored as 0 and 1 on both databases."""
     match value:
         case None:
             return None
@@ -69,15 +70,15 @@ class Wire:
         self._pg = connection.pgconn
         self._loaders = Transformer(connection)
         self._prepared: dict[str, bytes] = {}
-        self._coming: dict[str, bytes] = {}  # on the way; whether the server took them is seen at the end of the trip
+        self._coming: dict[str, bytes] = {}  # being prepared by this trip
         self._names = 0
-        self._unread = 0  # trips whose answers are still to come
+        self._unread = 0  # trips whose answers were not read yet
         self._readable, self._either = select.poll(), select.poll()
         self._readable.register(self._pg.socket, select.POLLIN)
         self._either.register(self._pg.socket, select.POLLIN | select.POLLOUT)
 
     def trip(self, statements: Sequence[Statement]) -> list[PGresult]:
-        """All at once; one answer each. After one that failed the others were not run."""
+        """Send all statements at once; one answer each. Those after a failed one were not run."""
         self._open()
         self._coming.clear()
         prepared = [self._send(sql, values) for sql, values in statements]
@@ -89,19 +90,19 @@ class Wire:
         return [self._answer(answers, *known) for known in zip(statements, prepared, strict=True)]
 
     def leave(self, sql: str) -> None:
-        """Send it without waiting: its answer, which nobody needs, is read with the next trip."""
+        """Send without waiting; the answer is read with the next trip. Over a network it halves the time of a read."""
         self._open()
         self._pg.send_query_params(sql.encode(), None)
         self._end_of_trip()
 
     def settle(self) -> None:
-        """Read what nobody has waited for; the connection is an ordinary one again."""
+        """Read the answers of `leave`, and end pipeline mode."""
         while self._unread:
             self._answers()
         self._pg.exit_pipeline_mode()
 
     def in_transaction(self) -> bool:
-        """Whatever was left unread has ended one."""
+        """A statement sent by `leave` has ended the transaction."""
         return not self._unread and self._pg.transaction_status != TransactionStatus.IDLE
 
     def rows(self, result: PGresult) -> list[Row]:
@@ -116,11 +117,11 @@ class Wire:
             self._pg.enter_pipeline_mode()
 
     def _send(self, sql: str, values: Sequence[bytes | None]) -> bytes | None:
-        """The name under which it is prepared on the way, if it is."""
+        """The name under which this trip prepares it; None: it was prepared before, or is too long."""
         name, fresh = self._prepared.get(sql) or self._coming.get(sql), None
         if name is None and len(sql) <= LONGEST_PREPARED and len(self._prepared) < MOST_PREPARED:
             self._names += 1
-            verb = sql.split(maxsplit=1)[0]  # for whoever reads the server's log
+            verb = sql.split(maxsplit=1)[0]  # shown in the server's log
             name = fresh = self._coming[sql] = f"{verb} {self._names}".encode()
             self._pg.send_prepare(name, spelled(sql))
         if name is None:
@@ -139,7 +140,7 @@ class Wire:
         return answer
 
     def _end_of_trip(self) -> None:
-        """Flushed while reading: a server whose answers nobody takes would stop taking ours."""
+        """Read while flushing: a server whose answers are not read stops accepting statements."""
         self._pg.pipeline_sync()
         self._unread += 1
         while self._pg.flush():
@@ -147,7 +148,7 @@ class Wire:
                 self._pg.consume_input()
 
     def _answers(self) -> list[PGresult]:
-        """Those of the oldest trip: one for each of its commands."""
+        """The answers of the oldest trip, one per command."""
         found: list[PGresult] = []
         while (result := self._next()) is None or result.status != ExecStatus.PIPELINE_SYNC:
             if result is not None:

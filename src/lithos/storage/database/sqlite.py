@@ -1,4 +1,4 @@
-"""SQLite through apsw: connections, pragmas that are checked, errors, and the reserve for a full disk."""
+"""SQLite through apsw: connections, checked pragmas, errors, and the reserve for a full disk."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lithos.storage.database.dialect import Session
 from lithos.storage.database.page_checksums import add_checksums, checksum_vfs
 from lithos.storage.values import Moment, Row, Tx
 
-# STRICT makes SQLite refuse what PostgreSQL would refuse; without it a wrong type shows up only there.
+# STRICT: SQLite refuses the wrong types that PostgreSQL refuses.
 WORDS = {
     "text": "TEXT",
     "integer": "INTEGER",
@@ -30,14 +30,14 @@ WORDS = {
     "keyed": "STRICT, WITHOUT ROWID",  # one tree instead of two for a key of several columns
 }
 SYNCHRONOUS = {"FULL": 2, "NORMAL": 1}
-BUSY_MS = 10_000  # only a reading verb or a backup of another process ever holds the file: the host is one
+BUSY_MS = 10_000  # only a CLI command or a backup of another process ever holds the file
 WAL_KEPT = 64 * 1024 * 1024
-RESERVE_BYTES = 2 * 1024 * 1024  # room for some hundred closing rows and their journal on a full disk
+RESERVE_BYTES = 2 * 1024 * 1024  # for some hundred closing rows and their log on a full disk
 RESERVE_PAUSE_S = 30.0
 
 
-class _Known:
-    """Nothing is gained by waiting: the answer is there at once."""
+class _Rows:
+    """The rows of a statement that has already run."""
 
     __slots__ = ("_rows",)
 
@@ -61,8 +61,8 @@ class SqliteSession:
     def tx(self) -> SqliteSession:
         return self
 
-    def ask(self, sql: str, *values: Any) -> _Known:
-        return _Known(self.all(sql, *values))
+    def ask(self, sql: str, *values: Any) -> _Rows:
+        return _Rows(self.all(sql, *values))
 
     def put(self, sql: str, *values: Any) -> None:
         self._connection.execute(sql, values).fetchall()
@@ -88,7 +88,7 @@ class SqliteSession:
     def lock(self, name: str) -> None:
         """Nothing: there is one writer, and BEGIN IMMEDIATE has made this transaction it."""
 
-    def next_number(self, table: str, column: str) -> _Known:
+    def next_number(self, table: str, column: str) -> _Rows:
         return self.ask("SELECT coalesce(max(seq), 0) + 1 AS number FROM sqlite_sequence WHERE name = ?", table)
 
     def ask_now(self) -> Callable[[], Moment]:
@@ -131,7 +131,7 @@ class SqliteSession:
         self._connection.execute(sql).fetchall()
 
     def copy_to(self, path: Path) -> None:
-        """A whole and durable copy of what is committed."""
+        """A durable copy of everything committed."""
         unfinished = path.with_name(f"{path.name}.part")
         unfinished.unlink(missing_ok=True)
         target = apsw.Connection(str(unfinished))
@@ -195,12 +195,12 @@ class SqliteDialect:
         return explain(error, self.path.name) if isinstance(error, (apsw.Error, OSError)) else None
 
     def check(self, session: Session) -> None:
-        """Nothing more than its pragmas, which `connect` has checked."""
+        """Nothing: `connect` has checked the pragmas."""
 
-    def worth_retrying(self, error: Exception) -> bool:
+    def is_retryable(self, error: Exception) -> bool:
         return False
 
-    def find_out(self, session: Session) -> bool | None:
+    def was_committed(self, session: Session) -> bool | None:
         return None
 
     def lock_migrations(self, session: Session) -> None:
@@ -210,10 +210,10 @@ class SqliteDialect:
         assert isinstance(session, SqliteSession)
         session.copy_to(self.path.with_name(f"{self.path.name}.{label}.bak"))
 
-    def make_room(self) -> bool:
+    def release_reserve(self) -> bool:
         return self._reserve.release()
 
-    def keep_room(self) -> None:
+    def restore_reserve(self) -> None:
         self._reserve.restore()
 
     def columns(self, tx: Tx, table: str) -> tuple[list[str], list[str]]:
@@ -221,8 +221,8 @@ class SqliteDialect:
         keys = sorted((row for row in rows if row["pk"]), key=lambda row: row["pk"])
         return [row["name"] for row in rows], [row["name"] for row in keys]
 
-    def continue_counting(self, tx: Tx, table: str) -> None:
-        """Nothing: AUTOINCREMENT goes on from the largest number that was ever inserted."""
+    def resume_counter(self, tx: Tx, table: str) -> None:
+        """Nothing: AUTOINCREMENT continues after the largest number that was inserted."""
 
     def size(self, tx: Tx) -> int:
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
@@ -232,20 +232,20 @@ class SqliteDialect:
         return self.lost()
 
     def lost(self) -> str | None:
-        """A file that was removed or replaced is still open here: what is committed to it is lost."""
+        """A removed or replaced file is still open here; commits to it are lost."""
         if self._opened is None or _identity(self.path) == self._opened:
             return None
         return f"{self.path.name} was removed or replaced under the running host"
 
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
-        """Nothing: one process owns the file, and it wakes its own listeners."""
+        """Nothing: one process owns the file and wakes its own listeners."""
 
     def close(self) -> None:
         """Nothing is shared between connections."""
 
 
 class Reserve:
-    """A file that occupies space, so that a full disk can still take the rows that close what is open."""
+    """A file that occupies space, so that a full disk still has room for the rows that close open intents."""
 
     def __init__(self, path: Path, size: int) -> None:
         self._path = path
@@ -261,11 +261,11 @@ class Reserve:
         return held
 
     def restore(self) -> None:
-        """Quick when it is there; else tried at most every half minute, and only with room to spare."""
+        """Cheap if it exists. Otherwise tried at most every 30 s, and only if eight times its size is free."""
         if self._size == 0 or time.monotonic() < self._next_try:
             return
         self._next_try = time.monotonic() + RESERVE_PAUSE_S
-        with contextlib.suppress(OSError):  # no reserve is no reason to fail: it is only needed on a full disk
+        with contextlib.suppress(OSError):  # without a reserve Lithos still works
             self._write()
 
     def _write(self) -> None:
@@ -280,7 +280,7 @@ class Reserve:
 
 
 def explain(error: apsw.Error | OSError, name: str) -> LithosError:
-    """What an error of apsw or of the disk means for whoever called."""
+    """An error of apsw or of the disk as one of ours."""
     match error:
         case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
             return StorageFull(f"the disk that holds {name} is full", hint="Free disk space, then call again.")

@@ -1,4 +1,4 @@
-"""Copying the shared state from one database to another: in pages, resumable, then compared row by row."""
+"""Copy the shared state from one database to another: in pages, resumable, then compared row by row."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.values import Row, Tx
 
 PAGE = 1_000
-NOTE = "copy"  # in `meta` of the target while a copy is under way: how far it has come
+NOTE = "copy"  # in `meta` of the target during a copy: its progress
 _TABLE = re.compile(r"^(CREATE|DROP) TABLE (\w+)", re.MULTILINE)
-Told = Callable[[str, int], None]  # (table, rows so far)
+OnProgress = Callable[[str, int], None]  # (table, rows so far)
 
 
-class Status(TypedDict):
+class DatabaseStatus(TypedDict):
     dialect: Literal["sqlite", "postgres"]
     where: str
     applied: list[str]
@@ -42,11 +42,11 @@ def dialect_at(address: str, clock: Clock | None = None) -> Dialect:
         from lithos.storage.database.database import postgres_dialect
 
         return postgres_dialect(address)
-    raise InvalidInput("this is no address of a database", hint="sqlite:PATH, or postgresql://user@host/database.")
+    raise InvalidInput("this is not the address of a database", hint="sqlite:PATH, or postgresql://user@host/database.")
 
 
-def status(dialect: Dialect, migrations: Sequence[Migration]) -> Status:
-    """What has been applied there and what a start would apply; changes nothing."""
+def database_status(dialect: Dialect, migrations: Sequence[Migration]) -> DatabaseStatus:
+    """Which migrations were applied and which a start would apply; changes nothing."""
     session = _connect_existing(dialect)
     try:
         session.begin(write=False)
@@ -85,7 +85,7 @@ def _is_ours(dialect: Dialect, session: Session) -> bool:
 
 
 class Transfer:
-    """One copy. Breaking it off does no harm: the next one goes on where the last page ended."""
+    """One copy. An interrupted copy resumes after its last page."""
 
     def __init__(
         self,
@@ -95,19 +95,19 @@ class Transfer:
         *,
         clock: Clock | None = None,
         faults: Faults | None = None,
-        told: Told | None = None,
+        on_progress: OnProgress | None = None,
         verify: Callable[[Tx], Verdict] | None = None,
     ) -> None:
         self._from, self._to = source, target
         self._migrations = migrations
         self._clock = clock or SystemClock()
         self._faults = faults or NoFaults()
-        self._told = told or (lambda table, rows: None)
+        self._on_progress = on_progress or (lambda table, rows: None)
         self._verify = verify
 
     def run(self) -> dict[str, int]:
-        """Rows of each table; raises Damaged when what arrived is not what was sent."""
-        ready = status(self._from, self._migrations)
+        """The number of rows of each table; Damaged if a row did not arrive as it was sent."""
+        ready = database_status(self._from, self._migrations)
         if ready["pending"] or ready["unknown"]:
             raise Conflict(
                 f"{ready['where']} is not at this version of Lithos", hint="Run `lithos db migrate` on it first."
@@ -139,7 +139,7 @@ class Transfer:
         if verdict is not None and not verdict["ok"]:
             raise Damaged(
                 f"the audit is not whole: {verdict['problems'][0]['what']}",
-                hint="Every row arrived as it was sent: `lithos events verify` tells what is wrong with the source.",
+                hint="Every row arrived as it was sent: `lithos events verify` shows what is wrong with the source.",
             )
 
     def _tables(self) -> list[str]:
@@ -179,12 +179,12 @@ class Transfer:
                 target, partial(_put, table=table, columns=columns, keys=keys, rows=values, progress=progress)
             )
             rows += len(page)
-            self._told(table, rows)
+            self._on_progress(table, rows)
         progress["done"].append(table)
         self._in_transaction(target, lambda tx: self._finish(tx, table, progress))
 
     def _finish(self, tx: Tx, table: str, progress: dict[str, Any]) -> None:
-        self._to.continue_counting(tx, table)
+        self._to.resume_counter(tx, table)
         _remember(tx, progress)
 
     def _in_transaction(self, session: Session, work: Callable[[Tx], object]) -> None:
@@ -230,7 +230,7 @@ def _pages(tx: Tx, table: str, keys: list[str], after: list[Any] | None = None) 
 def _put(
     tx: Tx, *, table: str, columns: list[str], keys: list[str], rows: list[list[Any]], progress: dict[str, Any]
 ) -> None:
-    """A row that is there already (a migration's, or of a page copied before) becomes the one that is sent."""
+    """A row that exists already (from a migration, or a page copied before) is overwritten."""
     rest = [column for column in columns if column not in keys]
     update = f"DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in rest)}" if rest else "DO NOTHING"
     marks = ", ".join("?" * len(columns))

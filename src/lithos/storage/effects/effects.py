@@ -19,7 +19,7 @@ import orjson
 from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.errors import Busy, Conflict, Internal, LithosError, NotFound, Unavailable
-from lithos.storage.audit.events import End, Events, EventStatus
+from lithos.storage.audit.events import ChainEnd, Events, EventStatus
 from lithos.storage.database.database import Database
 from lithos.storage.effects import intents
 from lithos.storage.effects.idempotency import Idempotency
@@ -58,7 +58,7 @@ class Effects:
         self,
         database: Database,
         events: Events,
-        once: Idempotency,
+        idempotency: Idempotency,
         roots: Mapping[str, Root] | None = None,
         *,
         clock: Clock,
@@ -66,7 +66,7 @@ class Effects:
     ) -> None:
         self._database = database
         self._events = events
-        self._once = once
+        self._idempotency = idempotency
         self._roots = roots if roots is not None else {}
         self._clock = clock
         self._faults = faults or NoFaults()
@@ -80,7 +80,7 @@ class Effects:
         A repeated call gets the first answer, and `work` does not run. What a refused outcome had written is undone,
         and its key stays free. `work` may run twice, so it has no effect but on `tx`.
         """
-        with self._once.turn(call):
+        with self._idempotency.lock(call):
             try:
                 return self._database.write(lambda tx: self._commit_once(tx, call, work))
             except _Answered as answered:
@@ -90,14 +90,14 @@ class Effects:
         known = self._recall(tx, call)
         if known is not None:
             return known
-        end: End | None = self._events.ask_end(tx)
+        end: ChainEnd | None = self._events.ask_end(tx)
         outcome = work(tx)
         if outcome.refused:
             raise _Answered(outcome.answer)
         for draft in outcome.events:
             self._events.append(tx, call, draft, end=end)
             end = None
-        self._once.record(tx, call, outcome.answer)
+        self._idempotency.record(tx, call, outcome.answer)
         return outcome.answer
 
     def apply(self, call: Call, decide: Callable[[], Plan | Outcome]) -> Applied:
@@ -106,7 +106,7 @@ class Effects:
         A repeated call gets the first answer, and `decide` does not run. Conflict, with the current `version`, when a
         file is not what the plan was made for; nothing is changed then, and the key stays free.
         """
-        with self._once.turn(call):
+        with self._idempotency.lock(call):
             self.settle()
             known = self._database.read(lambda tx: self._recall(tx, call)) if _has_key(call) else None
             if known is not None:
@@ -144,7 +144,7 @@ class Effects:
 
     def recover(self) -> list[str]:
         """At start, before the first call: settle what a crash left open; the ids of the events concerned."""
-        self._database.read(self._events.drop_anchor)
+        self._database.read(self._events.record_anchor)
         for root in self._roots.values():
             root.recover()
         found = self._open_intents()
@@ -160,9 +160,9 @@ class Effects:
     # Idempotency
 
     def _recall(self, tx: Tx, call: Call) -> Answer | None:
-        used = self._once.ask(tx, call)
+        used = self._idempotency.ask(tx, call)
         elsewhere = intents.ask_elsewhere(tx, call, self._events.store)
-        known = self._once.recall(tx, call, used)
+        known = self._idempotency.recall(tx, call, used)
         if known is None and elsewhere is not None and elsewhere.one() is not None:
             raise Busy(
                 "the first call with this idempotency_key is still running on another host",
@@ -220,7 +220,7 @@ class Effects:
         if after is not None:
             after(tx)
         self._events.advance(tx, intent.id, "committed", through=("written",))
-        self._once.record(tx, intent.call, intent.answer)
+        self._idempotency.record(tx, intent.call, intent.answer)
         intents.drop(tx, intent.id)
 
     @contextmanager

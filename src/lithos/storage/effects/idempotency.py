@@ -1,4 +1,4 @@
-"""Idempotency: the same call again gives the first answer again, and no second effect."""
+"""Idempotency: a repeated call gets the first answer and has no second effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.keyed_lock import KeyedLock
 from lithos.errors import KeyReused
-from lithos.storage.values import Answer, Asked, Row, Tx
+from lithos.storage.values import Answer, Deferred, Row, Tx
 
 KEEP_HOURS = 48.0
 
@@ -26,13 +26,13 @@ class Idempotency:
         self._locks = KeyedLock()
 
     @contextmanager
-    def turn(self, call: Call) -> Iterator[None]:
-        """Wait until no other call with a key of this one is running."""
+    def lock(self, call: Call) -> Iterator[None]:
+        """Calls with the same key run one at a time."""
         with self._locks.hold(*_keys(call)):
             yield
 
-    def ask(self, tx: Tx, call: Call) -> Asked | None:
-        """Whether the call's key was used before; nobody else uses it until this transaction ends."""
+    def ask(self, tx: Tx, call: Call) -> Deferred | None:
+        """Look up the call's key, and hold it until this transaction ends."""
         if call.idempotency_key is None:
             return None
         scope = (call.tool, call.agent or "", call.idempotency_key)
@@ -40,13 +40,13 @@ class Idempotency:
         sql = "SELECT arguments_hash, answer FROM once WHERE tool = ? AND agent = ? AND key = ? AND at > ?"
         return tx.ask(sql, *scope, self._oldest())
 
-    def recall(self, tx: Tx, call: Call, asked: Asked | None) -> Answer | None:
-        """The answer that this very call got before, if it did; other arguments under its key raise KeyReused."""
+    def recall(self, tx: Tx, call: Call, asked: Deferred | None) -> Answer | None:
+        """The first answer of a repeated call; other arguments under its key raise KeyReused."""
         known = self._recall_delivery(tx, call)
         return known if known is not None or asked is None else _recalled(call, asked.one())
 
     def _recall_delivery(self, tx: Tx, call: Call) -> Answer | None:
-        """Only what a guest marked as resent: a client may use its request ids again for other calls."""
+        """Only calls that a guest marked as resent: a client may reuse its request ids for other calls."""
         if call.delivery is None or not call.delivery.resent:
             return None
         sql = "SELECT answer FROM deliveries WHERE guest = ? AND request = ? AND tool = ? AND arguments_hash = ?"
@@ -65,11 +65,11 @@ class Idempotency:
             tx.put(_RECORD_DELIVERY, *request, call.tool, call.arguments_hash, text, now)
 
     def forget_guest(self, tx: Tx, guest: str) -> None:
-        """A guest that is gone for good resends nothing."""
+        """Drop the records of a guest that has ended: it resends nothing."""
         tx.run("DELETE FROM deliveries WHERE guest = ?", guest)
 
     def prune(self, tx: Tx) -> int:
-        """Drop what is too old to be asked for; how many rows that were."""
+        """Delete expired records; how many."""
         oldest = self._oldest()
         gone = tx.run("DELETE FROM once WHERE at <= ?", oldest)
         return gone + tx.run("DELETE FROM deliveries WHERE at <= ?", oldest)

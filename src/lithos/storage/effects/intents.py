@@ -1,4 +1,4 @@
-"""Intents: what a saga is about to do, on disk before the first file changes and gone with its last row."""
+"""Intents: the plan of a saga, on disk before the first file changes and deleted with its closing row."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import orjson
 
 from lithos.core.call import Call, Correlation, Delivery
 from lithos.storage.effects.steps import Step
-from lithos.storage.values import Answer, Asked, Tx
+from lithos.storage.values import Answer, Deferred, Tx
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ def save(tx: Tx, intent: Intent) -> None:
 
 
 def load(tx: Tx, store: str) -> list[Intent]:
-    """Those of one store that are still open, oldest first."""
+    """The open intents of one store, oldest first."""
     rows = tx.all("SELECT * FROM intents WHERE store = ? ORDER BY at, id", store)
     return [_intent(tx, row) for row in rows]
 
@@ -47,8 +47,8 @@ def drop(tx: Tx, intent_id: str) -> None:
     tx.put("DELETE FROM intents WHERE id = ?", intent_id)  # and with it its changes
 
 
-def ask_elsewhere(tx: Tx, call: Call, store: str) -> Asked | None:
-    """Whether another host is at work under the key of this call."""
+def ask_elsewhere(tx: Tx, call: Call, store: str) -> Deferred | None:
+    """Look for an open intent of another host under the key of this call."""
     if call.idempotency_key is None:
         return None
     sql = "SELECT id FROM intents WHERE tool = ? AND agent = ? AND key = ? AND store <> ? LIMIT 1"

@@ -1,4 +1,4 @@
-"""Forgetting for good: remembered answers that mention something go, and no page or log keeps a byte of them."""
+"""Scrub: delete recorded answers that mention an id, so that no page or log keeps a byte of them."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ TABLES = ("once", "deliveries")
 
 
 def scrub(database: Database, thing: str) -> int:
-    """`thing` is an id; returns how many answers went. Of a server's own log and backups only its keeper can speak."""
+    """Delete the answers that mention this id; how many. The log and backups of a database server are out of reach."""
     gone = database.write(lambda tx: _forget_answers(tx, thing))
     if isinstance(database.dialect, SqliteDialect):
-        # VACUUM leaves no free page behind, truncating the log no old copy of one.
+        # VACUUM leaves no free page behind; truncating the log leaves no old copy of one.
         _rewrite(database.dialect, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
     elif gone:
         _rewrite_tables(database.dialect)
@@ -30,7 +30,7 @@ def _forget_answers(tx: Tx, thing: str) -> int:
 
 
 def _rewrite_tables(dialect: Dialect) -> None:
-    """A plain vacuum frees a row's place and leaves its bytes there; a full one writes the table into a new file."""
+    """A plain VACUUM leaves the bytes of deleted rows in place; a full one writes the table into a new file."""
     session = dialect.connect(write=True)
     try:
         for table in TABLES:
@@ -55,6 +55,6 @@ def _rewrite(dialect: SqliteDialect, *statements: str) -> None:
         for statement in statements:
             connection.execute(statement).fetchall()
     except apsw.BusyError:
-        raise Busy("the database is in use", hint="Call again: what is left to erase is erased then.") from None
+        raise Busy("the database is in use", hint="Call again: the rest is erased then.") from None
     finally:
         connection.close()

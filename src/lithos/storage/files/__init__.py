@@ -3,13 +3,13 @@
 from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, best_kernel
 from lithos.storage.files.paths import checked, checked_new, is_conflict_copy
 from lithos.storage.files.root import Root
-from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
+from lithos.storage.files.values import File, FileEntry, KeptVersion, Limits, Replaced
 from lithos.storage.files.watcher import Watcher
 
 __all__ = [
-    "Entry",
     "File",
-    "Kept",
+    "FileEntry",
+    "KeptVersion",
     "Kernel",
     "Limits",
     "LinuxKernel",

@@ -19,7 +19,7 @@ from lithos.core.clock import Clock
 from lithos.errors import Damaged, NotFound
 from lithos.storage.files.open_folder import OpenFolder
 from lithos.storage.files.tree import Tree
-from lithos.storage.files.values import Kept
+from lithos.storage.files.values import KeptVersion
 
 _KEPT = re.compile(r"^(\d{8}T\d{6}\.\d{6}Z)-([0-9a-f]{64})(\.[^./]{1,16})?$")
 _STAMP = "%Y%m%dT%H%M%S.%fZ"
@@ -39,8 +39,8 @@ class Archive:
         self._clock = clock
         self._bounds = bounds
 
-    def keep(self, path: str, data: bytes) -> Kept:
-        """Durable when it returns; the same bytes twice in a row are kept once."""
+    def keep(self, path: str, data: bytes) -> KeptVersion:
+        """Durable when it returns. Equal bytes twice in a row are kept once."""
         digest = sha256_hex(data)
         with self._tree.place(f"{self._top}/{path}", make=True) as place:
             there = sorted(filter(_KEPT.match, os.listdir(place.descriptor)), reverse=True)  # noqa: PTH208 a descriptor is no path
@@ -56,7 +56,7 @@ class Archive:
                 place.unlink(each)
             return self._described(path, name, len(data))
 
-    def versions(self, path: str) -> list[Kept]:
+    def versions(self, path: str) -> list[KeptVersion]:
         """Newest first."""
         try:
             with self._tree.place(f"{self._top}/{path}") as place:
@@ -64,7 +64,7 @@ class Archive:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
-    def read(self, kept: Kept) -> bytes:
+    def read(self, kept: KeptVersion) -> bytes:
         folder, _, name = kept.kept.rpartition("/")
         with self._tree.place(folder) as place:
             found = place.read(name)
@@ -99,13 +99,13 @@ class Archive:
                 gone += 1
         return gone
 
-    def _all(self) -> Iterator[Kept]:
+    def _all(self) -> Iterator[KeptVersion]:
         for entry in self._tree.scan(self._top, hidden=True):
             path, _, name = entry.path[len(self._top) + 1 :].rpartition("/")
             if path and _KEPT.match(name):
                 yield self._described(path, name, entry.size)
 
-    def _listed(self, place: OpenFolder, path: str) -> list[Kept]:
+    def _listed(self, place: OpenFolder, path: str) -> list[KeptVersion]:
         with os.scandir(place.descriptor) as entries:
             found = [
                 self._described(path, entry.name, entry.stat(follow_symlinks=False).st_size)
@@ -114,7 +114,7 @@ class Archive:
             ]
         return sorted(found, key=lambda kept: kept.kept, reverse=True)
 
-    def _described(self, path: str, name: str, size: int) -> Kept:
+    def _described(self, path: str, name: str, size: int) -> KeptVersion:
         day, clock, digest = name[:8], name[9:22], name[24:88]
         at = f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}Z"
-        return Kept(f"{self._top}/{path}/{name}", path, f"sha256:{digest}", at, size)
+        return KeptVersion(f"{self._top}/{path}/{name}", path, f"sha256:{digest}", at, size)

@@ -43,7 +43,7 @@ def _hold(folder: Path, how: int, held: ExitStack) -> None:
 
 @contextmanager
 def hold_folder(folder: Path) -> Iterator[None]:
-    """Refuses a folder that another host works on, and a file system (NFS with `nolock`) that cannot tell."""
+    """Refuses a folder that another host uses, and a file system without locks (NFS with `nolock`)."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
@@ -68,6 +68,6 @@ def _lock(handle: int, folder: Path) -> None:
 
 def _taken(folder: Path) -> Forbidden:
     return Forbidden(
-        f"another host works on {folder}, or on a folder inside it",
+        f"another host uses {folder}, or on a folder inside it",
         hint="Give each host a data directory and a vault of its own, none inside another; see docs/postgres.md.",
     )

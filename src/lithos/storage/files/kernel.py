@@ -1,4 +1,4 @@
-"""The few system calls that Python has no name for, and what stands in for them where they are missing.
+"""The few system calls that Python lacks, and portable replacements.
 
 Linux: `openat2` resolves a path beneath a folder without following any link, `renameat2` exchanges two files or refuses
 to replace one, each in one step. Elsewhere (macOS, old kernels, file systems without them) `PortableKernel` walks the
@@ -34,7 +34,7 @@ class Kernel(Protocol):
     def exchange(self, folder: int, one: str, other: str) -> None: ...
 
     def rename_new(self, folder: int, name: str, to_folder: int, to_name: str) -> None:
-        """Rename without ever replacing: FileExistsError if the name is taken."""
+        """Rename without replacing: FileExistsError if the name is taken."""
         ...
 
 
@@ -164,7 +164,7 @@ def open_folder(kernel: Kernel, folder: int, path: str) -> int:
 
 
 def flush(descriptor: int) -> None:
-    """Onto the disk itself; macOS leaves it in the drive's cache unless told otherwise."""
+    """Flush to the disk itself; macOS leaves data in the drive's cache without F_FULLFSYNC."""
     full = getattr(fcntl, "F_FULLFSYNC", None)
     if full is None:
         os.fsync(descriptor)
@@ -178,7 +178,7 @@ def held_by_others(descriptor: int) -> bool:
     if set_lease is None:
         return False
     try:
-        # Whoever opens the file in this moment has us signalled; the default, SIGIO, would end the process.
+        # A program that opens the file now makes the kernel signal us; the default, SIGIO, would end the process.
         fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)
         fcntl.fcntl(descriptor, set_lease, fcntl.F_WRLCK)
         fcntl.fcntl(descriptor, set_lease, fcntl.F_UNLCK)

@@ -1,4 +1,4 @@
-"""One opened folder, and what is done inside it by plain names: no path is ever resolved twice."""
+"""One opened folder, and operations on its entries by plain name: no path is resolved twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lithos.storage.files.os_errors import link_refused
 from lithos.storage.files.values import File
 
 _CHUNK = 2**20
-_STEADY_TRIES = 3  # an editor that writes in place may be half-way; look again, but never for ever
+_STEADY_TRIES = 3  # an editor that writes in place may be half-way: read again, a few times
 
 
 class OpenFolder:
@@ -28,7 +28,7 @@ class OpenFolder:
         self._largest = largest
 
     def read(self, name: str) -> File:
-        """The bytes of a regular file; whatever else bears the name is never opened."""
+        """The bytes of a regular file. A link, folder or special file is never opened."""
         for _ in range(_STEADY_TRIES):
             data, before, after = self._read_once(name)
             if (before.st_mtime_ns, before.st_size) == (after.st_mtime_ns, after.st_size):
@@ -167,7 +167,7 @@ def _take_after(descriptor: int, old: os.stat_result) -> None:
         try:
             os.fchown(descriptor, old.st_uid, old.st_gid)
         except OSError as error:
-            # Only root gives files away; the alternative, refusing to edit a colleague's file, helps nobody.
+            # Only root can give files away; refusing to edit another user's file would be worse.
             if error.errno not in (errno.EPERM, errno.EACCES):
                 raise
     os.fchmod(descriptor, modes.S_IMODE(old.st_mode))

@@ -32,7 +32,9 @@ def as_lithos_error(error: OSError, path: str) -> LithosError:
     if code in _LEADS_OUT:
         return link_refused(path)
     if code in _NOT_ALLOWED:
-        return Forbidden(f"{path!r}: {error.strerror}", hint="The server's user may not do this; mend the permissions.")
+        return Forbidden(
+            f"{path!r}: {error.strerror}", hint="The server's user may not do this; correct the permissions."
+        )
     if code == errno.EEXIST:
         return Conflict(f"{path!r} exists already", hint="Read it first, or choose another path.", path=path)
     if code in (errno.EISDIR, errno.ENAMETOOLONG, errno.EINVAL):
@@ -41,13 +43,11 @@ def as_lithos_error(error: OSError, path: str) -> LithosError:
 
 
 def link_refused(path: str) -> Forbidden:
-    return Forbidden(
-        f"{path!r} is, or lies behind, a link", hint="Links beneath the root are never followed.", path=path
-    )
+    return Forbidden(f"{path!r} is, or is behind, a link", hint="Links beneath the root are never followed.", path=path)
 
 
 def changed(path: str, version: str | None, **details: object) -> Conflict:
-    what = "was changed by somebody else" if version else "is not there any more"
+    what = "was changed by another program" if version else "was removed"
     return Conflict(
         f"{path!r} {what}; nothing was written",
         hint="Read it again, apply your change to what is there now, and send the new version as if_match.",

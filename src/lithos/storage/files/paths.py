@@ -11,7 +11,7 @@ from lithos.errors import InvalidInput
 LONGEST_NAME = 255  # bytes; what ext4, APFS and NTFS allow for one name
 LONGEST_PATH = 2_000  # bytes; PATH_MAX is 4,096 and the folders above the root need some of it
 DEEPEST = 40
-OURS = ".lithos"  # names that begin so belong to Lithos, whatever their case: macOS folds it
+OURS = ".lithos"  # names that begin so belong to Lithos, in any case: macOS folds it
 
 _DEVICE = re.compile(r"^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$", re.IGNORECASE)
 _TURNS_TEXT = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

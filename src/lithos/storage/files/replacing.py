@@ -1,12 +1,12 @@
-"""Replace, create, move and take away one file so that nothing anybody else saves at the same moment is lost.
+"""Replace, create, move and remove one file so that no save of another program at the same moment is lost.
 
-With an exchange (Linux): the new bytes and the file trade places in one step, then what came out is looked at. If it is
-not what was expected, it goes back, and nothing has changed. A check before a rename cannot do this: in a trial it
-lost 496 of 1,500 saves.
+With an exchange (Linux): the new file and the old one trade places in one step, then the replaced bytes are checked. If
+they are not the expected version, they are exchanged back, and nothing has changed. A check before a rename cannot do
+this: in a trial it lost 496 of 1,500 saves.
 
-Without (PortableKernel): the file is taken away under a hidden name, looked at, and the new bytes are put into the free
-place with a no-replace rename. Nothing is lost either, but for some microseconds the file is not there, and after
-a crash in that moment it is `Root.recover` that puts it back.
+Without (PortableKernel): the file is renamed to a hidden name and checked, and the new file takes its name with a
+no-replace rename. Nothing is lost either, but for some microseconds the file is missing; after a crash in that moment
+`Root.recover` puts it back.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Watch = Callable[[str, StagedFile], None]  # (folder, what is left there)
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """One file about to be replaced: where, what must be there, what comes."""
+    """One file to replace: its folder and name, the expected version, the new bytes."""
 
     place: OpenFolder
     name: str
@@ -46,18 +46,18 @@ class Replacement:
     root: int
     watch: Watch
     now: Callable[[], datetime]
-    lit: Callable[[str], None]  # a conflict copy has come to light at this path
+    on_conflict_copy: Callable[[str], None]  # called with the path of a new conflict copy
 
     @property
     def path(self) -> str:
         return joined(self.place.folder, self.name)
 
-    def leftover(self, kind: str, before: str | None = None) -> StagedFile:
+    def staged(self, kind: str, before: str | None = None) -> StagedFile:
         return StagedFile.make(kind, before or self.before, self.after, self.name)
 
 
 def create(place: OpenFolder, name: str, data: bytes, root: int) -> None:
-    """FileExistsError if the name is taken, by anything."""
+    """FileExistsError if the name is taken."""
     fresh = new_name()
     place.write_durably(fresh, data)
     _or_unlink(place, fresh, lambda: place.rename_new(fresh, name))
@@ -71,11 +71,11 @@ def create(place: OpenFolder, name: str, data: bytes, root: int) -> None:
 
 
 def replace(change: Replacement, old: File) -> None:
-    """Conflict, and nothing changed, if anything but `before` is there at the very moment of the exchange."""
+    """Conflict, and nothing changed, if the file is not at version `before` at the moment of the exchange."""
     fresh = new_name()
     change.place.write_durably(fresh, change.data, like=old.stat)
     if change.place.kernel.exchanges:
-        staged = change.leftover(OLD)
+        staged = change.staged(OLD)
         _or_unlink(change.place, fresh, lambda: change.place.rename(fresh, staged.name))
         try:
             _or_unlink(change.place, staged.name, lambda: change.place.exchange(staged.name, change.name), _NO_EXCHANGE)
@@ -112,34 +112,36 @@ def _put_back(change: Replacement, staged: StagedFile) -> None:
     try:
         _exchange_back(change, staged)
     except Exception:
-        change.watch(change.place.folder, staged)  # what came out still lies there and will come to light
+        change.watch(
+            change.place.folder, staged
+        )  # the replaced bytes are still staged; sweep() makes them a conflict copy
         raise
 
 
 def _exchange_back(change: Replacement, staged: StagedFile) -> None:
-    """Bring what came out back in; a save that falls in between is the newest and stays, older ones are kept aside."""
+    """Exchange the replaced bytes back in. A save in between is the newest and stays; older ones are copied aside."""
     place, placed = change.place, change.after
     for _ in range(_PUT_BACK_TRIES):
         put = place.version(staged.name)
         _keep_aside(change, staged.name)
         try:
             place.exchange(staged.name, change.name)
-        except FileNotFoundError:  # deleted in between; what they saved last comes back all the same
+        except FileNotFoundError:  # deleted in between; the last saved bytes come back
             place.rename_new(staged.name, change.name)
             return
         found = place.version(staged.name)
         if found == change.after:
-            # Not dropped yet: an editor may have opened it in the moment in which it stood in the file's place.
+            # Not deleted yet: an editor may have opened it while it had the file's name.
             change.watch(place.folder, staged)
             return
         if found == placed:
             break
         placed = put or ""
-    _to_light(change, staged.name)
+    _make_conflict_copy(change, staged.name)
 
 
 def _keep_aside(change: Replacement, name: str) -> None:
-    """A copy of somebody's bytes, for the case that an editor which saw ours for a moment overwrites them."""
+    """Copy the other program's bytes, in case an editor that saw ours for a moment overwrites them."""
     copy = StagedFile.make(OLD, None, None, change.name)
     try:
         _wait_until_closed(change.place, name)
@@ -148,12 +150,12 @@ def _keep_aside(change: Replacement, name: str) -> None:
             return
         change.place.write_durably(copy.name, foreign.data, like=foreign.stat)
     except (OSError, LithosError):
-        return  # a full disk or no regular file; bringing it back matters more than this second safety
+        return  # a full disk or no regular file; exchanging it back matters more than this copy
     change.watch(change.place.folder, copy)
 
 
 def _wait_until_closed(place: OpenFolder, name: str) -> None:
-    """Until whoever was saving in place is done: nobody can open it anew under its hidden name, so then it is final."""
+    """Wait for a program that writes in place. It cannot be opened again under its hidden name, so then it is final."""
     for _ in range(_CLOSING_TRIES):
         with place.opened(name) as descriptor:
             if not held_by_others(descriptor):
@@ -189,7 +191,7 @@ def _put(change: Replacement, fresh: str, held: StagedFile) -> None:
 
 
 def _take_back(change: Replacement) -> None:
-    """Our new bytes leave the place again, watched as anything that stood there; a save made over them stays."""
+    """Rename our new bytes away again, staged like any replaced file; a save over them stays."""
     ours = StagedFile.make(OLD, change.before, change.after, change.name)
     if change.place.version(change.name) == change.after:
         change.place.rename(change.name, ours.name)
@@ -197,7 +199,7 @@ def _take_back(change: Replacement) -> None:
 
 
 def take_away(change: Replacement) -> None:
-    """Take the file out of its place for good; it is only watched from then on."""
+    """Remove the file; it stays staged until it is due."""
     held = take(change)
     if held is None:
         raise changed(change.path, change.place.version(change.name))
@@ -229,7 +231,7 @@ def move(change: Replacement, there: OpenFolder, to_name: str) -> None:
 
 def take(change: Replacement) -> StagedFile | None:
     """Take the file away under a hidden name; None, and it is back, if its bytes are not the expected ones."""
-    place, held = change.place, change.leftover(HELD)
+    place, held = change.place, change.staged(HELD)
     try:
         # Not rename_new: without the kernel's own it is a link and an unlink, and a save in between would be unlinked.
         place.rename(change.name, held.name)
@@ -252,7 +254,7 @@ def give_back(change: Replacement, held: StagedFile) -> None:
     try:
         change.place.rename_new(held.name, change.name)
     except FileExistsError:
-        _to_light(change, held.name)
+        _make_conflict_copy(change, held.name)
     except Exception:
         change.watch(change.place.folder, held)
         raise
@@ -269,12 +271,12 @@ def leave(change: Replacement, held: StagedFile) -> None:
     change.watch(change.place.folder, left)
 
 
-def _to_light(change: Replacement, name: str) -> None:
-    copy = to_light(change.place, name, change.name, change.now())
-    change.lit(joined(change.place.folder, copy))
+def _make_conflict_copy(change: Replacement, name: str) -> None:
+    copy = make_conflict_copy(change.place, name, change.name, change.now())
+    change.on_conflict_copy(joined(change.place.folder, copy))
 
 
-def to_light(place: OpenFolder, name: str, target: str, now: datetime) -> str:
+def make_conflict_copy(place: OpenFolder, name: str, target: str, now: datetime) -> str:
     """Give a hidden file the name of a conflict copy beside its target."""
     for attempt in range(1, _CONFLICT_NAMES):
         copy = conflict_name(target, now, attempt)

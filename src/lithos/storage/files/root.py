@@ -1,4 +1,4 @@
-"""Root: reads and durable writes confined beneath one folder; nothing that anybody else saves is ever lost."""
+"""Root: reads and durable writes confined beneath one folder; no save of another program is lost."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from lithos.storage.files.paths import checked, checked_new, joined, split
 from lithos.storage.files.recent_writes import RecentWrites
 from lithos.storage.files.staged import HELD, NEW, Sighting, StagedFile, judge, new_name
 from lithos.storage.files.tree import Tree
-from lithos.storage.files.values import Entry, File, Kept, Limits, Replaced
+from lithos.storage.files.values import File, FileEntry, KeptVersion, Limits, Replaced
 
-_LOCKS = 64  # stripes: two paths rarely share one, and a stripe costs nothing
-_MOST_WATCHED = 2_000  # leftovers beyond this are judged before their time rather than pile up in people's folders
+_LOCKS = 64  # stripes: two paths rarely share one
+_MOST_WATCHED = 2_000  # staged files beyond this are settled early rather than pile up in people's folders
 
 
 @dataclass(frozen=True, slots=True)
 class _Watched:
     folder: str
-    leftover: StagedFile
+    staged: StagedFile
     since: float
 
 
 class Root:
-    """`name` tells roots apart in `.lithos/`; `keep` is that folder, where history and trash lie."""
+    """`name` identifies the root in `.lithos/`; `keep` is that folder, with history and trash."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Root:
         return self._tree.path
 
     def reopen(self) -> bool:
-        """Follow the path to the folder that bears it now (restored, mounted anew); True if it is another one."""
+        """Open the folder at the path again (restored, mounted again); True if it is another one."""
         with translated(str(self.path)):
             return self._tree.reopen()
 
@@ -86,7 +86,7 @@ class Root:
             except FileNotFoundError:
                 if self._tree.kernel.exchanges:
                     raise
-            with self._locked(path):  # without an exchange a file that is being replaced is away for a moment
+            with self._locked(path):  # without an exchange, a file that is being replaced is missing for a moment
                 return self._read(path)
 
     def _read(self, path: str) -> File:
@@ -101,20 +101,20 @@ class Root:
             return None
 
     def stat(self, path: str) -> os.stat_result:
-        """Of whatever bears the name, link or special file included; nothing is opened or followed."""
+        """Of the entry of this name, link or special file included; nothing is opened or followed."""
         with translated(checked(path)):
             return look(self._tree.kernel, self._tree.descriptor, path)
 
     def exists(self, path: str) -> bool:
-        """Whether anything bears the name."""
+        """Whether there is an entry of this name."""
         try:
             self.stat(path)
         except NotFound:
             return False
         return True
 
-    def scan(self, folder: str = "", *, hidden: bool = False) -> Iterator[Entry]:
-        """Every file, and with a reason everything that is not served; never raises for what it meets."""
+    def scan(self, folder: str = "", *, hidden: bool = False) -> Iterator[FileEntry]:
+        """Every file; entries that are not served come with a reason. Never raises for an entry."""
         return self._tree.scan(checked(folder) if folder else "", hidden)
 
     def contents(self, folder: str = "") -> Iterator[tuple[str, bytes]]:
@@ -124,7 +124,7 @@ class Root:
     # Writing
 
     def replace(self, path: str, data: bytes, before: str | None, *, history: bool = True) -> Replaced:
-        """Put these bytes there durably if `before` is there (None: if nothing is); else Conflict, nothing changed."""
+        """Write durably if the file is at version `before` (None: if there is none); else Conflict, nothing changed."""
         if before is None:
             checked_new(path)
         self.sweep()
@@ -156,7 +156,7 @@ class Root:
             return Replaced(change.after, old.data)
 
     def move(self, path: str, to: str, before: str) -> None:
-        """Give the file another path; Conflict if its bytes are not `before` or the new path is taken."""
+        """Move the file; Conflict if it is not at version `before` or the new path is taken."""
         folder, name = split(checked(path))
         to_folder, to_name = split(checked_new(to))
         with translated(path), self._locked(path, to), self._tree.place(folder) as place:
@@ -172,7 +172,7 @@ class Root:
                     raise changed(to, there.version(to_name)) from None
 
     def trash(self, path: str, before: str) -> str:
-        """Take the file away if it is still `before`; where it is kept for a while, relative to `.lithos/`."""
+        """Move the file to the trash if it is at version `before`; its path there, relative to `.lithos/`."""
         folder, name = split(checked(path))
         with translated(path), self._locked(path), self._tree.place(folder) as place:
             old = place.read(name)
@@ -187,9 +187,9 @@ class Root:
         with translated(checked_new(path)):
             self._tree.make(path)
 
-    # What is kept
+    # History and trash
 
-    def keep_history(self, path: str, data: bytes) -> Kept:
+    def keep_history(self, path: str, data: bytes) -> KeptVersion:
         with translated(checked(path)), self._locked(path):
             return self._history.keep(path, data)
 
@@ -199,60 +199,60 @@ class Root:
         with translated(path), self._tree.place(folder, make=True) as place:
             fresh = new_name()
             place.write_durably(fresh, data)
-            return self._lit(place, replacing.to_light(place, fresh, name, self._clock.now()))
+            return self._note_copy(place, replacing.make_conflict_copy(place, fresh, name, self._clock.now()))
 
     def keep_overwritten(self, path: str, version: str) -> None:
-        """Somebody saved over this version without having seen it: if it is of our writing, history has it."""
+        """Another program saved over this version: if Lithos wrote it recently, keep it in the history."""
         data = self._recent.find(version)
         if data is not None:
             self.keep_history(path, data)
 
     def new_conflict_copies(self) -> list[str]:
-        """Those that came to light since this was last asked."""
+        """The conflict copies made since the last call."""
         found: list[str] = []
         while self._copies:
             found.append(self._copies.popleft())
         return found
 
-    def history(self, path: str) -> list[Kept]:
-        """Older versions, newest first."""
+    def history(self, path: str) -> list[KeptVersion]:
+        """Replaced versions, newest first."""
         with translated(checked(path)):
             return self._history.versions(path)
 
-    def trashed(self, path: str) -> list[Kept]:
+    def trashed(self, path: str) -> list[KeptVersion]:
         with translated(checked(path)):
             return self._trash.versions(path)
 
-    def read_kept(self, kept: Kept) -> bytes:
+    def read_kept(self, kept: KeptVersion) -> bytes:
         with translated(kept.path):
             return self._trash.read(kept)
 
     def version_kept(self, path: str, version: str) -> bytes:
-        """The bytes that had this version; NotFound when they are no longer kept."""
+        """The bytes of this version; NotFound when they are no longer kept."""
         with translated(checked(path)):
             return self._history.find(path, version)
 
     def prune(self) -> int:
-        """Hold history and trash to their bounds; how many files went."""
+        """Delete what exceeds the limits of history and trash; how many files."""
         with translated(self.name):
             return self._history.prune() + self._trash.prune()
 
-    # Leftovers
+    # Staged files
 
     def recover(self) -> list[str]:
-        """At start, before anything is served: clear what a crash left; the conflict copies that came of it."""
+        """At start, before the first call: settle the staged files of a crash; the conflict copies it made."""
         copies = []
-        for folder, name in list(self._tree.leftovers()):
+        for folder, name in list(self._tree.staged_files()):
             with translated(joined(folder, name)), self._tree.place(folder) as place:
-                leftover = StagedFile.parse(name)
+                staged = StagedFile.parse(name)
                 if name.startswith(NEW):
                     place.unlink(name)
-                elif leftover is not None:
-                    copies += self._settle(place, leftover, overdue=leftover.kind == HELD)
+                elif staged is not None:
+                    copies += self._settle(place, staged, overdue=staged.kind == HELD)
         return copies
 
     def sweep(self, everything: bool = False) -> list[str]:
-        """Judge the leftovers whose time has come; the conflict copies that came to light."""
+        """Settle the staged files that are due; the conflict copies it made."""
         copies: list[str] = []
         now = self._clock.since_boot()
         for _ in range(len(self._watched)):
@@ -260,14 +260,14 @@ class Root:
                 break
             try:
                 watched = self._watched.popleft()
-            except IndexError:  # another thread sweeps too
+            except IndexError:  # another thread sweeps as well
                 break
             overdue = everything or now - watched.since >= self._limits.patience_seconds
             try:
                 with translated(watched.folder or "."), self._tree.place(watched.folder) as place:
-                    copies += self._settle(place, watched.leftover, overdue, watched.since)
+                    copies += self._settle(place, watched.staged, overdue, watched.since)
             except NotFound:
-                continue  # the folder is gone, and the leftover with it
+                continue  # the folder is gone, and the staged file with it
         return copies
 
     def _is_due(self, now: float) -> bool:
@@ -277,32 +277,32 @@ class Root:
             return False
         return len(self._watched) > _MOST_WATCHED or now - oldest.since >= self._limits.grace_seconds
 
-    def _settle(self, place: OpenFolder, leftover: StagedFile, overdue: bool, since: float | None = None) -> list[str]:
+    def _settle(self, place: OpenFolder, staged: StagedFile, overdue: bool, since: float | None = None) -> list[str]:
         try:
-            verdict = judge(leftover, _sighting(place, leftover, overdue))
+            verdict = judge(staged, _sighting(place, staged, overdue))
         except FileNotFoundError:
             return []
         if verdict == "drop":
-            place.unlink(leftover.name)
+            place.unlink(staged.name)
         elif verdict == "wait":
-            self._watch(place.folder, leftover, since)
+            self._watch(place.folder, staged, since)
         elif verdict == "put-back":
-            place.rename_new(leftover.name, leftover.target)
+            place.rename_new(staged.name, staged.target)
             place.flush()
         else:
-            copy = replacing.to_light(place, leftover.name, leftover.target, self._clock.now())
-            return [self._lit(place, copy)]
+            copy = replacing.make_conflict_copy(place, staged.name, staged.target, self._clock.now())
+            return [self._note_copy(place, copy)]
         return []
 
-    def _lit(self, place: OpenFolder, name: str) -> str:
+    def _note_copy(self, place: OpenFolder, name: str) -> str:
         path = joined(place.folder, name)
         self._copies.append(path)
         return path
 
-    def _watch(self, folder: str, leftover: StagedFile, since: float | None = None) -> None:
-        self._watched.append(_Watched(folder, leftover, self._clock.since_boot() if since is None else since))
+    def _watch(self, folder: str, staged: StagedFile, since: float | None = None) -> None:
+        self._watched.append(_Watched(folder, staged, self._clock.since_boot() if since is None else since))
 
-    # Small parts
+    # Helpers
 
     def _change(self, place: OpenFolder, name: str, before: str, data: bytes) -> replacing.Replacement:
         return replacing.Replacement(
@@ -325,12 +325,12 @@ class Root:
             yield
 
 
-def _sighting(place: OpenFolder, leftover: StagedFile, overdue: bool) -> Sighting:
-    target = place.version(leftover.target)
+def _sighting(place: OpenFolder, staged: StagedFile, overdue: bool) -> Sighting:
+    target = place.version(staged.target)
     try:
-        with place.opened(leftover.name) as descriptor:
+        with place.opened(staged.name) as descriptor:
             open_elsewhere = held_by_others(descriptor)
-        found = place.read(leftover.name)
+        found = place.read(staged.name)
     except Forbidden:
         return Sighting(None, False, False, target, overdue)
     return Sighting(found.version, not found.data, open_elsewhere, target, overdue)

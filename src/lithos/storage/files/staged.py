@@ -17,7 +17,7 @@ from lithos.storage.files.paths import LONGEST_NAME, OURS, cut_bytes
 NEW = f"{OURS}-new-"
 OLD = f"{OURS}-old-"
 HELD = f"{OURS}-held-"
-_DIGITS = 16  # of the hash; 64 bits tell versions of one file apart
+_DIGITS = 16  # of the hash; 64 bits distinguish versions of one file
 NOTHING = "0" * _DIGITS
 Verdict = Literal["drop", "conflict", "put-back", "wait"]
 
@@ -58,7 +58,7 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What was seen of a leftover when its time had come."""
+    """What was seen of a staged when its time had come."""
 
     version: str | None  # None: it is no regular file
     empty: bool
@@ -67,14 +67,14 @@ class Sighting:
     overdue: bool  # no more patience
 
 
-def judge(leftover: StagedFile, seen: Sighting) -> Verdict:
-    """Drop what is known or stands in the file anyway; whatever somebody else wrote comes to light."""
-    if leftover.kind == HELD and seen.target is None:
+def judge(staged: StagedFile, seen: Sighting) -> Verdict:
+    """Drop known bytes, and bytes that are in the file anyway; bytes of another program become a conflict copy."""
+    if staged.kind == HELD and seen.target is None:
         return "put-back"
     if seen.open_elsewhere and not seen.overdue:
         return "wait"
     if seen.version is not None:
-        if short(seen.version) in (leftover.before, leftover.after) or seen.version == seen.target:
+        if short(seen.version) in (staged.before, staged.after) or seen.version == seen.target:
             return "drop"
         if seen.empty and not seen.overdue:
             return "wait"  # an editor that saves in place has just cut it to nothing

@@ -1,4 +1,4 @@
-"""A folder and everything beneath it, reached without ever following a link."""
+"""A folder and everything beneath it, reached without following a link."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lithos.storage.faults import Faults
 from lithos.storage.files.kernel import Kernel, flush, look, open_folder
 from lithos.storage.files.open_folder import OpenFolder
 from lithos.storage.files.paths import OURS, is_conflict_copy, joined, name_fault
-from lithos.storage.files.values import Entry
+from lithos.storage.files.values import FileEntry
 
 
 class Tree:
@@ -64,7 +64,7 @@ class Tree:
         return open_folder(self.kernel, self.descriptor, folder)
 
     def _refuse_links(self, folder: str) -> None:
-        """The kernel calls a link where a folder should be "not a directory"; the caller should hear which it was."""
+        """The kernel reports a link in place of a folder as "not a directory"; the error should say which."""
         names = folder.split("/")
         for end in range(1, len(names) + 1):
             if stat.S_ISLNK(look(self.kernel, self.descriptor, "/".join(names[:end])).st_mode):
@@ -83,7 +83,7 @@ class Tree:
         finally:
             os.close(descriptor)
 
-    def scan(self, folder: str = "", hidden: bool = False) -> Iterator[Entry]:
+    def scan(self, folder: str = "", hidden: bool = False) -> Iterator[FileEntry]:
         """Every file beneath, and with a reason what cannot be served; dot names are left out unless `hidden`."""
         for _, entries in self._folders(folder, hidden):
             yield from entries
@@ -98,7 +98,7 @@ class Tree:
 
     def _folders(
         self, folder: str, hidden: bool, measured: bool = True
-    ) -> Iterator[tuple[OpenFolder | None, list[Entry]]]:
+    ) -> Iterator[tuple[OpenFolder | None, list[FileEntry]]]:
         """Each folder while it is open, with what is in it; None: it could not be opened."""
         pending = [folder]
         while pending:
@@ -109,9 +109,9 @@ class Tree:
                         found = list(_entries(entries, here, pending, hidden, measured))
                     yield place, found
             except OSError as error:
-                yield None, [Entry(here, 0, 0, 0, "unreadable", error.strerror or str(error))]
+                yield None, [FileEntry(here, 0, 0, 0, "unreadable", error.strerror or str(error))]
 
-    def leftovers(self) -> Iterator[tuple[str, str]]:
+    def staged_files(self) -> Iterator[tuple[str, str]]:
         """(folder, name) of every file that a replace left behind."""
         pending = [""]
         while pending:
@@ -133,7 +133,7 @@ class Tree:
 
 def _entries(
     entries: Iterator[os.DirEntry[str]], here: str, pending: list[str], hidden: bool, measured: bool
-) -> Iterator[Entry]:
+) -> Iterator[FileEntry]:
     """What is in one folder; folders below go to `pending`. Without `measured` no file costs a stat."""
     prefix = f"{here}/" if here else ""
     for entry in entries:
@@ -142,25 +142,25 @@ def _entries(
             continue
         path = prefix + name
         if not (name.isascii() and name.isprintable()) and (fault := name_fault(name)):
-            yield Entry(path, 0, 0, 0, "name", fault)
+            yield FileEntry(path, 0, 0, 0, "name", fault)
         elif entry.is_file(follow_symlinks=False):
             yield _file(entry, path, measured)
         elif entry.is_dir(follow_symlinks=False):
             pending.append(path)
         elif entry.is_symlink():
-            yield Entry(path, 0, 0, 0, "link", "links are never followed")
+            yield FileEntry(path, 0, 0, 0, "link", "links are never followed")
         else:
-            yield Entry(path, 0, 0, 0, "special", "a FIFO, socket or device")
+            yield FileEntry(path, 0, 0, 0, "special", "a FIFO, socket or device")
 
 
-def _file(entry: os.DirEntry[str], path: str, measured: bool) -> Entry:
+def _file(entry: os.DirEntry[str], path: str, measured: bool) -> FileEntry:
     if not measured and ".conflict-" not in path:
-        return Entry(path, 0, 0, 0)
+        return FileEntry(path, 0, 0, 0)
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError as error:
-        return Entry(path, 0, 0, 0, "unreadable", error.strerror or str(error))
+        return FileEntry(path, 0, 0, 0, "unreadable", error.strerror or str(error))
     facts = (path, found.st_size, found.st_mtime_ns, found.st_ino)
     if ".conflict-" in path and is_conflict_copy(path):
-        return Entry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)
-    return Entry(*facts, "file", "", found.st_ctime_ns, found.st_dev)
+        return FileEntry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)
+    return FileEntry(*facts, "file", "", found.st_ctime_ns, found.st_dev)

@@ -23,7 +23,7 @@ class Replaced:
 Kind = Literal["file", "conflict", "link", "special", "unreadable", "name"]
 
 
-class Entry(NamedTuple):
+class FileEntry(NamedTuple):
     """One thing that a scan met. Only `file` is to be served; every other kind says why not in `reason`."""
 
     path: str
@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptVersion:
     """One older version in the history, or one file in the trash; `kept` is its path beneath `.lithos/`."""
 
     kept: str
@@ -49,11 +49,11 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how much is kept; the settings of the same names fill it."""
+    """How long and how much is kept; filled from the settings of the same names."""
 
     largest_file: int = 64 * 2**20
     grace_seconds: float = 5.0  # how long a replaced file is watched for a late write of an editor
-    patience_seconds: float = 60.0  # how long at most, while somebody still has it open
+    patience_seconds: float = 60.0  # at most, while another program still has it open
     history_versions: int = 50
     history_days: float = 90.0
     history_bytes: int = 2**30

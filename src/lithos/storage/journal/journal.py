@@ -16,7 +16,7 @@ import orjson
 
 from lithos.core.clock import from_micros, micros
 from lithos.errors import CursorExpired, Damaged
-from lithos.storage.values import Asked, Moment, Row, Tx
+from lithos.storage.values import Deferred, Moment, Row, Tx
 
 KEPT_ENTRIES = 10_000  # per topic, at ~150 bytes a row; a cursor older than this has expired
 MOST_ENTRIES = 200  # of one page
@@ -122,16 +122,16 @@ class Journal:
     def _move_head(self, tx: Tx, head: JournalHead, seq: int) -> None:
         tx.put(_MOVE_HEAD, seq, head.now.era, head.now.steady, self.topic)
 
-    def _ask_after(self, tx: Tx, cursor: int, subjects: Collection[str] | None) -> Asked:
+    def _ask_after(self, tx: Tx, cursor: int, subjects: Collection[str] | None) -> Deferred:
         chosen = "" if subjects is None else f" AND subject IN ({', '.join('?' * len(subjects)) or 'NULL'})"
         sql = f"SELECT * FROM journal WHERE topic = ? AND seq > ?{chosen} ORDER BY seq LIMIT {MOST_ENTRIES}"
         return tx.ask(sql, self.topic, cursor, *(subjects or ()))
 
-    def _head(self, asked: Asked, now: Moment) -> JournalHead:
+    def _head(self, asked: Deferred, now: Moment) -> JournalHead:
         row = self._head_row(asked)
         return JournalHead(row["seq"], now, row["era"], row["steady"])
 
-    def _head_row(self, asked: Asked) -> Row:
+    def _head_row(self, asked: Deferred) -> Row:
         row = asked.one()
         if row is None:  # to begin at 0 again would give the same fencing tokens a second time
             raise Damaged(f"the journal {self.topic!r} has no head", hint="Restore the database from a backup.")
@@ -144,7 +144,7 @@ _OLDEST = "SELECT min(seq) AS seq FROM journal WHERE topic = ?"
 _APPEND = "INSERT INTO journal (topic, seq, kind, subject, agent, at, details) VALUES (?, ?, ?, ?, ?, ?, ?)"
 
 
-def _first(oldest: Asked, newest: int) -> int:
+def _first(oldest: Deferred, newest: int) -> int:
     """The first number that is kept; the next one to come while none is."""
     row = oldest.one()
     return int(row["seq"]) if row and row["seq"] is not None else newest + 1
