@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.part import Part
+from lithos.errors import Damaged
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
-from tests.conftest import CallTool
 
 
 def remove_the_database(lithos: Lithos) -> None:
@@ -39,15 +40,18 @@ PROBLEMS: list[tuple[Callable[[Lithos], None], str]] = [
 
 @pytest.mark.parametrize(("break_it", "problem"), PROBLEMS, ids=lambda each: getattr(each, "__name__", ""))
 def test_health_names_what_is_wrong_and_no_path(
-    lithos: Lithos, call: CallTool, data_dir: Path, break_it: Callable[[Lithos], None], problem: str
+    config: LithosConfig, data_dir: Path, break_it: Callable[[Lithos], None], problem: str
 ) -> None:
-    call("lithos_write", title="A note", content="text", agent="ann")
-    for number in range(3):
-        call("mentisdb_append", thought_type="Insight", content=f"thought {number}", agent_id="ann")
-    assert lithos.health() is None
-    break_it(lithos)
-    assert problem in (lithos.health() or "")
-    assert str(data_dir) not in (lithos.health() or "")
+    lithos = open_lithos(config)
+    try:
+        catalogue().call(lithos, "lithos_write", {"title": "A note", "content": "text", "agent": "ann"})
+        assert lithos.health() is None
+        break_it(lithos)
+        assert problem in (lithos.health() or "")
+        assert str(data_dir) not in (lithos.health() or "")
+    finally:
+        with suppress(Damaged):  # the last times of agents and tokens find no database
+            lithos.close()
 
 
 def test_health_names_a_damaged_chain_once_it_was_found(config: LithosConfig, data_dir: Path) -> None:
