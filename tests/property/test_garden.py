@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
-from lithos.garden.curating import Step, curated
+from lithos.garden.curating import ListEdit, curated
 from lithos.garden.diff import patch, unified
 from lithos.garden.drafting import Current, check_untouched, drafted
 from lithos.garden.edits import Append, AppendSection, Fix, Patch, ReplaceSection, edited
@@ -118,7 +118,7 @@ def test_any_diff_applies_exactly_or_is_refused(text: str, diff: str) -> None:
 def test_curating_any_list_keeps_every_other_line(text: str, item: str, op: Any) -> None:
     for section in outline(text).sections:
         try:
-            after = curated(text, section.name, [Step(op, (item,))], POLICY)
+            after = curated(text, section.name, [ListEdit(op, (item,))], POLICY)
         except LithosError:
             continue
         assert outline(after).anchors == outline(text).anchors or op != "append"

@@ -2,7 +2,6 @@
 
 from lithos.garden.answers import (
     Appended,
-    Applied,
     Explanation,
     Hashes,
     Lint,
@@ -14,6 +13,7 @@ from lithos.garden.answers import (
     PathHistory,
     Paths,
     Proposal,
+    ProposalApplied,
     Reading,
     Sections,
     Snapshot,
@@ -32,7 +32,6 @@ __all__ = [
     "GARDEN",
     "VAULT",
     "Appended",
-    "Applied",
     "EditRequest",
     "Explanation",
     "Garden",
@@ -48,6 +47,7 @@ __all__ = [
     "Paths",
     "Policy",
     "Proposal",
+    "ProposalApplied",
     "Reading",
     "Search",
     "Sections",

@@ -126,7 +126,7 @@ class AppliedFile(TypedDict):
     version: str
 
 
-class Applied(TypedDict):
+class ProposalApplied(TypedDict):
     proposal_id: str
     files: list[AppliedFile]
     warnings: list[str]

@@ -21,12 +21,12 @@ _LONGEST_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ListEdit:
     op: Op
     items: tuple[str, ...]
 
 
-def steps_of(ops: Sequence[Op], items: Sequence[str] | Sequence[Sequence[str]]) -> tuple[Step, ...]:
+def steps_of(ops: Sequence[Op], items: Sequence[str] | Sequence[Sequence[str]]) -> tuple[ListEdit, ...]:
     """`items` is one list for every op, or a list of lists, one per op."""
     if not ops:
         raise InvalidInput("ops is empty", hint='Send for example ops: ["append"].')
@@ -36,10 +36,10 @@ def steps_of(ops: Sequence[Op], items: Sequence[str] | Sequence[Sequence[str]]) 
             "items holds neither texts nor one list per op", hint='For example ops: ["prune"], items: ["old"].'
         )
     chosen = [tuple(each) for each in lists] or [tuple(str(each) for each in items)] * len(ops)
-    return tuple(Step(op, tuple(map(_checked, group))) for op, group in zip(ops, chosen, strict=True))
+    return tuple(ListEdit(op, tuple(map(_checked, group))) for op, group in zip(ops, chosen, strict=True))
 
 
-def curated(text: str, target: str, steps: Sequence[Step], policy: Policy) -> str:
+def curated(text: str, target: str, steps: Sequence[ListEdit], policy: Policy) -> str:
     """The whole text with every step applied in order to the section's own list."""
     outlined: Outline | None = None
     for step in steps:

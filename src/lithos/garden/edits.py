@@ -8,7 +8,7 @@ from typing import assert_never
 from lithos.core.markdown import Heading
 from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
-from lithos.garden.curating import Step, curated
+from lithos.garden.curating import ListEdit, curated
 from lithos.garden.diff import patch
 from lithos.garden.lint import drifts
 from lithos.garden.policy import Kind, Policy
@@ -50,7 +50,7 @@ class AppendSection:
 @dataclass(frozen=True, slots=True)
 class Curate:
     target: str
-    steps: tuple[Step, ...]
+    steps: tuple[ListEdit, ...]
 
     @property
     def op(self) -> str:

@@ -13,7 +13,7 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.ids import Ids
 from lithos.errors import Conflict, InvalidInput, NotFound
-from lithos.garden.answers import Applied, Proposal
+from lithos.garden.answers import Proposal, ProposalApplied
 from lithos.garden.diff import unified
 from lithos.garden.drafting import Current, Draft, refuse_blocked
 from lithos.garden.editor import Editor, EditRequest, Purpose
@@ -66,7 +66,7 @@ class Proposals:
 
         return cast(Proposal, self._effects.commit(call, work))
 
-    def apply(self, call: Call, proposal_id: str, user_id: str | None = None) -> Applied:
+    def apply(self, call: Call, proposal_id: str, user_id: str | None = None) -> ProposalApplied:
         """All of its files or none; Conflict when one of them is no longer what the proposal was made for."""
         owner, kept = self._load(proposal_id, user_id)
         call = replace(call, user=owner)
@@ -80,7 +80,7 @@ class Proposals:
 
         why = Purpose("apply_change", thing=proposal_id)
         answer = self._editor.change_all(call, decide, lambda drafts: _applied(proposal_id, drafts), why)
-        return cast(Applied, answer)
+        return cast(ProposalApplied, answer)
 
     def _refuse_repetition(self, proposal_id: str) -> None:
         wanted = EventFilter(thing=proposal_id, op="apply_change", status="committed")

@@ -10,12 +10,12 @@ from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.errors import InvalidInput
 from lithos.garden import (
-    Applied,
     EditRequest,
     Explanation,
     Logged,
     PathHistory,
     Proposal,
+    ProposalApplied,
     Statement,
     Undone,
     edit_of,
@@ -51,7 +51,7 @@ def lithos_propose_change(
 @tool(toolset="garden", notes=True)
 def lithos_apply_change(
     lithos: Lithos, call: Call, proposal_id: str, rationale: Rationale, user_id: User = None
-) -> Applied:
+) -> ProposalApplied:
     """Make a proposed change, all of its files or none. conflict: a file has changed since; propose again."""
     return lithos.garden.proposals.apply(call, proposal_id, user_id)
 
