@@ -35,7 +35,7 @@ _WORDS: dict[Reason, tuple[str, str]] = {
     "task_cancelled": ("the task is cancelled", "lithos_task_update with status open takes it up again."),
     "claim_held": ("another agent holds this aspect", "Take another aspect or task, or wait until the claim ends."),
     "claim_lost": ("the claim has ended", "Stop this work, read what others did meanwhile, then claim again."),
-    "not_claimed": ("nobody holds this aspect", "Take it with lithos_task_claim."),
+    "not_claimed": ("no agent holds this aspect", "Take it with lithos_task_claim."),
     "wrong_token": ("the token is of another claim", "Send the token that the claim on this aspect returned."),
     "wrong_agent": ("another agent holds this claim", "Only its holder may do this."),
 }

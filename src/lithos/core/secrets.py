@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-LISTED = 100  # a file with more is not told line by line
+LISTED = 100  # a file with more is not listed line by line
 
 
 class Finding(NamedTuple):

@@ -216,7 +216,7 @@ def _told(answer: Answer, moved_on: list[str]) -> Answer:
 
 
 def tell_of_the_others(tx: Tx, events: Events, call: Call, event: EventDraft) -> None:
-    """An event names one path; the other files of the same change get events of their own, tied by `thing`."""
+    """An event names one path; the other files of the same change get separate events, tied by `thing`."""
     for facts in event.details["changes"][1:]:
         part = replace(
             event,

@@ -1,7 +1,7 @@
 """The sections of a Markdown file, found by structure; a change to one leaves every other byte alone.
 
 A section reaches from its heading to the next heading of the same or a higher level. `replace` renews all of it below
-heading and anchor, subsections included; `append` adds at the end of its own text, before the first subsection, so
+heading and anchor, subsections included; `append` adds at the end of its direct text, before the first subsection, so
 that a line meant for "Concerns" does not land under the last of its children.
 """
 
@@ -154,7 +154,7 @@ def replace(outlined: Outline, section: Section, content: str) -> str:
 
 
 def append(outlined: Outline, section: Section, addition: str) -> str:
-    """The whole text with `addition` after the section's last line of its own text. It is a block of its own: only the
+    """The whole text with `addition` after the last line of the section's direct text. It is a separate block: only the
     next item of a list, row of a table or line of a quotation follows without a blank line."""
     lines = outlined.lines
     last = section.own_end

@@ -65,7 +65,7 @@ def causal_thread(
 
 
 def _around(chain: Chain, links: LinksByTarget, start: int, depth: int, most: int) -> tuple[dict[int, Entry], bool]:
-    """Breadth first, so that what is left out when there is too much is what lies farthest away."""
+    """Breadth first, so that what is left out when there is too much is what is farthest away."""
     entries = {start: chain.entry(start)}
     waiting = deque([(start, 0)])
     while waiting:

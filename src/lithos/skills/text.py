@@ -106,7 +106,7 @@ def _read_markdown(content: str) -> tuple[dict[str, Any], str]:
     try:
         fields = loads(front)
     except (InvalidYamlError, ValueError, TypeError) as error:
-        raise InvalidInput(f"the frontmatter is not YAML: {error}", hint="Mend it, or leave it out.") from None
+        raise InvalidInput(f"the frontmatter is not YAML: {error}", hint="Fix it, or leave it out.") from None
     if fields is not None and not isinstance(fields, dict):
         raise InvalidInput("the frontmatter has no keys", hint="Write `name: …`, `description: …`.")
     return fields or {}, "".join(lines[end:])

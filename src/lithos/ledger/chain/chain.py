@@ -367,7 +367,7 @@ class Chain:
                 batch = list(self._pending)
             try:
                 offsets = self._log.append(self.size, [ticket.data for ticket in batch]) if batch else []
-            except Exception as error:  # noqa: BLE001 - every waiting caller must get it, whatever it is
+            except Exception as error:  # noqa: BLE001 - every waiting caller must get it, of any kind
                 self._fail_all(error)
             else:
                 if batch:

@@ -1,7 +1,7 @@
 """Forgetting: a thought's content and names go for good; its place and every proof stay.
 
 Announced in a small file first, so that the next opening finishes what a crash interrupted. Then recorded as a thought
-of its own, which vouches for what is left of the record, then erased everywhere.
+that vouches for what is left of the record, then erased everywhere.
 """
 
 from __future__ import annotations

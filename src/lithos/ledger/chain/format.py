@@ -1,6 +1,6 @@
 """The bytes of one entry: canonical record, sealed body, hashes. `docs/ledger-format.md` is the same in prose.
 
-An entry is a *record* (everything that is hashed for ever) and a *body* (what forgetting removes). The record holds
+An entry is a *record* (everything that is hashed for good) and a *body* (what forgetting removes). The record holds
 a salted commitment to the body, so that the body can go and every hash and proof stays valid.
 """
 
@@ -43,7 +43,7 @@ RECORD_MAY = RECORD_NEEDS | {
     "signature_hash",
     "signing_key_id",
 }
-# What forgetting removes from a record besides the body; with the commitment, whose salt is gone, nobody can guess it.
+# What forgetting removes from a record besides the body; with the commitment, whose salt is gone, it cannot be guessed.
 NAMES = ("agent_id", "agent_name", "agent_owner", "session_id", "signing_key_id")
 REDACTED_NEEDS = RECORD_NEEDS - {"agent_id", "commitment"}
 BODY_NEEDS = frozenset(("content",))

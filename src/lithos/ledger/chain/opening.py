@@ -80,7 +80,7 @@ class Tail:
 
 class Opening:
     def __init__(self, folder: Path, origin: str, checkpoints: CheckpointFile, log: Log, *, trust: bool = True) -> None:
-        """Without `trust` everything is read anew, as if there were no derived files."""
+        """Without `trust` everything is read again, as if there were no derived files."""
         self._folder = folder
         self._origin = origin
         self._log = log
@@ -162,7 +162,7 @@ class Opening:
         self._log.cut(rest.segment, rest.offset)
 
     def _against_checkpoint(self, tail: Tail) -> Damaged | None:
-        """After everything was read anew: is it still what the last checkpoint signed?"""
+        """After everything was read again: is it still what the last checkpoint signed?"""
         checkpoint = self._checkpoint
         if checkpoint is None or not checkpoint["size"]:
             return None

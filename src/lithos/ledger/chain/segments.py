@@ -109,7 +109,7 @@ class Frames:
         place, size = 0, len(block)
         while place + 4 <= size:
             end = place + 4 + int.from_bytes(block[place : place + 4], "big")
-            # A length below the head's is damage; taken as a frame of its own it is found by `decode`.
+            # A length below the head's is damage; taken as a frame it is found by `decode`.
             end = max(end, place + 8)
             if end > size:
                 break
@@ -144,7 +144,7 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What lies after the last whole entry of a segment."""
+    """The bytes after the last whole entry of a segment."""
 
     segment: Segment
     offset: int

@@ -50,7 +50,7 @@ class Ticket:
         self._gate.acquire()
         turn, self._next_in_line = self._next_in_line, False
         if self.done:
-            self._gate.release()  # somebody else may wait for the same thought
+            self._gate.release()  # another caller may wait for the same thought
         return turn
 
     def finish(self, error: BaseException | None = None) -> None:
@@ -62,6 +62,6 @@ class Ticket:
         self._open()
 
     def _open(self) -> None:
-        """Under the chain's lock: nobody else opens the gate between the look and the release."""
+        """Under the chain's lock: no other thread opens the gate between the look and the release."""
         if self._gate.locked():
             self._gate.release()

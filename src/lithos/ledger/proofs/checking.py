@@ -146,7 +146,7 @@ def _parsed(raw: Sequence[RawEntry]) -> tuple[list[Json], list[Json | None]]:
     """Every record and body read and written again in one go, and the same bytes demanded.
 
     A line feed is allowed between values and nowhere else in canonical JSON, least of all in a text. So each part is a
-    value of its own, unless one ends inside a list of objects: relations are looked at one by one.
+    own value, unless one ends inside a list of objects: relations are looked at one by one.
     """
     parts = [record for record, _, _, _ in raw]
     parts += [body for _, body, _, _ in raw if body]

@@ -69,7 +69,7 @@ def signature_holds(checkpoint: Checkpoint) -> bool:
 
 
 def parse_checkpoint(value: Any) -> Checkpoint:
-    """What somebody hands back as a checkpoint, its shape and its signature checked."""
+    """A checkpoint that a caller hands back, with its shape and its signature checked."""
     if not isinstance(value, dict) or set(value) != set(FIELDS):
         raise InvalidInput(
             "this is not a checkpoint", hint=f"Hand back the whole object that an answer carried: {', '.join(FIELDS)}."

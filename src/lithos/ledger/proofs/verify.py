@@ -258,7 +258,7 @@ class Verification:
 
 @contextmanager
 def _checked(segments: list[Segment], limit: int | None, look: Look | None, workers: int) -> Iterator[Iterator[Part]]:
-    """Each segment's part, in order; in processes of their own where that helps and nothing must be looked at here."""
+    """Each segment's part, in order; in separate processes where that helps and nothing must be looked at here."""
     if workers < 2 or len(segments) < 2 or look is not None:
         yield (check_segment(segment, limit, look) for segment in segments)
         return

@@ -43,7 +43,7 @@ class Wrong(Exception):
 
 
 def exactly(value: Any, kind: str) -> dict[str, Any]:
-    """An object with all the fields of its kind and no other: what nobody checks must not ride along."""
+    """An object with all the fields of its kind and no other: an unchecked field must not ride along."""
     if not isinstance(value, dict) or set(value) != FIELDS[kind]:
         raise Wrong(f"a {kind} is an object with {', '.join(sorted(FIELDS[kind]))}")
     return value

@@ -170,7 +170,7 @@ def _as_replaced(older: PublicKey, newer: Key) -> dict[str, object]:
 
 
 def alias_for(roster: AgentActivity, agent_id: str, alias: str) -> bool:
-    """True: the alias is new. Somebody else's id or alias cannot be taken."""
+    """True: the alias is new. Another agent's id or alias cannot be taken."""
     record = roster.record(agent_id)
     if alias == agent_id or alias in record["aliases"]:
         return False

@@ -46,7 +46,7 @@ class SigningKey:
 
     @cached_property
     def _private(self) -> Ed25519PrivateKey:
-        # `cryptography` takes 40 ms and 7 MB to import, which a ledger that nobody writes to should not pay.
+        # `cryptography` takes 40 ms and 7 MB to import, which a ledger without writes should not pay.
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Ed25519PrivateKey.from_private_bytes(self._seed)

@@ -42,7 +42,7 @@ class Agent:
 
 
 class Registry:
-    """The sum of a history; `agents` holds only those that somebody registered or changed."""
+    """The sum of a history; `agents` holds only those that were registered or changed."""
 
     def __init__(self, changes: Iterable[Change] = ()) -> None:
         self.agents: dict[str, Agent] = {}

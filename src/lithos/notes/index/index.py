@@ -151,7 +151,7 @@ class Index:
                 self._scan(clear)
             except LithosError as error:
                 scans = self.progress.scans + 1
-                if isinstance(error, Rebuilding):  # not the vault's fault: whoever asked for the scan scans again
+                if isinstance(error, Rebuilding):  # not the vault's fault: the caller scans again
                     return self.progress
                 self.progress = replace(self.progress, state="unreachable", problem=error.message, scans=scans)
                 _log.warning("the vault was not scanned: %s", error.message)
@@ -200,7 +200,7 @@ class Index:
         self._carry_out_in_portions(found)
 
     def _known_now(self, paths: Iterable[str]) -> dict[str, KnownFile]:
-        """Read again under the lock: an agent may have written since the scan began, and what it was told of counts."""
+        """Read again under the lock: an agent may have written since the scan began, and its answer counts."""
         return {path: known for path in paths if (known := self._catalogue.files(path).get(path)) is not None}
 
     def _still_known(self, dated: Sequence[KnownFile]) -> list[KnownFile]:

@@ -76,7 +76,7 @@ class Catalogue:
         meta = self._database.read(lambda tx: {row["name"]: row["value"] for row in tx.all("SELECT * FROM meta")})
         if meta.get("layout") == layout:
             return str(meta["epoch"])
-        # A generation of its own: the full-text index of the other layout is discarded, not taken for a damaged one.
+        # A separate generation: the full-text index of the other layout is discarded, not taken for a damaged one.
         return self._database.write(lambda tx: _emptied(tx, layout, int(meta.get("generation", 0)) + 1))
 
     def known(self) -> Iterator[KnownDocument]:

@@ -264,7 +264,7 @@ class _QueryRun:
         return columns.mask(self.query.where)
 
     def _asked(self, mask: Mask) -> tuple[Words, Floats | None]:
-        """Full text in a thread of its own while the model reads the question: both leave Python's lock alone."""
+        """Full text in another thread while the model reads the question: both leave Python's lock alone."""
         if self.query.by == "words":
             return self._words(mask), None
         if self.query.by == "meaning":

@@ -400,7 +400,7 @@ class Indexer:
                 self._changed.wait(pause)
 
     def _rebuild_if_damaged(self, error: Exception) -> None:
-        """A commit that fails twice is damage, whatever the engine calls it; a full disk is not."""
+        """A commit that fails twice is damage, under any name of the engine; a full disk is not."""
         if isinstance(error, Unavailable):
             return
         try:

@@ -100,7 +100,7 @@ class Embedding(Part):
                 thread.start()
 
     def question(self, text: str) -> Floats:
-        """The vector of a query, in the caller's thread; the background stands still meanwhile."""
+        """The vector of a query, in the caller's thread; the background pauses meanwhile."""
         with self._changed:
             known = self._remembered.get(text)
         if known is not None:
@@ -178,7 +178,7 @@ class Embedding(Part):
         self.beside.shutdown()
 
     def _work(self) -> None:
-        if sys.platform == "linux":  # a thread has a priority of its own there
+        if sys.platform == "linux":  # a thread has its own priority there
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICE)
         going_on = True
         while going_on:

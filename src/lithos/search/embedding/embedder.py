@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PACKAGED = "all-MiniLM-L6-v2"
 FOLDER = Path(__file__).parent / "model"
-_SIGNS = r"!-/:-@\[-`{-~"  # ASCII punctuation: a token of its own to every BERT tokenizer
+_SIGNS = r"!-/:-@\[-`{-~"  # ASCII punctuation: a separate token to every BERT tokenizer
 _WORDS = re.compile(rf"[^\s{_SIGNS}]+|[{_SIGNS}]")
 WORDS_REMEMBERED = 20_000  # token counts of words: 3 MB, and a text is counted in the time of its split
 

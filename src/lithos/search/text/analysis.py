@@ -101,7 +101,7 @@ def compounds(text: str) -> list[list[str]]:
 
 
 def weight_unknown(term: str) -> float:
-    """How much a term of a question that no document has tells of it.
+    """How much a term of a question that no document has says of it.
 
     Of unspaced script most are pairs across two words, or grammar; other scripts have no list of words of grammar here.
     """

@@ -1,4 +1,4 @@
-"""A text index in parts of consecutive ordinals, each a tantivy index of its own.
+"""A text index in parts of consecutive ordinals, each a separate tantivy index.
 
 Tantivy removes the terms of a deleted document only when it merges, and merges without a bound. In parts, erasing a
 document rewrites one of them. The price is one search per part and word weights of the part, so parts grow with the

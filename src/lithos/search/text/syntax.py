@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import tantivy
 
 LONGEST_SYNTAX = 2000  # characters; what is longer is a text and not a query
-DEEPEST = 32  # tantivy's parser recurses, and has no bound of its own
+DEEPEST = 32  # tantivy's parser recurses, and has no bound
 MOST_TERMS = 64
 SHORTEST_MISSPELT = 3  # letters
 _BRACKET = re.compile(r"[()\[\]{}]")

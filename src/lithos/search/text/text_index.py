@@ -127,7 +127,7 @@ class TextIndex:
         known, meta = self._manifest(), _digest(self._folder / "meta.json")
         if known.get("meta.json") == meta:
             wrong = [name for name, digest in known.items() if _digest(self._folder / name) != digest]
-        else:  # a kill between tantivy's commit and ours: each file carries a checksum of its own
+        else:  # a kill between tantivy's commit and ours: each file carries its own checksum
             wrong = [path.name for path in self._segment_files() if not _sound(path)]
         wrong += self._unmanaged()
         if wrong:
