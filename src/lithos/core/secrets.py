@@ -7,7 +7,8 @@ The value itself is never repeated: a finding says the kind and the place. Words
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 LISTED = 100  # a file with more is not listed line by line
 
@@ -62,6 +63,24 @@ _KINDS = [(start, kind) for kind, starts in _STARTS.items() for start in starts]
 def with_article(kind: str) -> str:
     """The kind of a finding in a sentence: "an Anthropic key", "a GitHub token"."""
     return f"{'an' if kind[0] in 'AEIO' or kind.startswith('npm') else 'a'} {kind}"
+
+
+def field_warnings(fields: Mapping[str, Any]) -> list[str]:
+    """One warning for each field that holds what looks like a credential; lists and mappings are looked through."""
+    found = ((name, {each.kind for text in _texts(value) for each in find(text)}) for name, value in fields.items())
+    return [f"{name} holds what looks like {with_article(kind)}" for name, kinds in found for kind in sorted(kinds)]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _texts(key)
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)
 
 
 def find(text: str) -> list[Finding]:

@@ -11,7 +11,7 @@ from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
 from lithos.garden.answers import Chapter, PathHistory, Undone
 from lithos.garden.diff import unified
 from lithos.garden.editor import tell_of_the_others
-from lithos.garden.targets import GARDEN, one_line
+from lithos.garden.targets import GARDEN, VAULT, NoteFiles, one_line
 from lithos.storage import (
     Database,
     Effects,
@@ -26,10 +26,20 @@ from lithos.storage import (
 )
 
 MOST = 200
+NOTE = "note"  # the type of a note's events, whichever tool wrote it
+_IN_PLACE = ("create", "update", "append", "merge", "revert", "decay")
 
 
 class FileHistory:
-    def __init__(self, roots: Mapping[str, Root], database: Database, events: Events, effects: Effects) -> None:
+    def __init__(
+        self,
+        roots: Mapping[str, Root],
+        database: Database,
+        events: Events,
+        effects: Effects,
+        notes: NoteFiles | None = None,
+    ) -> None:
+        self._notes = notes
         self._roots = roots
         self._database = database
         self._events = events
@@ -94,15 +104,20 @@ class FileHistory:
         """Take one change back, all of its files or none; refused where they changed since."""
         one_line(call.rationale)
 
-        return cast(Undone, self._effects.apply(call, lambda: self._undoing(call, self._event(event_id))).answer)
+        event = self._event(event_id)
+        if self._notes is not None and event["type"] == NOTE:
+            undone = self._notes.apply(call, event["thing"], lambda: self._undoing(call, event))
+        else:
+            undone = self._effects.apply(call, lambda: self._undoing(call, event)).answer
+        return cast(Undone, undone)
 
     def _undoing(self, call: Call, event: Event) -> Plan:
-        changes = [self._reversed(each) for each in event["details"]["changes"]]
+        changes = [self._reversed(each) for each in _changes(event)]
         facts = [_facts(change, event["type"]) for change in changes]
         draft = EventDraft(
             event["type"],
             "undo",
-            event["id"],
+            event["thing"] if event["type"] == NOTE else event["id"],
             changes[0].path,
             event["section_anchor"],
             changes[0].before,
@@ -118,9 +133,10 @@ class FileHistory:
         if not found:
             raise NotFound(f"there is no event {event_id[:80]!r}", hint="`lithos history PATH` shows their ids.")
         event = self._whole(found[0])
-        if event["status"] != "committed" or not event["details"].get("changes"):
+        if event["status"] != "committed" or not _changes(event):
             raise InvalidInput(
-                f"event {event_id} changed no file of the garden", hint="Only a committed change can be undone."
+                f"event {event_id} ({event['op']}, {event['status']}) cannot be undone",
+                hint="A committed change of a file can. lithos_move takes back a move, lithos_note_restore a deletion.",
             )
         return event
 
@@ -147,6 +163,14 @@ class FileHistory:
         if old is None and now is None:
             raise InvalidInput(f"{path!r} was not there before and is not there now")
         return FileChange(root, path, now, old)
+
+
+def _changes(event: Event) -> list[dict[str, Any]]:
+    """The files that an event changed in place; a plain write of a note names its one file in the event itself."""
+    listed: list[dict[str, Any]] = event["details"].get("changes", [])
+    if listed or event["type"] != NOTE or event["op"] not in _IN_PLACE:
+        return listed
+    return [{"root": VAULT, "path": event["path"], "before": event["before_hash"], "after": event["after_hash"]}]
 
 
 def _facts(change: FileChange, event_type: str) -> dict[str, Any]:

@@ -62,7 +62,7 @@ class Garden:
         self._editor = Editor(roots, policy, database, events, effects, clock, notes)
         self.proposals = Proposals(self._editor, database, effects, clock, ids)
         self.statements = Statements(policy, database, events, effects)
-        self.history = FileHistory(roots, database, events, effects)
+        self.history = FileHistory(roots, database, events, effects, notes)
 
     @property
     def root(self) -> Root:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
+from lithos.core.secrets import field_warnings
 from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
 from lithos.storage import Rebuilding
 from lithos.tools.caller import Caller
@@ -52,10 +53,19 @@ class Ready:
         if self.tool.notes:
             lithos.notes.ensure_scanned()
         with nullcontext() if self.tool.reads else lithos.embedding.resting():
-            answer = self._answer(lithos)
+            answer = self._warned(self._answer(lithos))
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
+
+    def _warned(self, answer: Any) -> Any:
+        """The answer with a warning for each stored field that looks like a credential; the ledger refuses them itself,
+        and a note's own warnings name the lines."""
+        tool = self.tool
+        if tool.reads or tool.waits or tool.toolset in ("ledger", "skills") or tool.name == "lithos_write":
+            return answer
+        found = field_warnings(self.values) if answer.get("success", True) else []
+        return {**answer, "warnings": [*answer.get("warnings", ()), *found]} if found else answer
 
     def _with_ids(self, lithos: Any) -> Any:
         """The function's answer, given ids where the caller gave names."""

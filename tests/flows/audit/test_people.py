@@ -135,7 +135,6 @@ def test_the_banner_of_a_loopback_address_needs_no_token(data_dir: Path, host: s
 
 
 @pytest.mark.parametrize("words", [("diff", "nowhere"), ("revert", "nowhere", "sha256:" + "0" * 64)])
-@pytest.mark.xfail(strict=True, reason="issue 15.19")
 def test_a_note_that_is_unknown_is_called_unknown(run: Run, words: tuple[str, ...]) -> None:
     run("note", "write", "--title", "T", "--content", "x")
     said = run("note", *words, code=3).stderr
@@ -151,7 +150,6 @@ def test_the_board_shows_a_held_task_as_held(run: Run) -> None:
     assert any("Held one" in row and "held" in row and "ready" not in row for row in rows)
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.19")
 def test_a_change_of_a_note_is_undone_by_the_event_that_history_shows(
     run: Run, tool: Callable[..., dict[str, Any]], data_dir: Path
 ) -> None:

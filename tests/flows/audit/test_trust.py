@@ -379,7 +379,6 @@ SKILL = "---\nname: s\ndescription: A skill.\n---\n# S\nDo it.\n"
         ("lithos_agent_register", {"id": "b", "metadata": {"key": SECRET}}),
     ],
 )
-@pytest.mark.xfail(strict=True, reason="issue 15.4")
 def test_a_secret_in_notes_board_and_names_is_warned_of(call: CallTool, tool: str, arguments: dict[str, Any]) -> None:
     task = call("lithos_task_create", agent="a", title="T")["task_id"]
     given = {name: task if value == "TASK" else value for name, value in arguments.items()}

@@ -90,6 +90,8 @@ class History:
             for kept in self._kept(path):
                 if version is None or same_version(version, kept.version):
                     return self._vault.root.read_kept(kept)
+        if now is None and not self._past(note_id, 1):
+            self._vault.find(note_id)  # raises: there is no such note, and never was
         what = f"version {version[:80]} of this note is not" if version else "no version of this note is"
         raise NotFound(f"{what} kept any more", hint="lithos_note_history lists what is.")
 

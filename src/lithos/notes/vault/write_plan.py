@@ -9,8 +9,8 @@ from typing import Any
 
 from lithos.core.canonical import version_of
 from lithos.core.clock import rfc3339
+from lithos.core.secrets import field_warnings, with_article
 from lithos.core.secrets import find as find_secrets
-from lithos.core.secrets import with_article
 from lithos.errors import Conflict, InvalidInput, SecretRefused
 from lithos.notes.answers import Existing, Similar, Written
 from lithos.notes.format.document import Document
@@ -41,7 +41,7 @@ class WriteFacts:
 
 
 def plan_write(request: WriteRequest, facts: WriteFacts) -> Plan | Outcome:
-    warnings = check_secrets(request.content or "", refuse=facts.refuse_secrets)
+    warnings = check_secrets(request, refuse=facts.refuse_secrets)
     request, warning = _with_limited_trust(request, facts)
     warnings += [warning] if warning else []
     if facts.current is None:
@@ -152,10 +152,12 @@ def _with_limited_trust(request: WriteRequest, facts: WriteFacts) -> tuple[Write
     return limited, f"confidence is {most}, that of its least trusted source, and not {own}"
 
 
-def check_secrets(text: str, *, refuse: bool) -> list[str]:
-    """A warning for each thing that looks like a credential, never with its value; or a refusal."""
-    found = find_secrets(text)
+def check_secrets(request: WriteRequest, *, refuse: bool) -> list[str]:
+    """A warning for each thing that looks like a credential in any stored field, never with its value; or a refusal."""
+    found = find_secrets(request.content or "")
     warnings = [f"line {each.line} holds what looks like {with_article(each.kind)}" for each in found]
+    named = {"agent": request.agent, "title": request.title, "tags": request.tags, **request.fields}
+    warnings += field_warnings(named)
     if warnings and refuse:
         raise SecretRefused(
             f"the note was not stored: {warnings[0]}",
