@@ -52,7 +52,7 @@ class AuditHead:
         return _mac(key, "head", self.store, self.length, self.mac, self.salt_version)
 
 
-# Never reordered or extended: a column that a later migration adds gets a digest format of its own.
+# Never reordered or extended: a column that a later migration adds gets its own digest format.
 DIGESTED = (
     "sequence",
     "id",

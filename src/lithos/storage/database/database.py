@@ -1,7 +1,7 @@
 """Database: one writer at a time with group commit, and a pool of readers; shared by both dialects.
 
 The first caller commits in its own thread. Callers that arrive meanwhile form the next batch, which the first of them
-commits for all: a writer thread of its own would cost two thread switches per call, more than the work.
+commits for all: a separate writer thread would cost two thread switches per call, more than the work.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class Database:
             return [self._jobs.popleft() for _ in range(min(len(self._jobs), LARGEST_BATCH))]
 
     def _try_each(self, batch: list[_Job], failure: _Failure) -> None:
-        """The batch failed as a whole and nothing of it was committed: each job gets a transaction of its own."""
+        """The batch failed as a whole and nothing of it was committed: each job gets its own transaction."""
         for job in batch:
             own = failure if len(batch) == 1 else self._try([job])
             if own is not None and not own.sent and self._may_succeed(job, own.error):

@@ -29,7 +29,7 @@ def check_identity(database: Database, state: Path) -> None:
         raise Damaged(
             f"the database is not the one of the last start ({last['events']} events then), and "
             + ("is empty" if known is None else "has another id"),
-            hint=f"Restore it from a backup (*.bak beside it). To start with it all the same, delete .lithos/{FILE}.",
+            hint=f"Restore it from a backup (*.bak beside it). To start with it anyway, delete .lithos/{FILE}.",
         )
     record_identity(database, state)
 

@@ -22,7 +22,7 @@ from lithos.storage.values import Row
 
 Statement = tuple[str, Sequence[bytes | None]]
 MOST_PREPARED = 300  # a plan takes some 10 kB of the server's memory, in each of a host's connections
-LONGEST_PREPARED = 1000  # characters: above are lists of marks, of which each length is a statement of its own
+LONGEST_PREPARED = 1000  # characters: above are lists of marks, of which each length is a separate statement
 _FAILED = (ExecStatus.FATAL_ERROR, ExecStatus.PIPELINE_ABORTED)
 _MARK = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|\?")
 

@@ -69,5 +69,5 @@ def _lock(handle: int, folder: Path) -> None:
 def _taken(folder: Path) -> Forbidden:
     return Forbidden(
         f"another host uses {folder}, or on a folder inside it",
-        hint="Give each host a data directory and a vault of its own, none inside another; see docs/postgres.md.",
+        hint="Give each host its own data directory and vault, none inside another; see docs/postgres.md.",
     )
