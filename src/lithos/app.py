@@ -29,7 +29,7 @@ from lithos.recall import (
     WorkIndex,
     WorkKind,
 )
-from lithos.search import Embedding, open_embedder
+from lithos.search import Collection, Embedding, open_embedder
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
 
@@ -131,6 +131,11 @@ class Lithos:
     def health(self) -> str | None:
         """The first part's problem, without paths or stored text; None: all parts work."""
         return next((problem for part in self.parts if (problem := part.problem()) is not None), None)
+
+    def collections(self) -> dict[str, Collection]:
+        """What search holds, by owner."""
+        thoughts = self.ledger.collection
+        return {"notes": self.note_search.collection} | ({"thoughts": thoughts} if thoughts is not None else {})
 
     def compare_indexes(self) -> int:
         """Compare what search holds with its owners and apply what it lacks; the number of changes."""

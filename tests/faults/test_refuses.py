@@ -142,7 +142,6 @@ def flip_a_title(database: Path, title: bytes) -> None:
     database.write_bytes(data)
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 F7: doctor")
 def test_a_flipped_bit_in_a_row_is_found_by_doctor(data_dir: Path) -> None:
     lithos(data_dir, "call", "lithos_task_create", "--json", json.dumps({**TASK, "title": "remarkable title"}))
     assert lithos(data_dir, "doctor").returncode == 0

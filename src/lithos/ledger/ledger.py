@@ -47,7 +47,7 @@ from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.words import Adapter
-from lithos.search import Query, SearchResult
+from lithos.search import Collection, Query, SearchResult
 from lithos.storage import folder_size
 
 LIMIT = 50
@@ -412,6 +412,11 @@ class Ledger(Part):
 
     def sizes(self) -> dict[str, int]:
         return {"ledger": folder_size(self.folder), "thoughts": self._search.size()}
+
+    @property
+    def collection(self) -> Collection | None:
+        """What search knows of the thoughts."""
+        return self._search.collection
 
     def complete_search(self) -> int:
         """Compare search with the open chains and apply what it lacks; the number of changes."""

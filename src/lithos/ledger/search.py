@@ -101,6 +101,10 @@ class ThoughtSearch:
             self._feed.add(chain)
             self._projector.wake()
 
+    @property
+    def collection(self) -> Collection | None:
+        return None if self._projector is None else self._projector.collection
+
     def complete(self) -> int:
         """Compare the collection with the chains and apply what it lacks; the number of changes."""
         return 0 if self._projector is None else self._projector.resume()

@@ -16,6 +16,7 @@ from lithos.notes.index import queries
 from lithos.notes.index.catalogue import FOLDER, Catalogue, open_catalogue
 from lithos.notes.index.identities import Identities
 from lithos.notes.index.index import FileRules, Index, Progress
+from lithos.notes.index.projection import search_hash
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotions import Promotions
 from lithos.notes.validation import Validator
@@ -137,6 +138,14 @@ class Notes(Part):
     def prune(self) -> int:
         """Drop the former paths of notes that moved long ago; returns how many."""
         return self._identities.prune()
+
+    def search_difference(self) -> int:
+        """How many notes search lacks, has otherwise, or has although they are gone."""
+        if self._collection is None:
+            return 0
+        known, notes = self._collection.known(), self.catalogue.read(queries.versions)
+        missing = sum(known.get(note_id) != search_hash(*rest) for note_id, rest in notes.items())
+        return missing + sum(note_id not in notes for note_id in known)
 
     def counts(self) -> dict[str, int]:
         return self.catalogue.read(queries.counts)

@@ -20,7 +20,21 @@ def tools_of(module: ModuleType) -> list[Tool]:
 
 
 def _modules() -> list[ModuleType]:
-    from lithos.tools import agents, board, changes, code, events, find, lifecycle, notes, search, skills, stats, tokens
+    from lithos.tools import (
+        agents,
+        board,
+        changes,
+        code,
+        doctor,
+        events,
+        find,
+        lifecycle,
+        notes,
+        search,
+        skills,
+        stats,
+        tokens,
+    )
     from lithos.tools.garden import changes as garden_changes
     from lithos.tools.garden import files, sections
     from lithos.tools.ledger import agents as ledger_agents
@@ -38,6 +52,7 @@ def _modules() -> list[ModuleType]:
         *ledger,
         skills,
         stats,
+        doctor,
         find,
         tokens,
         events,

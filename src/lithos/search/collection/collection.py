@@ -188,6 +188,14 @@ class Collection:
         """Whether something waits to be indexed or embedded."""
         return bool(self._indexer.unindexed()) or self._indexer.passages_missing() > 0
 
+    def difference(self) -> str | None:
+        """How the text index differs from the catalogue; None: it holds exactly the same versions."""
+        return self._indexer.difference()
+
+    def compare(self) -> None:
+        """Compare the text index with the catalogue now, and rebuild it if they differ."""
+        self._indexer.run(self._indexer.compare)
+
     def problem(self) -> str | None:
         """Why answers may be incomplete, without paths; `status` has the details."""
         return f"the search index of {self._shape.name} is incomplete" if self._indexer.problems else None

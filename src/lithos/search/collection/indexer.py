@@ -491,6 +491,18 @@ class Indexer:
         if self._semantic is not None:
             self._semantic.verify()
 
+    def difference(self) -> str | None:
+        found: list[str] = []
+
+        def look() -> None:
+            try:
+                self.fulltext().compare(self._passages())
+            except Damaged as damage:
+                found.append(damage.message)
+
+        self.run(look)
+        return found[0] if found else None
+
     def compare(self) -> None:
         """Heal a text index that does not hold exactly what the catalogue does. In the indexer's thread."""
         self._compare_at = time.monotonic() + COMPARE_EVERY

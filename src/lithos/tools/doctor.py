@@ -1,0 +1,194 @@
+"""What `lithos doctor` finds inside an open memory: each check gives findings, with what to do about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.core.clock import from_micros, rfc3339
+from lithos.errors import LithosError
+from lithos.storage import STATE, Tx
+from lithos.tools.registry import tool
+
+QUICK_BYTES = 64 * 2**20  # a database up to this size is read as a whole in half a second
+QUICK_EVENTS = 20_000
+QUICK_CHAINS = 50
+AHEAD = timedelta(minutes=5)
+PROBE = "doctor_probe"
+
+
+class Finding(TypedDict):
+    part: str
+    severity: Literal["ok", "warning", "error"]
+    message: str
+    todo: str
+
+
+class Examination(TypedDict):
+    findings: list[Finding]
+    repaired: list[str]
+
+
+@tool(toolset="operator", notes=True)
+def lithos_doctor(
+    lithos: Lithos,
+    call: Call,
+    full: Annotated[bool, Field(description="Check everything instead of tails and samples")] = False,
+    repair: Annotated[bool, Field(description="Rebuild what is derived and wrong; never touches authority")] = False,
+) -> Examination:
+    """Check this memory: parts, database, audit, ledger, search, leftovers, clock, and one real write."""
+    repaired = _repaired(lithos) if repair else []
+    findings = [finding for check in CHECKS for finding in _run(check, lithos, full)]
+    return {"findings": findings, "repaired": repaired}
+
+
+def _run(check: Callable[[Lithos, bool], Iterator[Finding]], lithos: Lithos, full: bool) -> list[Finding]:
+    """A check that fails has found something: it must not hide the others."""
+    try:
+        return list(check(lithos, full))
+    except LithosError as error:
+        part = check.__name__.lstrip("_")
+        return [_error(part, error.message, error.hint or "See the host's log: `lithos log`.")]
+
+
+def _repaired(lithos: Lithos) -> list[str]:
+    """Derived state only: the catalogue from the files, search from its owners."""
+    done = []
+    if lithos.notes.search_difference():
+        lithos.notes.reindex()
+        done.append("search of notes was completed from the files")
+    for name, collection in lithos.collections().items():
+        if collection.difference() is not None:
+            collection.verify()
+            collection.compare()
+            done.append(f"the text index of {name} is rebuilt")
+    if changed := lithos.compare_indexes():
+        done.append(f"{changed} entries of search were brought up to date")
+    return done
+
+
+def _parts(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    problems = [problem for part in lithos.parts if (problem := part.problem()) is not None]
+    for problem in problems:
+        yield _error("parts", problem, "`lithos log` has the details. Derived parts rebuild themselves.")
+    if not problems:
+        yield _ok("parts", f"all {len(lithos.parts)} parts work")
+
+
+def _coordination(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    database = lithos.storage.database
+    if database.dialect.name != "sqlite":
+        yield _ok("coordination", "PostgreSQL keeps checksums of its own pages")
+        return
+    if database.size() > QUICK_BYTES and not full:
+        yield _ok("coordination", "too large to be read as a whole; --full does it")
+        return
+    rows = database.read(lambda tx: tx.all("PRAGMA integrity_check(5)"))
+    wrong = [str(value) for row in rows for value in row.values() if value != "ok"]
+    for each in wrong:
+        yield _error("coordination", f"coordination.db: {each}", "Restore it from a backup (*.bak); not repaired here.")
+    if not wrong:
+        yield _ok("coordination", "every page of coordination.db is what was written")
+
+
+def _events(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    storage = lithos.storage
+    row = storage.database.read(lambda tx: tx.one("SELECT count(*) AS n FROM events"))
+    if row and row["n"] > QUICK_EVENTS and not full:
+        yield _ok("events", f"{row['n']} events; --full verifies their chain")
+        return
+    verdict = storage.database.read(storage.events.verify)
+    if verdict["ok"]:
+        yield _ok("events", f"the chain of {verdict['events']} events is whole")
+    else:
+        first = verdict["problems"][0]["what"] if verdict["problems"] else "unknown"
+        yield _error("events", f"{verdict['problem_count']} problems, the first: {first}", "`lithos events verify`.")
+
+
+def _ledger(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    keys = lithos.ledger.keys()
+    for key in keys if full else keys[:QUICK_CHAINS]:
+        problem: LithosError | None
+        try:
+            problem = lithos.ledger.chain(key).problem
+        except LithosError as error:
+            problem = error
+        if problem is not None:
+            yield _error(
+                "ledger", f"chain {key!r}: {problem.message}", "`lithos ledger verify`, then restore a backup."
+            )
+    if full:
+        lithos.ledger.verify_some(60.0)
+    yield _ok("ledger", f"{len(keys)} chains")
+
+
+def _search(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    todo = "It heals within a minute; `lithos doctor --repair` does it now."
+    if differs := lithos.notes.search_difference():
+        yield _error("search", f"{differs} notes are not in search as they are in the files", todo)
+    for name, collection in lithos.collections().items():
+        if difference := collection.difference():
+            yield _error("search", f"{name}: {difference}", todo)
+    status = lithos.note_search.collection.status()
+    yield _ok("search", f"{status.documents} notes, {status.embedded} of {status.passages} passages embedded")
+
+
+def _leftovers(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    """Files that nothing refers to; each may be the only copy of something, so none is deleted here."""
+    data = lithos.storage.data_dir
+    for path in [*data.glob(".*/**/*damaged*"), *data.glob(".*damaged*")][:20]:
+        yield _warning(
+            "leftovers", f"{path.relative_to(data)} was moved aside", "Delete it when you have looked at it."
+        )
+    known = {"coordination", "database", "events", "garden", "history", "host", "keys", "ledger", "recent", "store-id"}
+    known |= {"trash", "checkpoints", "lithos", "worktrees", "log", "sessions", "graph"}
+    for path in (data / STATE).iterdir():
+        if path.name.lstrip(".").split(".")[0] not in known:
+            yield _warning("leftovers", f"{STATE}/{path.name} is not one of Lithos's files", "Move it elsewhere.")
+
+
+def _clock(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    row = lithos.storage.database.read(lambda tx: tx.one("SELECT max(at) AS newest FROM events"))
+    newest = from_micros(row["newest"]) if row and row["newest"] else None
+    if newest is not None and newest > lithos.clock.now() + AHEAD:
+        yield _warning("clock", f"the newest event is of {rfc3339(newest)}, later than now", "Set the machine's clock.")
+    else:
+        yield _ok("clock", "no event is later than now")
+
+
+def _write(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    """One durable row, read back and removed."""
+    database = lithos.storage.database
+
+    def put(tx: Tx) -> None:
+        tx.run("DELETE FROM meta WHERE name = ?", PROBE)
+        tx.run("INSERT INTO meta (name, value) VALUES (?, ?)", PROBE, "1")
+
+    database.write(put)
+    there = database.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = ?", PROBE))
+    database.write(lambda tx: tx.run("DELETE FROM meta WHERE name = ?", PROBE))
+    if there is None:
+        yield _error("write", "a row that was acknowledged cannot be read back", "Stop the host and look at the disk.")
+    else:
+        yield _ok("write", "a row was written, read back and removed")
+
+
+def _ok(part: str, message: str) -> Finding:
+    return {"part": part, "severity": "ok", "message": message, "todo": ""}
+
+
+def _warning(part: str, message: str, todo: str) -> Finding:
+    return {"part": part, "severity": "warning", "message": message, "todo": todo}
+
+
+def _error(part: str, message: str, todo: str) -> Finding:
+    return {"part": part, "severity": "error", "message": message, "todo": todo}
+
+
+CHECKS = (_parts, _coordination, _events, _ledger, _search, _leftovers, _clock, _write)

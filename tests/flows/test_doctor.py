@@ -1,0 +1,59 @@
+"""`lithos doctor`: green on a sound memory, red on each planted fault, and repairs what is derived alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.served import lithos
+from tests.faults.test_heals import a_segment_gone, fill, half_malformed
+
+
+def examined(data_dir: Path, *flags: str) -> tuple[int, dict[str, Any]]:
+    ended = lithos(data_dir, "doctor", "--json", *flags)
+    return ended.returncode, json.loads(ended.stdout)
+
+
+def errors(answer: dict[str, Any]) -> set[str]:
+    return {each["part"] for each in answer["findings"] if each["severity"] == "error"}
+
+
+def test_a_sound_memory_is_green_and_every_part_was_looked_at(data_dir: Path) -> None:
+    fill(data_dir, 3)
+    code, answer = examined(data_dir, "--full")
+    assert (code, errors(answer)) == (0, set())
+    looked_at = {each["part"] for each in answer["findings"]}
+    assert looked_at >= {"versions", "permissions", "space", "lock", "parts", "coordination", "events", "ledger"}
+    assert looked_at >= {"search", "clock", "write"}
+
+
+def test_a_cut_chain_is_named_and_not_repaired(data_dir: Path) -> None:
+    thought = {"thought_type": "Insight", "content": "c", "agent_id": "ann"}
+    for _ in range(3):
+        assert lithos(data_dir, "call", "mentisdb_append", "--json", json.dumps(thought)).returncode == 0
+    for segment in (data_dir / ".lithos" / "ledger").glob("*/0*.*"):
+        segment.write_bytes(segment.read_bytes()[:100])
+        before = segment.read_bytes()
+    code, answer = examined(data_dir, "--repair")
+    assert code == 1 and "ledger" in errors(answer)
+    assert segment.read_bytes() == before
+    assert all(each["todo"] for each in answer["findings"] if each["severity"] == "error")
+
+
+def test_a_folder_open_to_others_is_named(data_dir: Path) -> None:
+    fill(data_dir, 1)
+    (data_dir / ".lithos").chmod(0o755)
+    code, answer = examined(data_dir)
+    assert code == 1 and "permissions" in errors(answer)
+
+
+@pytest.mark.parametrize("damage", [a_segment_gone, half_malformed], ids=lambda damage: damage.__name__)
+def test_repair_leaves_derived_state_whole(data_dir: Path, damage: Any) -> None:
+    fill(data_dir, 12)
+    damage(data_dir)
+    examined(data_dir, "--repair")
+    code, answer = examined(data_dir, "--full")
+    assert (code, errors(answer)) == (0, set())
