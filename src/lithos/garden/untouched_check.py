@@ -35,13 +35,14 @@ def promise_of(before: Outline, section: Section, own: bool, log: str) -> Untouc
 
 def without_line(text: str, line: str) -> Iterator[str]:
     """`text` with one of its lines `line` taken out, in every way in which it may have come in: a last line without an
-    end got one first, and blank lines keep it apart from what is around it. Line ends may be mixed in one file."""
+    end got one first, and a blank line on either side keeps it apart. Line ends may be mixed in one file."""
     at = text.find(line)
     while at >= 0:
         for end in ("\n", "\r\n"):
             behind = at + len(line) + len(end)
             if text.startswith(end, behind - len(end)):
-                starts = [at, at - len(end)] if text.endswith(end, 0, at) else [at]
+                ends_before = next(count for count in (2, 1, 0) if text.endswith(end * count, 0, at))
+                starts = [at - count * len(end) for count in range(ends_before + 1)]
                 ends = [behind, behind + len(end)] if text.startswith(end, behind) else [behind]
                 yield from (text[:start] + text[stop:] for start in starts for stop in ends)
         at = text.find(line, at + 1)

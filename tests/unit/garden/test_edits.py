@@ -195,3 +195,21 @@ def test_a_promise_is_kept_where_line_ends_are_mixed(mixed: str) -> None:
         promise = promise_of(before, before.find("concerns v1"), True, "- why")
         after = edited(text, AppendSection("concerns v1", "new"), POLICY)
         assert promise.kept_by(logged(after, "why", POLICY, "profile", "concerns v1"))
+
+
+@pytest.mark.parametrize(
+    ("after", "is_kept"),
+    [
+        (
+            "## A\nnew\n\n## Change Log\nplain text\n\n- log\n",
+            True,
+        ),  # the last line had no end; a blank line keeps apart
+        ("## A\nnew\n\n## Change Log\nplain text\n- log\n", True),
+        ("## A\nnew\n\n## Change Log\nplain text", True),
+        ("## A\nnew\n\n## Change Log\nplain text\n\n\n- log\n", False),
+        ("## A\nnew\n\n## Change Log\nplain words\n\n- log\n", False),
+        ("## B\nnew\n\n## Change Log\nplain text\n\n- log\n", False),
+    ],
+)
+def test_only_the_section_and_one_line_of_the_change_log_may_differ(after: str, is_kept: bool) -> None:
+    assert UntouchedCheck("## A\n", "## Change Log\nplain text", "- log").kept_by(after) is is_kept
