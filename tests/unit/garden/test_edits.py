@@ -203,7 +203,7 @@ def test_a_promise_is_kept_where_line_ends_are_mixed(mixed: str) -> None:
         (
             "## A\nnew\n\n## Change Log\nplain text\n\n- log\n",
             True,
-        ),  # the last line had no end; a blank line keeps apart
+        ),  # the last line had no end
         ("## A\nnew\n\n## Change Log\nplain text\n- log\n", True),
         ("## A\nnew\n\n## Change Log\nplain text", True),
         ("## A\nnew\n\n## Change Log\nplain text\n\n\n- log\n", False),
