@@ -257,6 +257,9 @@ async def _delete_and_restore(desk: Desk, stored: dict[str, Any]) -> None:
     await desk.do("delete a note", "lithos_delete", {"id": note, **ME})
     with contextlib.suppress(Failed):
         await desk.do("read a note", "lithos_read", {"id": note})
+    if "lithos_undo" in desk.listed:  # as the description of lithos_delete says
+        await desk.do("take back my last change", "lithos_undo", {})
+        return
     await desk.do("bring back a deleted note", "lithos_note_restore", {"note": note, **ME})
 
 
@@ -351,7 +354,11 @@ async def _change_a_task(desk: Desk, stored: dict[str, Any]) -> None:
 
 
 async def _cancel_a_task(desk: Desk, stored: dict[str, Any]) -> None:
-    await desk.do("cancel a task nobody wants", "lithos_task_cancel", {"task_id": stored["tasks"][13], **ME})
+    task = {"task_id": stored["tasks"][13], **ME}
+    if "lithos_task_update" in desk.listed:  # its schema offers the status
+        await desk.do("change a task", "lithos_task_update", {**task, "status": "cancelled"})
+        return
+    await desk.do("cancel a task nobody wants", "lithos_task_cancel", task)
 
 
 async def _name_a_task_by_its_title(desk: Desk, stored: dict[str, Any]) -> None:
@@ -397,6 +404,11 @@ async def _log_with_the_wrong_case(desk: Desk, stored: dict[str, Any]) -> None:
 
 
 async def _find_a_thought(desk: Desk, stored: dict[str, Any]) -> None:
+    if "lithos_changes" in desk.known:  # then recall knows every kind
+        await desk.do(
+            "ask the memory", "lithos_recall", {"query": "migration deadlock", "kinds": "thought", "limit": 5}
+        )
+        return
     await desk.do("find earlier thoughts", "mentisdb_search", {"text": "migration deadlock", "limit": 5})
 
 
@@ -410,9 +422,14 @@ async def _walk_back_from_a_thought(desk: Desk, stored: dict[str, Any]) -> None:
 
 
 async def _use_a_skill(desk: Desk, stored: dict[str, Any]) -> None:
-    found = await desk.do("find a skill", "mentisdb_search_skill", {"text": "migration"})
-    skill = found["skills"][0]
-    await desk.do("read a skill", "mentisdb_read_skill", {"skill_id": skill["skill_id"]})
+    if "lithos_changes" in desk.known:  # then recall knows every kind
+        found = await desk.do(
+            "ask the memory", "lithos_recall", {"query": "how we write a migration", "kinds": "skill"}
+        )
+        skill = found["results"][0]["id"]
+    else:
+        skill = (await desk.do("find a skill", "mentisdb_search_skill", {"text": "migration"}))["skills"][0]["skill_id"]
+    await desk.do("read a skill", "mentisdb_read_skill", {"skill_id": skill})
 
 
 THINKING = (

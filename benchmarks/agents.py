@@ -1,6 +1,7 @@
 """Jobs of an agent over stdio with listed tools only: calls, tokens sent and read, wrong turns; and tool_find's hits.
 
-A token is 4 bytes, as everywhere in Lithos. The jobs are in `_agent_jobs`. `python -m benchmarks agents [job …]`.
+A token is 4 bytes, as everywhere in Lithos. The jobs are in `_agent_jobs`. LITHOS_JOBS="begin the day" shows the calls
+of one (several with commas between).
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import subprocess
 import sys
 import tempfile
@@ -157,7 +159,7 @@ class Desk:
 def main() -> None:
     logging.getLogger("client").setLevel(logging.ERROR)  # it warns of each call of a tool that is not listed
     logging.getLogger("mcp").setLevel(logging.ERROR)
-    wanted = [name for name in sys.argv[2:] if sys.argv[1] == "agents"]
+    wanted = [name for name in os.environ.get("LITHOS_JOBS", "").split(",") if name]
     with tempfile.TemporaryDirectory() as folder:
         try:
             asyncio.run(_replay(Path(folder), wanted))
@@ -232,7 +234,3 @@ async def _wishes(desk: Desk) -> None:
             f"in three {three / len(chosen):.0%}, missed {chosen.count(None)}"
         )
     print(f"tool_find, tokens an answer: median {median(sizes):,.0f}, most {max(sizes):,}")
-
-
-if __name__ == "__main__":
-    main()

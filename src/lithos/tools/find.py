@@ -19,7 +19,7 @@ from lithos.tools.tool_index import ranked
 
 USUAL_HITS = 5
 MOST_SCHEMA_TOKENS = 250  # of the first hit; above it the optional arguments lose their descriptions
-LONGEST_LINE = 110
+LONGEST_LINE = 72
 
 
 class FoundTool(TypedDict):

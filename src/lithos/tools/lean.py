@@ -17,8 +17,8 @@ from lithos.core.text import cut, estimate_tokens
 Answer = dict[str, Any]
 DETAIL = "detail"
 MOST_TOKENS = 4_000  # of a list whose limit the caller did not choose
-SHORT_PASSAGE = 160  # characters of a hit after the first ones
-LONG_HITS = 3
+SHORT_PASSAGE = 120  # characters of a hit after the first ones
+LONG_HITS = 2
 IRRELEVANT_HITS = 3
 LONGEST_SUMMARY = 400
 
@@ -166,12 +166,18 @@ def _thoughts(answer: Answer) -> Answer:
 
 def _thought(thought: Answer) -> Answer:
     """A row of a list; mentisdb_get_thought shows hashes, keys and signatures."""
-    hidden = ("prev_hash", "hash", "signing_key_id", "thought_signature")
+    hidden = ("prev_hash", "hash", "signing_key_id", "thought_signature", "score")
     return {
         key: _shortened("at", each) if key == "timestamp" else each
         for key, each in thought.items()
-        if key not in hidden and each not in (None, [], "")
+        if key not in hidden and each not in (None, [], "") and not _is_usual(key, each, thought["agent_id"])
     }
+
+
+def _is_usual(key: str, value: Any, agent: str) -> bool:
+    """The default of the tool that wrote it."""
+    usual: dict[str, Any] = {"role": "Memory", "importance": 0.5, "agent_name": agent}
+    return bool(key in usual and value == usual[key])
 
 
 def _appended(answer: Answer) -> Answer:
