@@ -1,8 +1,9 @@
-"""Gold for the code graph that nobody here wrote: definitions of Universal Ctags, calls of SCIP indexes and go/types."""
+"""Gold that nobody here wrote: definitions of Universal Ctags, calls of SCIP indexes and of Go's type checker."""
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -25,8 +26,10 @@ CTAGS = {
     "Go": {"func", "struct", "interface", "const", "var", "type", "methodSpec", "talias"},
     "TypeScript": {"class", "function", "method", "interface", "enum", "alias", "generator"},
     "Rust": {"function", "method", "struct", "enum", "interface", "module", "typedef", "macro"},
-    "JavaScript": {"class", "function", "method", "generator"},
 }
+ENDINGS = {"py": "Python", "go": "Go", "ts": "TypeScript", "tsx": "TypeScript", "rs": "Rust", "js": "JavaScript"}
+# ctags 5.9 takes `import { type X }` for an alias, and `mod x;` (a file's name) for a definition.
+NO_DEFINITION = re.compile(r"/\^\s*(?:import\b.*|type \w+(?: as \w+)?,?\$/|(?:pub(?:\(\w+\))? )?mod \w+;)")
 Place = tuple[str, int]  # path, line
 
 
@@ -52,7 +55,8 @@ class Score:
 
     def worst_calibration(self) -> tuple[str, float]:
         """The way whose share of right answers is furthest from the confidence that we state, of those seen often."""
-        gaps = [(abs(self.right[how] / count - CONFIDENCE[how]), how) for how, count in self.judged.items() if count >= 100]
+        often = {how: count for how, count in self.judged.items() if count >= 100}
+        gaps = [(abs(self.right[how] / count - CONFIDENCE[how]), how) for how, count in often.items()]
         gap, how = max(gaps, default=(0.0, ""))
         return how, gap
 
@@ -73,6 +77,8 @@ def definitions(folder: Path, store: Store) -> dict[str, tuple[int, int]]:
     for raw in output.splitlines():
         tag = json.loads(raw)
         language, path = _language(tag), tag.get("path", "").removeprefix("./")
+        if NO_DEFINITION.match(tag.get("pattern", "")):
+            continue
         if path not in served or tag.get("kind") not in CTAGS.get(language, ()) or not tag["name"].isidentifier():
             continue
         near = any(abs(line - tag["line"]) <= 3 for line in ours.get((path, tag["name"]), ()))
@@ -84,8 +90,7 @@ def definitions(folder: Path, store: Store) -> dict[str, tuple[int, int]]:
 def _language(tag: dict[str, Any]) -> str:
     if tag.get("language"):
         return str(tag["language"])
-    ending = tag.get("path", "").rpartition(".")[2]
-    return {"py": "Python", "go": "Go", "ts": "TypeScript", "tsx": "TypeScript", "rs": "Rust", "js": "JavaScript"}.get(ending, "")
+    return ENDINGS.get(tag.get("path", "").rpartition(".")[2], "")
 
 
 def scip_gold(index: Path, prefix: str) -> tuple[dict[str, dict[tuple[int, int], set[Place]]], set[str]]:
@@ -105,6 +110,16 @@ def scip_gold(index: Path, prefix: str) -> tuple[dict[str, dict[tuple[int, int],
             spots = at.setdefault((place[0] + 1, place[1]), set())
             spots.add(defined.get(symbol, ("", 0)))
     return gold, set(documents)
+
+
+def json_gold(file: Path) -> tuple[dict[str, dict[tuple[int, int], set[Place]]], set[str]]:
+    """Path → rows of (line, column, path, line of the definition), as a type checker's dump has them."""
+    raw = json.loads(file.read_text())
+    gold = {
+        path: {(line, column): {(where, at) if where else ("", 0)} for line, column, where, at in rows}
+        for path, rows in raw.items()
+    }
+    return gold, set(gold)
 
 
 def judged(store: Store, gold: dict[str, dict[tuple[int, int], set[Place]]], covered: set[str]) -> Score:

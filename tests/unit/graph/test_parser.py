@@ -19,6 +19,8 @@ BROKEN = textwrap.dedent(
     def answer(frame):
         if b"CRASH" in frame:
             os.kill(os.getpid(), 11)
+        while b"SPIN" in frame:
+            pass
         if b"HANG" in frame:
             time.sleep(60)
         return real(frame)
@@ -38,9 +40,9 @@ def sources(*texts: str) -> list[Source]:
     return [Source(f"{number}.py", "python", text.encode()) for number, text in enumerate(texts)]
 
 
-@pytest.mark.parametrize("bad", ["# CRASH\n", "# HANG\n"])
+@pytest.mark.parametrize("bad", ["# CRASH\n", "# HANG\n", "# SPIN\n"])
 def test_a_file_that_kills_or_stops_the_child_is_unparsed_and_the_others_are_not(tmp_path: Path, bad: str) -> None:
-    it = parser(tmp_path)
+    it = parser(tmp_path, seconds=0.5)
     try:
         texts = ["def a(): pass\n", bad, "def b(): pass\n", *["def c(): pass\n"] * 20]
         found = list(it.parse(sources(*texts)))

@@ -124,6 +124,10 @@ class Code(Part):
         """End the parsing process while nothing changes."""
         self._parser.rest()
 
+    def end_parsing(self) -> None:
+        """End the parsing process now; the next change starts another."""
+        self._parser.close()
+
     # Roots
 
     def roots(self) -> list[OpenRoot]:

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import orjson
 
@@ -24,6 +25,7 @@ SECONDS_PER_FILE = 2.0  # the slowest real file took 0.1
 START_SECONDS = 20.0  # a child on a busy machine imports its grammars
 _AHEAD = 16  # files on their way: the child never waits for us, and a crash costs little
 IDLE_SECONDS = 120.0
+_MOST_WAITS = 10  # times its seconds, for a child that neither works nor answers
 _COLD_ENDS = 3  # children that died before their first answer: then the fault is ours, not the files'
 
 
@@ -88,12 +90,12 @@ class Parser:
         process = self._running()
         assert process.stdin is not None and process.stdout is not None
         data = memoryview(struct.pack(">I", len(frame)) + frame)
-        end = time.monotonic() + (self._seconds if self._warm else START_SECONDS)
         number = process.stdin.fileno()
+        watch = _Patience(process.pid, self._seconds if self._warm else START_SECONDS)
         while data:
             # The child may itself wait for us to take its answers: look at both ends.
-            answers, ready, _ = select.select([process.stdout.fileno()], [number], [], max(0.0, end - time.monotonic()))
-            if (answers and not self._take(0.0)) or not (answers or ready):
+            answers, ready, _ = select.select([process.stdout.fileno()], [number], [], watch.interval)
+            if answers and not self._take(0.0):
                 return
             if ready:
                 try:
@@ -102,16 +104,20 @@ class Parser:
                     continue
                 except OSError:
                     return
+            if answers or ready:
+                watch.restart()
+            elif watch.is_over():
+                return
 
     def _receive(self) -> bytes | None:
         header = self._read(4)
         return self._read(struct.unpack(">I", header)[0]) if header is not None else None
 
     def _read(self, count: int) -> bytes | None:
-        end = time.monotonic() + (self._seconds if self._warm else START_SECONDS)
+        assert self._process is not None
+        watch = _Patience(self._process.pid, self._seconds if self._warm else START_SECONDS)
         while len(self._buffer) < count:
-            left = end - time.monotonic()
-            if left <= 0 or not self._take(left):
+            if not self._take(watch.interval) and (self._process.poll() is not None or watch.is_over()):
                 return None
         self._warm = True
         data = bytes(self._buffer[:count])
@@ -159,3 +165,36 @@ class Parser:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
+
+
+class _Patience:
+    """How long the child may work on one file. Its CPU time counts: on a busy machine it may rarely get to run."""
+
+    interval = 0.25
+
+    def __init__(self, pid: int, seconds: float) -> None:
+        self._pid = pid
+        self._seconds = seconds
+        self.restart()
+
+    def restart(self) -> None:
+        self._since = time.monotonic()
+        self._cpu = _cpu_seconds(self._pid)
+
+    def is_over(self) -> bool:
+        waited = time.monotonic() - self._since
+        if waited < self._seconds:
+            return False
+        used = _cpu_seconds(self._pid)
+        if used is None or self._cpu is None:
+            return True
+        return used - self._cpu >= self._seconds or waited >= _MOST_WAITS * self._seconds
+
+
+def _cpu_seconds(pid: int) -> float | None:
+    """What a process used so far; None where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

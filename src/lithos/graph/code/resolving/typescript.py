@@ -10,6 +10,8 @@ from lithos.graph.code.resolving.engine import OUTSIDE, Engine, Entity, Found
 from lithos.graph.code.resolving.records import class_records, entry
 from lithos.graph.code.values import NO_SCOPE, TYPES, Facts, NodeType
 
+# What a class or an object literal holds is reached through it, never by its bare name.
+_WITHOUT_NAMES = (*TYPES, NodeType.VARIABLE, NodeType.CONSTANT)
 _ENDINGS = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _COMMON = """
 map filter forEach reduce push pop shift unshift slice splice concat join split replace match test exec toString then
@@ -28,7 +30,7 @@ class TypeScriptEngine(Engine):
     def scopes_above(self, scope: int) -> Iterator[int]:
         symbols = self.facts.symbols
         while scope != NO_SCOPE:
-            if symbols[scope].type not in TYPES:
+            if symbols[scope].type not in _WITHOUT_NAMES:
                 yield scope
             scope = symbols[scope].parent
 
