@@ -8,7 +8,7 @@ PYTEST_WORKERS ?= 3
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench torture conformance clean
+.PHONY: serve test test-pythons lint types imports tests docs golden bench torture torture-tests conformance clean
 
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
@@ -41,6 +41,10 @@ test-pythons:
 	if [ -z "$$found" ]; then echo "none of these Pythons is installed: $(PYTHONS)"; exit 1; fi
 
 torture: $(VENV)/.test-installed
+	$(BIN)/python -m tests.torture
+
+# The long tests that are marked: fuzzing, fights over files, kills inside single steps.
+torture-tests: $(VENV)/.test-installed
 	$(BIN)/pytest -m torture --timeout 3600
 
 bench: $(VENV)/.test-installed
