@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from lithos.core.clock import FakeClock
-from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
+from lithos.errors import Forbidden, InvalidInput, LedgerFork, NotFound, TooLarge
+from lithos.ledger import sign_arguments, signing_key
+from lithos.ledger.proofs.checkpoints import sign_checkpoint
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
@@ -446,3 +448,48 @@ def test_a_read_only_caller_may_read_and_not_append(call: CallTool) -> None:
     assert call("mentisdb_head", _caller=reader, chain_key=CHAIN)["thought_count"] == 1
     with pytest.raises(Forbidden):
         append(call, "y", _caller=reader)
+
+
+def test_a_description_of_4000_bytes_is_accepted_and_one_more_is_refused(call: CallTool) -> None:
+    for tool in ("mentisdb_upsert_agent", "mentisdb_set_agent_description"):
+        agent = call(tool, chain_key=CHAIN, agent_id="a", description="d" * 4000)["agent"]
+        assert len(agent["description"]) == 4000
+        with pytest.raises(InvalidInput):
+            call(tool, chain_key=CHAIN, agent_id="a", description="d" * 4001)
+
+
+def test_a_checkpoint_of_a_chain_that_is_gone_is_a_fork(call: CallTool) -> None:
+    kept = append(call, "x")["checkpoint"]
+    with pytest.raises(LedgerFork, match="there is no chain"):
+        call("mentisdb_append", thought_type="Plan", content="y", chain_key="gone", last_checkpoint=_renamed(kept))
+    with pytest.raises(InvalidInput, match="there is no thought 3 yet; the chain has 0"):
+        call("mentisdb_append", thought_type="Plan", content="y", chain_key="new", refs=[3])
+    assert call("mentisdb_list_chains")["chain_keys"] == [CHAIN]
+
+
+def _renamed(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """As another host signed it for a chain of this name."""
+    key = signing_key(b"\x09" * 32)
+    fields = {name: value for name, value in checkpoint.items() if name not in ("signature", "public_key", "root")}
+    fields["chain_key"] = "gone"
+    return dict(sign_checkpoint(key, root=bytes.fromhex(checkpoint["root"]), **fields))
+
+
+def test_what_the_signer_did_not_normalise_is_signed_as_it_is_stored(call: CallTool) -> None:
+    key = signing_key(b"\x05" * 32)
+    call("mentisdb_upsert_agent", chain_key=CHAIN, agent_id="astro")
+    details = {"key_id": "k", "algorithm": "ed25519", "public_key_bytes": list(key.public)}
+    call("mentisdb_add_agent_key", chain_key=CHAIN, agent_id="astro", **details)
+    given = {
+        "thought_type": "Plan",
+        "content": " not trimmed ",
+        "agent_id": " astro ",
+        "agent_name": "  ",
+        "session_id": " s ",
+        "tags": [" b ", "a", "b"],
+        "concepts": [],
+        "confidence": 7,
+    }
+    thought = call("mentisdb_append", **sign_arguments(key, "k", given, CHAIN))["thought"]
+    assert (thought["tags"], thought["session_id"], thought["confidence"]) == (["b", "a"], "s", 1)
+    assert thought["content"] == " not trimmed " and thought["signing_key_id"] == "k"

@@ -222,3 +222,10 @@ def test_unknown_skills_and_versions_are_not_found_and_secrets_are_refused(call:
 def test_the_29_tools_of_the_spec_are_all_there() -> None:
     mine = {tool.name for tool in catalogue() if tool.name.startswith("mentisdb_")}
     assert len(mine) == 29
+
+
+def test_a_search_shows_50_skills_by_default(call: CallTool, upload: CallTool) -> None:
+    for number in range(51):
+        upload(f"# Skill {number}\n\nText.\n")
+    assert len(call("mentisdb_search_skill")["skills"]) == 50
+    assert len(call("mentisdb_search_skill", limit=51)["skills"]) == 51

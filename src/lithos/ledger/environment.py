@@ -1,4 +1,4 @@
-"""What every chain of a ledger shares: time, ids, the host's key, randomness, limits."""
+"""The environment that all chains of a ledger share: time, ids, the host's key, randomness, limits."""
 
 from __future__ import annotations
 

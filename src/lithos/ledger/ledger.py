@@ -440,7 +440,7 @@ def _growth(chain: Chain, old: int, new: int) -> Growth:
     return {"from_size": old, "to_size": new, "proof": chain.growth_proof(old, new)}
 
 
-def _bootstrapped(chain: Chain, stored: Stored | None, wished: Adapter | None) -> Bootstrapped:
+def _bootstrapped(chain: Chain, stored: Stored | None, requested: Adapter | None) -> Bootstrapped:
     first = stored is not None
     checkpoint = chain.checkpoint_of(stored) if stored is not None else chain.checkpoint()
     answer: Bootstrapped = {
@@ -451,7 +451,7 @@ def _bootstrapped(chain: Chain, stored: Stored | None, wished: Adapter | None) -
         "storage_adapter": chain.adapter,
         "checkpoint": checkpoint,
     }
-    if wished is not None and wished != chain.adapter:
+    if requested is not None and requested != chain.adapter:
         answer["note"] = (
             f"The chain exists already and is stored as {chain.adapter}: storage_adapter was ignored. "
             "`lithos ledger convert` changes it."

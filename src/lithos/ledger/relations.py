@@ -30,7 +30,7 @@ def links_of(entry: Entry) -> list[ThoughtLink]:
 
 
 class LinksByTarget:
-    """Who refers to whom on one chain, kept up as it grows. Only thoughts with references are held."""
+    """Later thoughts by the thought they refer to, updated as the chain grows. Holds only thoughts with references."""
 
     def __init__(self) -> None:
         self._later: dict[int, list[int]] = {}
@@ -65,7 +65,7 @@ def causal_thread(
 
 
 def _around(chain: Chain, links: LinksByTarget, start: int, depth: int, most: int) -> tuple[dict[int, Entry], bool]:
-    """Breadth first, so that what is left out when there is too much is what is farthest away."""
+    """Breadth first, so that the farthest thoughts are left out when there are too many."""
     entries = {start: chain.entry(start)}
     waiting = deque([(start, 0)])
     while waiting:

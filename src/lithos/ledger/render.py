@@ -1,4 +1,4 @@
-"""Thoughts as text that a model reads with profit: grouped, dated, attributed, bounded, corrections in place."""
+"""Render thoughts as text for a model: grouped, dated, attributed, bounded, each correction under its target."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from lithos.core.text import cut, estimate_tokens
 from lithos.ledger.answers import Thought
 from lithos.ledger.words import CORRECTING_KINDS, CORRECTING_TYPES
 
-# In the order in which a successor needs them.
+# In the order in which an agent that takes over the work needs them.
 SECTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Summaries and handoffs", ("Summary", "Handoff", "Checkpoint", "StateSnapshot")),
     ("Constraints and preferences", ("Constraint", "PreferenceUpdate", "UserTrait", "RelationshipUpdate")),
@@ -37,7 +37,7 @@ def corrections_of(thoughts: Iterable[Thought]) -> dict[int, list[Thought]]:
 
 
 def prompt(chain_key: str, thoughts: Sequence[Thought], total: int, max_tokens: int) -> str:
-    """The latest thoughts, oldest first, for a successor that takes up the work."""
+    """The latest thoughts, oldest first, for an agent that takes over the work."""
     if not thoughts:
         return f"# Memory of {chain_key}\n\nNothing has been recorded yet."
     head = [

@@ -1,4 +1,4 @@
-"""The words of the ledger: kinds of thoughts, roles, relations, statuses, and how they are numbered on disk."""
+"""Enumerations of the ledger: thought types, roles, relations, statuses, and their numbers on disk."""
 
 from __future__ import annotations
 

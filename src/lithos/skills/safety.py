@@ -1,4 +1,4 @@
-"""What a reader of a skill is warned of. The rules are published in the manifest; a warning never edits the skill."""
+"""Safety warnings for readers of a skill. The manifest publishes the rules; a warning never edits the skill."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class SkillText:
     body: str = field(default="")
 
     def listed(self) -> dict[str, Any]:
-        """What is indexed beside the text itself."""
+        """The fields that are indexed beside the text itself."""
         return {
             "name": self.name,
             "description": self.description,
@@ -106,7 +106,7 @@ def _read_markdown(content: str) -> tuple[dict[str, Any], str]:
     try:
         fields = loads(front)
     except (InvalidYamlError, ValueError, TypeError) as error:
-        raise InvalidInput(f"the frontmatter is not YAML: {error}", hint="Fix it, or leave it out.") from None
+        raise InvalidInput(f"the frontmatter is not YAML: {error}", hint="Correct it, or leave it out.") from None
     if fields is not None and not isinstance(fields, dict):
         raise InvalidInput("the frontmatter has no keys", hint="Write `name: …`, `description: …`.")
     return fields or {}, "".join(lines[end:])

@@ -42,7 +42,7 @@ def many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ledger:
         ({"session_id": "s" * 200}, {"session_id": "s" * 201}, InvalidInput),
         ({"agent_name": "n" * 200}, {"agent_name": "n" * 201}, InvalidInput),
         ({"agent_id": "n" * 200}, {"agent_id": "n" * 201}, InvalidInput),
-        ({"chain_key": "k" * 200}, {"chain_key": "k" * 201}, InvalidInput),
+        ({"chain_key": "k" * 200, "agent_id": "a"}, {"chain_key": "k" * 201, "agent_id": "a"}, InvalidInput),
     ],
 )
 def test_the_largest_text_is_accepted_and_one_more_is_refused(
@@ -70,6 +70,14 @@ def test_a_checkpoint_is_written_after_1024_thoughts_and_not_before(many: Ledger
     [(_, checkpoint)] = list(many.chain(None).checkpoint_file.lines())
     assert checkpoint is not None and checkpoint["size"] == 1024
     assert (many.chain(None).folder / "rows.bin").stat().st_size == 1024 * 88
+
+
+def test_a_segment_ends_after_32_mib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fdatasync", lambda descriptor: None)
+    ledger = open_ledger(tmp_path)
+    while len(segments := sorted(ledger.chain_to_write(None).folder.glob("0*.bin"))) < 2:
+        append(ledger, thought_type="Plan", content="x" * 262_000)
+    assert 32 << 20 <= segments[0].stat().st_size < (32 << 20) + 263_000
 
 
 def test_a_search_shows_50_by_default_and_at_most_1000(many: Ledger) -> None:

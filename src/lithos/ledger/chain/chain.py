@@ -328,7 +328,7 @@ class Chain:
         return Stored(ticket.entry, ticket.flushed)
 
     def _repeated(self, request: Request) -> Entry | Ticket | None:
-        """What an earlier call with the same key, or the same delivery sent again, wrote or is writing."""
+        """The thought of an earlier call with the same key or delivery, stored or still pending."""
         if request.key is None and not (request.delivery and request.resent):
             return None
         oldest = micros(self._environment.clock.now()) - int(self._environment.remember_hours * 3_600_000_000)
@@ -367,7 +367,7 @@ class Chain:
                 batch = list(self._pending)
             try:
                 offsets = self._log.append(self.size, [ticket.data for ticket in batch]) if batch else []
-            except Exception as error:  # noqa: BLE001 - every waiting caller must get it, of any kind
+            except Exception as error:  # noqa: BLE001 - every waiting caller must get it
                 self._fail_all(error)
             else:
                 if batch:
@@ -402,7 +402,7 @@ class Chain:
         return Flushed(rows[-1][0], root)
 
     def _fail_all(self, error: Exception) -> None:
-        """What waits was chained to what could not be written: all of it fails, and the chain is as before."""
+        """Fail every pending append: each is chained to one that could not be written. The chain is as before."""
         with self._lock:
             if isinstance(error, Damaged):
                 self.problem = self.problem or error.with_traceback(None)

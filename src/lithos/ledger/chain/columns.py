@@ -37,7 +37,7 @@ else:
 _ROW = struct.Struct("<QqQQQQQddIIBBB5x")  # the fields of `row_type`
 _PAIR = struct.Struct("<II")
 ROW_BYTES = _ROW.size
-MOST_WAITING = 1024  # rows; each waits as separate bytes, at twice their size
+MOST_WAITING = 1024  # rows; each waits as a separate bytes object, at twice its size
 _NONE = float("nan")
 
 
@@ -98,7 +98,7 @@ class Grown:
 class Columns:
     """Rows, terms and names of one chain in memory; `add` returns the bytes that its three files grow by.
 
-    What was added waits as bytes until a query: putting one row into its columns costs as much as fifty.
+    Added rows wait as bytes until a reader asks: putting one row into its columns costs as much as fifty.
     """
 
     def __init__(self) -> None:
@@ -185,7 +185,7 @@ class Columns:
         self._codes["forgotten", str(code)] = code
 
     def stored_rows(self, start: int, end: int) -> bytes:
-        """What `rows.bin` holds of these thoughts."""
+        """The bytes of `rows.bin` for these thoughts."""
         rows = np.zeros(end - start, row_type())
         for name in self._columns:
             rows[name] = self[name][start:end]
@@ -238,7 +238,7 @@ class Columns:
         return [start + int(place) for place in np.flatnonzero(self["flags"][start:] & flag)]
 
     def places_of(self, column: str, digest: str, start: int = 0) -> list[int]:
-        """Where a column holds the first eight bytes of this digest; the caller checks the rest."""
+        """Where a column holds the first eight bytes of this digest; the caller compares the rest."""
         found = np.flatnonzero(self[column][start:] == np.uint64(int(digest[:16], 16)))
         return [start + int(place) for place in found]
 

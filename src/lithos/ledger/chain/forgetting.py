@@ -1,7 +1,7 @@
 """Forgetting: a thought's content and names go for good; its place and every proof stay.
 
-Announced in a small file first, so that the next opening finishes what a crash interrupted. Then recorded as a thought
-that vouches for what is left of the record, then erased everywhere.
+Announced in a small file first, so that the next opening finishes what a crash interrupted. Then a new
+thought records it and vouches for what is left of the record, then the content is erased everywhere.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Forgetting:
 
 
 def erasures_of(chain: Chain, entry: Entry, by: str) -> list[Erasure]:
-    """What forgetting this thought takes; nothing, if it was forgotten already.
+    """The erasures that forgetting this thought takes; none, if it was forgotten already.
 
     An agent's id stays while the registry or a thought that was not forgotten shows it: removing it would hide nothing.
     It goes with the last of them, from those forgotten earlier too.

@@ -1,6 +1,6 @@
 """The bytes of one entry: canonical record, sealed body, hashes. `docs/ledger-format.md` is the same in prose.
 
-An entry is a *record* (everything that is hashed for good) and a *body* (what forgetting removes). The record holds
+An entry is a *record* (everything that is hashed) and a *body* (what forgetting removes). The record holds
 a salted commitment to the body, so that the body can go and every hash and proof stays valid.
 """
 
@@ -43,7 +43,7 @@ RECORD_MAY = RECORD_NEEDS | {
     "signature_hash",
     "signing_key_id",
 }
-# What forgetting removes from a record besides the body; with the commitment, whose salt is gone, it cannot be guessed.
+# Forgetting removes these from a record, and the commitment: without its salt, no guess at a name can be confirmed.
 NAMES = ("agent_id", "agent_name", "agent_owner", "session_id", "signing_key_id")
 REDACTED_NEEDS = RECORD_NEEDS - {"agent_id", "commitment"}
 BODY_NEEDS = frozenset(("content",))
@@ -91,7 +91,7 @@ def tidy_number(value: float) -> float | int:
 
 
 def origin_hash(header: Json) -> str:
-    """What the first thought's `prev_hash` is: it binds chain key, birth and nonce into everything after it."""
+    """The `prev_hash` of the first thought: it binds chain key, birth and nonce into everything after it."""
     return hashlib.sha256(ORIGIN + canonical_json(header)).hexdigest()
 
 
@@ -143,7 +143,7 @@ def redacted(record: Json, names: Iterable[str]) -> Json:
 
 
 def redacted_hash(record: Json) -> str:
-    """What the thought that forgets holds: it vouches for what is left of the record."""
+    """The hash by which the thought that forgets vouches for what is left of the record."""
     return hashlib.sha256(REDACTED + canonical_bytes(record)).hexdigest()
 
 

@@ -54,7 +54,7 @@ def header_bytes(fields: Json) -> bytes:
 
 @dataclass(slots=True)
 class Tail:
-    """What was read after the trusted part. Nothing derived is written before all of it turned out well:
+    """The thoughts read after the trusted part. Nothing derived is written before all of it turned out well:
 
     its files are evidence of what was acknowledged, and damage must not shorten them.
     """
@@ -80,7 +80,7 @@ class Tail:
 
 class Opening:
     def __init__(self, folder: Path, origin: str, checkpoints: CheckpointFile, log: Log, *, trust: bool = True) -> None:
-        """Without `trust` everything is read again, as if there were no derived files."""
+        """Without `trust` everything is read from the segments, as if there were no derived files."""
         self._folder = folder
         self._origin = origin
         self._log = log
@@ -99,7 +99,7 @@ class Opening:
         return tail
 
     def _trusted_part(self) -> Tail:
-        """What the derived files hold as the last checkpoint says; nothing, if they contradict it."""
+        """Load the derived files as far as the last checkpoint covers them; nothing, if they contradict it."""
         checkpoint = self._checkpoint
         if self._trust and checkpoint is not None and checkpoint["size"] and self._root_holds(checkpoint):
             columns = columns_module.load(self._folder, checkpoint["size"])
@@ -162,7 +162,7 @@ class Opening:
         self._log.cut(rest.segment, rest.offset)
 
     def _against_checkpoint(self, tail: Tail) -> Damaged | None:
-        """After everything was read again: is it still what the last checkpoint signed?"""
+        """Everything was read from the segments: is it still what the last checkpoint signed?"""
         checkpoint = self._checkpoint
         if checkpoint is None or not checkpoint["size"]:
             return None

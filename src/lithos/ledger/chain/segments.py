@@ -109,7 +109,7 @@ class Frames:
         place, size = 0, len(block)
         while place + 4 <= size:
             end = place + 4 + int.from_bytes(block[place : place + 4], "big")
-            # A length below the head's is damage; taken as a frame it is found by `decode`.
+            # A length below the head's is damage; taken as a separate frame, `decode` finds it.
             end = max(end, place + 8)
             if end > size:
                 break

@@ -1,4 +1,4 @@
-"""A thought between being given its place and being durable, and how its caller waits for that."""
+"""Tickets: a thought between getting its index and being durable, and how its caller waits."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from lithos.ledger.proofs.checkpoints import Checkpoint
 
 
 class Flushed:
-    """What was written together. One checkpoint, of the last of them, serves all their callers: signing takes longer
-    than everything else that an append does."""
+    """Thoughts that one flush wrote. One checkpoint, of the last of them, serves all their callers: signing takes
+    longer than everything else that an append does."""
 
     def __init__(self, last: Entry, root: bytes) -> None:
         self.last, self.root = last, root
@@ -48,10 +48,10 @@ class Ticket:
     def wait(self) -> bool:
         """Until the thought is durable or failed; True: its owner is next in line, and writes for all that wait."""
         self._gate.acquire()
-        turn, self._next_in_line = self._next_in_line, False
+        is_next, self._next_in_line = self._next_in_line, False
         if self.done:
             self._gate.release()  # another caller may wait for the same thought
-        return turn
+        return is_next
 
     def finish(self, error: BaseException | None = None) -> None:
         self.done, self.error = True, error
@@ -62,6 +62,6 @@ class Ticket:
         self._open()
 
     def _open(self) -> None:
-        """Under the chain's lock: no other thread opens the gate between the look and the release."""
+        """Called under the chain's lock, so no other thread opens the gate between check and release."""
         if self._gate.locked():
             self._gate.release()

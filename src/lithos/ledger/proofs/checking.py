@@ -36,7 +36,7 @@ AT_ONCE = 256
 
 @dataclass(slots=True)
 class Part:
-    """What a segment turned out to hold, up to its end or to the first wrong entry."""
+    """The contents of a segment as checked, up to its end or to the first wrong entry."""
 
     first: int
     count: int = 0
@@ -145,8 +145,8 @@ def _right_together(part: Part, entries: Sequence[bytes], adapter: Adapter) -> R
 def _parsed(raw: Sequence[RawEntry]) -> tuple[list[Json], list[Json | None]]:
     """Every record and body read and written again in one go, and the same bytes demanded.
 
-    A line feed is allowed between values and nowhere else in canonical JSON, least of all in a text. So each part is a
-    own value, unless one ends inside a list of objects: relations are looked at one by one.
+    A line feed is allowed between values and nowhere else in canonical JSON, least of all in a text. So each part is
+    one value, unless one ends inside a list of objects: relations are checked one by one.
     """
     parts = [record for record, _, _, _ in raw]
     parts += [body for _, body, _, _ in raw if body]

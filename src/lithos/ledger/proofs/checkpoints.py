@@ -69,7 +69,7 @@ def signature_holds(checkpoint: Checkpoint) -> bool:
 
 
 def parse_checkpoint(value: Any) -> Checkpoint:
-    """A checkpoint that a caller hands back, with its shape and its signature checked."""
+    """Parse a checkpoint that a caller hands back; checks its fields and its signature."""
     if not isinstance(value, dict) or set(value) != set(FIELDS):
         raise InvalidInput(
             "this is not a checkpoint", hint=f"Hand back the whole object that an answer carried: {', '.join(FIELDS)}."
@@ -101,7 +101,7 @@ class CheckpointFile:
             yield number, _read_line(line[:-1]) if line.endswith(b"\n") else None
 
     def cut_torn_tail(self) -> None:
-        """An unfinished last line was never anybody's: what it says is said again at the next turn."""
+        """Drop an unfinished last line: it was never acknowledged, and the next checkpoint says the same."""
         if self.path.exists() and not self._ends_whole():
             data = self.path.read_bytes()
             os.truncate(self.path, data.rfind(b"\n") + 1)

@@ -35,7 +35,7 @@ def node_place(level: int, number: int) -> int:
 
 
 def completed_by(leaf: bytes, index: int, read: ReadNode) -> list[bytes]:
-    """What appending leaf number `index` stores: the leaf, then each subtree that it completes."""
+    """The nodes that appending leaf number `index` stores: the leaf, then each subtree that it completes."""
     nodes = [leaf]
     level = 0
     while index >> level & 1:

@@ -14,7 +14,7 @@ from lithos.ledger.proofs import merkle
 
 class Nodes:
     def __init__(self, path: Path, size: int) -> None:
-        """Open with the tree of the first `size` leaves; what is stored beyond is dropped."""
+        """Open with the tree of the first `size` leaves; nodes stored beyond it are dropped."""
         self.path = path
         self._file = -1
         self._lock = threading.Lock()  # a reader must not meet a descriptor that is closed, or another file's

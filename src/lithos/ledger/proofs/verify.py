@@ -49,7 +49,7 @@ EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong and where: the index of a thought, or a file and a place in it."""
+    """One fault and its place: the index of a thought, or a file and a place in it."""
 
     code: str
     message: str

@@ -43,7 +43,7 @@ class Wrong(Exception):
 
 
 def exactly(value: Any, kind: str) -> dict[str, Any]:
-    """An object with all the fields of its kind and no other: an unchecked field must not ride along."""
+    """An object with all the fields of its kind and no other: an unchecked field must not pass."""
     if not isinstance(value, dict) or set(value) != FIELDS[kind]:
         raise Wrong(f"a {kind} is an object with {', '.join(sorted(FIELDS[kind]))}")
     return value
@@ -369,7 +369,7 @@ def check_proof(proof: dict[str, Any], against: dict[str, Any] | None) -> str:
 
 
 def check(text: str, against: Any = None) -> str:
-    """What was found to hold; raises `Wrong` otherwise."""
+    """Check a bundle or proof; returns a summary, or raises `Wrong`."""
     try:
         trusted = None if against is None else exactly(against, "checkpoint")
         first = text.partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Who writes to a chain: what the registry says of an agent, joined with what its thoughts show."""
+"""Agents of a chain: what the registry holds of each, joined with what its thoughts show."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ else:
 
 @dataclass(slots=True)
 class Activity:
-    """What an agent's thoughts show; name and owner are the last that it gave."""
+    """The activity of an agent in its thoughts; name and owner are the last that it gave."""
 
     count: int = 0
     first: int | None = None
@@ -170,7 +170,7 @@ def _as_replaced(older: PublicKey, newer: Key) -> dict[str, object]:
 
 
 def alias_for(roster: AgentActivity, agent_id: str, alias: str) -> bool:
-    """True: the alias is new. Another agent's id or alias cannot be taken."""
+    """True: the alias is new. The id or alias of another agent is refused."""
     record = roster.record(agent_id)
     if alias == agent_id or alias in record["aliases"]:
         return False

@@ -115,7 +115,7 @@ def is_public_key(public: bytes) -> bool:
 
 
 def signed_bytes(chain_key: str, record: dict[str, Any], body: dict[str, Any]) -> bytes:
-    """What an agent signs: every field that it decides, and where it goes. Known before the append."""
+    """The bytes that an agent signs: every field that it decides, and where it goes. Known before the append."""
     fields = {name: record.get(name, body.get(name)) for name in SIGNED_FIELDS}
     fields["chain_key"] = chain_key
     for name in ("concepts", "refs", "relations", "tags"):

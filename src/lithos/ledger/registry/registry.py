@@ -1,4 +1,4 @@
-"""Agents of one chain: names, aliases, status and keys, as the registry's history adds them up."""
+"""The registry of a chain: names, aliases, status and keys of its agents, computed from its history."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Agent:
 
 
 class Registry:
-    """The sum of a history; `agents` holds only those that were registered or changed."""
+    """The state after a history; `agents` holds only those that were registered or changed."""
 
     def __init__(self, changes: Iterable[Change] = ()) -> None:
         self.agents: dict[str, Agent] = {}

@@ -1,4 +1,4 @@
-"""Who writes to a chain: the registry's tools of MentisDB."""
+"""Tools for the agents of a chain: the registry of MentisDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operator does with chains: checkpoints, forgetting, conversion, import. `lithos ledger` calls these."""
+"""Operator tools for chains: checkpoints, forgetting, conversion, import. `lithos ledger` calls these."""
 
 from __future__ import annotations
 
