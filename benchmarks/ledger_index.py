@@ -22,7 +22,7 @@ import numpy as np
 from lithos.core.clock import from_micros, rfc3339
 from lithos.ledger.chain import columns
 from lithos.ledger.chain.columns import ColumnFiles, Columns
-from lithos.ledger.chain.format import Entry
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.words import TYPE_CODES
 
 THOUGHTS = int(os.environ.get("THOUGHTS", "100000"))
@@ -41,7 +41,7 @@ _INSERT = "INSERT INTO thoughts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _chance = random.Random(1)
 
 
-def entry(number: int) -> Entry:
+def entry(number: int) -> ThoughtEntry:
     name = f"{_chance.getrandbits(128):032x}"
     record = {
         "index": number,
@@ -52,7 +52,9 @@ def entry(number: int) -> Entry:
         "thought_type": KINDS[number % 6],
         "role": "Memory",
     }
-    return Entry(record, {"content": "x", "tags": ["ops", f"tag-{number % 50}"]}, f"{_chance.getrandbits(256):064x}")
+    return ThoughtEntry(
+        record, {"content": "x", "tags": ["ops", f"tag-{number % 50}"]}, f"{_chance.getrandbits(256):064x}"
+    )
 
 
 def main() -> None:
@@ -84,13 +86,13 @@ def _build(folder: Path) -> tuple[Columns, ColumnFiles, apsw.Connection]:
     return made, files, database
 
 
-def _insert(database: apsw.Connection, made: Columns, entries: list[Entry]) -> None:
+def _insert(database: apsw.Connection, made: Columns, entries: list[ThoughtEntry]) -> None:
     for one in entries:
         database.execute(_INSERT, _row(made, one))
         database.executemany("INSERT INTO terms VALUES (?, ?)", [(code, one.index) for code in made._terms_of(one)])
 
 
-def _row(made: Columns, one: Entry) -> tuple[Any, ...]:
+def _row(made: Columns, one: ThoughtEntry) -> tuple[Any, ...]:
     record = one.record
     small = (int(record["id"][-17:].replace("-", ""), 16) >> 1, int(one.hash[:16], 16) >> 1)
     agent, kind = made.code("agent", record["agent_id"], None, None), TYPE_CODES[record["thought_type"]]

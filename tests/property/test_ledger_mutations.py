@@ -17,7 +17,7 @@ import orjson
 import pytest
 
 from lithos.core.canonical import canonical_json
-from lithos.ledger import Checkpoint, Filter, Finding, Verification
+from lithos.ledger import Checkpoint, Filter, Verification, VerifyFinding
 from lithos.ledger.chain.segments import ADAPTERS, Segment, list_segments, read_blocks
 from lithos.ledger.registry.keys import signing_key
 from lithos.ledger.thoughts import sign_arguments
@@ -37,7 +37,7 @@ class Mutation:
     file: str | None = None
     onward: bool = False
 
-    def is_named_by(self, finding: Finding) -> bool:
+    def is_named_by(self, finding: VerifyFinding) -> bool:
         if self.file is not None and finding.file == self.file:
             return True
         if self.index is None or finding.index is None:

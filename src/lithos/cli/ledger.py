@@ -10,7 +10,7 @@ import typer
 from lithos.cli.terminal import Terminal, join_noun, show, verb
 
 if TYPE_CHECKING:
-    from lithos.ledger import Checkpoint, Finding, Report
+    from lithos.ledger import Checkpoint, Report, VerifyFinding
 
 Chain = Annotated[str | None, typer.Argument(help="Which chain.  [default: the default chain]")]
 ChainOption = Annotated[str | None, typer.Option("--chain", help="Which chain.  [default: the default chain]")]
@@ -90,7 +90,7 @@ def _told(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _place(finding: Finding) -> str:
+def _place(finding: VerifyFinding) -> str:
     if finding.index is not None:
         return f" (thought {finding.index})"
     if finding.file is None:

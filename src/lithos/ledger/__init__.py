@@ -24,7 +24,7 @@ from lithos.ledger.ledger import Imported, Ledger
 from lithos.ledger.proofs import verify_bundle
 from lithos.ledger.proofs.bundle import Proof, bundle_lines
 from lithos.ledger.proofs.checkpoints import Checkpoint, parse_checkpoint
-from lithos.ledger.proofs.verify import EXIT_CODES, Finding, Report, Verification
+from lithos.ledger.proofs.verify import EXIT_CODES, Report, Verification, VerifyFinding
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
 from lithos.ledger.registry.keys import host_key, signing_key
 from lithos.ledger.registry.registrar import Registrar
@@ -50,7 +50,6 @@ __all__ = [
     "Draft",
     "Environment",
     "Filter",
-    "Finding",
     "Forgotten",
     "Head",
     "Imported",
@@ -68,6 +67,7 @@ __all__ = [
     "Thread",
     "Traversal",
     "Verification",
+    "VerifyFinding",
     "Walk",
     "bundle_lines",
     "chain_folder",

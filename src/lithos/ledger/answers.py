@@ -6,7 +6,7 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
-from lithos.ledger.chain.format import Entry
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.proofs.checkpoints import Checkpoint
 from lithos.ledger.registry.registry import Agent, Registry
 
@@ -198,7 +198,7 @@ class Thread(TypedDict):
 UNREGISTERED = Agent("")
 
 
-def as_thought(entry: Entry, registry: Registry) -> Thought:
+def as_thought(entry: ThoughtEntry, registry: Registry) -> Thought:
     """Names that the thought does not give are the registered ones; those of a forgotten thought are empty."""
     record, body = entry.record, entry.body or {}
     agent_id = record.get("agent_id", "")
@@ -231,5 +231,5 @@ def as_thought(entry: Entry, registry: Registry) -> Thought:
     return thought
 
 
-def as_cursor(entry: Entry) -> Cursor:
+def as_cursor(entry: ThoughtEntry) -> Cursor:
     return {"id": entry.record["id"], "index": entry.index, "hash": entry.hash}

@@ -12,7 +12,7 @@ from lithos.core.lazy import lazy
 from lithos.errors import InvalidInput
 from lithos.ledger.answers import Traversal, as_cursor, as_thought
 from lithos.ledger.chain.chain import Chain
-from lithos.ledger.chain.format import Entry
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.registry.agent_activity import AgentActivity
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
@@ -127,7 +127,7 @@ def matches(chain: Chain, chosen: Filter) -> Ints:
     return np.arange(chain.size) if mask is None else np.flatnonzero(mask)
 
 
-def says(entry: Entry, words: tuple[str, ...]) -> bool:
+def says(entry: ThoughtEntry, words: tuple[str, ...]) -> bool:
     """Every word occurs in the content, a tag or a concept, in any case."""
     if entry.body is None:
         return not words
@@ -200,13 +200,13 @@ def _must_be(index: int | None, what: str) -> int:
     return index
 
 
-def _walk(chain: Chain, walk: Walk, anchor: int | None, include: bool) -> tuple[list[Entry], bool]:
+def _walk(chain: Chain, walk: Walk, anchor: int | None, include: bool) -> tuple[list[ThoughtEntry], bool]:
     """Up to a chunk of matches, and whether there are more behind it."""
     ordered, words = _ordered(chain, walk, anchor, include), walk.chosen.words
     if not words:
         chunk = [int(index) for index in ordered[: walk.chunk_size]]
         return chain.entries(chunk), len(ordered) > len(chunk)
-    found: list[Entry] = []
+    found: list[ThoughtEntry] = []
     for index in ordered:
         entry = chain.entry(int(index))
         if not says(entry, words):

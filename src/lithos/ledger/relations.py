@@ -7,14 +7,14 @@ from collections import deque
 from lithos.ledger.answers import ThoughtLink, Thread, as_thought
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.columns import REFERS
-from lithos.ledger.chain.format import Entry
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.render import MAX_TOKENS, thread
 
 DEPTH = 3
 MOST = 50
 
 
-def links_of(entry: Entry) -> list[ThoughtLink]:
+def links_of(entry: ThoughtEntry) -> list[ThoughtLink]:
     """From this thought to earlier ones; a typed relation says more than a bare reference to the same thought."""
     typed: list[ThoughtLink] = [
         {"source": entry.index, "target": one["target"], "kind": one["kind"]}
@@ -64,7 +64,9 @@ def causal_thread(
     }
 
 
-def _around(chain: Chain, links: LinksByTarget, start: int, depth: int, most: int) -> tuple[dict[int, Entry], bool]:
+def _around(
+    chain: Chain, links: LinksByTarget, start: int, depth: int, most: int
+) -> tuple[dict[int, ThoughtEntry], bool]:
     """Breadth first, so that the farthest thoughts are left out when there are too many."""
     entries = {start: chain.entry(start)}
     waiting = deque([(start, 0)])

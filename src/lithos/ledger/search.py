@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 from lithos.core.clock import parse_time
 from lithos.errors import Damaged
 from lithos.ledger.answers import Thoughts, as_thought
-from lithos.ledger.chain.format import Entry
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.query import Filter, matches, says
 from lithos.ledger.registry.agent_activity import AgentActivity
 from lithos.search import Bounds, Collection, Document, DocumentChange, Projector, Query, Remove, SearchResult, Where
@@ -173,7 +173,7 @@ def _changes(chain: Chain, indexes: Sequence[int]) -> list[DocumentChange]:
         return []
 
 
-def _change(chain: Chain, entry: Entry) -> DocumentChange:
+def _change(chain: Chain, entry: ThoughtEntry) -> DocumentChange:
     name = _name(chain, entry.index)
     if entry.body is None:
         return Remove(name)

@@ -16,7 +16,7 @@ from lithos.ledger.chain import admission, idempotency
 from lithos.ledger.chain.acknowledged import Mark
 from lithos.ledger.chain.columns import FORGETS
 from lithos.ledger.chain.convert import convert
-from lithos.ledger.chain.format import SALT_BYTES, Entry, Json, canonical_bytes, open_entry, seal
+from lithos.ledger.chain.format import SALT_BYTES, Json, ThoughtEntry, canonical_bytes, open_entry, seal
 from lithos.ledger.chain.log import Log, translated
 from lithos.ledger.chain.opening import Opening, Tail, check_link, read_header
 from lithos.ledger.chain.segments import ADAPTERS, list_segments
@@ -25,7 +25,7 @@ from lithos.ledger.environment import Environment
 from lithos.ledger.proofs import merkle
 from lithos.ledger.proofs.checkpoints import Checkpoint, CheckpointFile, sign_checkpoint
 from lithos.ledger.proofs.merkle_file import Nodes
-from lithos.ledger.registry.history import Change, History, Op
+from lithos.ledger.registry.history import History, Op, RegistryChange
 from lithos.ledger.registry.registry import Key, Registry
 from lithos.ledger.thoughts import Draft, Request
 
@@ -52,7 +52,7 @@ class TrustedPart:
     def advance(self, chain: Chain, count: int = 256) -> None:
         indexes = range(self.place, min(self._end, self.place + count))
         try:
-            entries: Iterable[Entry] = chain.entries(indexes)
+            entries: Iterable[ThoughtEntry] = chain.entries(indexes)
         except Damaged:
             entries = map(chain.entry, indexes)  # as far as they are right
         head = self._head or chain.origin
@@ -133,11 +133,11 @@ class Chain:
         if self.problem is not None and self.problem.details.get("index") == self.size:
             raise self.refusal()
 
-    def entry(self, index: int) -> Entry:
+    def entry(self, index: int) -> ThoughtEntry:
         """One thought, its hash and place checked against what is known of it."""
         return self.entries([index])[0]
 
-    def entries(self, indexes: Sequence[int]) -> list[Entry]:
+    def entries(self, indexes: Sequence[int]) -> list[ThoughtEntry]:
         try:
             return self._read(indexes)
         except Damaged:
@@ -145,7 +145,7 @@ class Chain:
             with self._lock:
                 return self._read(indexes)
 
-    def _read(self, indexes: Sequence[int]) -> list[Entry]:
+    def _read(self, indexes: Sequence[int]) -> list[ThoughtEntry]:
         offsets, sizes, hashes = self.columns["offset"], self.columns["size"], self.columns["hash"]
         places = [(index, int(offsets[index]), int(sizes[index])) for index in indexes]
         found = []
@@ -173,7 +173,7 @@ class Chain:
             return None
         return self._first("hash", digest[:16], lambda entry: entry.hash == digest.lower())
 
-    def _first(self, column: str, value: str, matches: Callable[[Entry], bool]) -> int | None:
+    def _first(self, column: str, value: str, matches: Callable[[ThoughtEntry], bool]) -> int | None:
         """Eight bytes narrow it down to one row, nearly always; the entry itself decides."""
         places = self.columns.places_of(column, value)
         return next((entry.index for entry in self.entries(places) if matches(entry)), None)
@@ -226,7 +226,7 @@ class Chain:
             return flushed.checkpoint(self._sign_end)
         return self._sign_end(entry, self.nodes.root(entry.index + 1))
 
-    def _sign_end(self, last: Entry, root: bytes) -> Checkpoint:
+    def _sign_end(self, last: ThoughtEntry, root: bytes) -> Checkpoint:
         record = last.record
         return self._sign(last.index + 1, last.hash, record.get("registry"), record["timestamp"], root)
 
@@ -318,7 +318,7 @@ class Chain:
             if ticket is None and only_first and self._next_index:
                 return None
             ticket = ticket or self._enqueue(draft, signer, fresh)
-            if isinstance(ticket, Entry):
+            if isinstance(ticket, ThoughtEntry):
                 return Stored(ticket, None)
             is_writer, self._writing = not self._writing, True
         if is_writer or ticket.wait():
@@ -327,7 +327,7 @@ class Chain:
             raise ticket.error
         return Stored(ticket.entry, ticket.flushed)
 
-    def _repeated(self, request: Request) -> Entry | Ticket | None:
+    def _repeated(self, request: Request) -> ThoughtEntry | Ticket | None:
         """The thought of an earlier call with the same key or delivery, stored or still pending."""
         if request.key is None and not (request.delivery and request.resent):
             return None
@@ -391,7 +391,7 @@ class Chain:
         if self._since_checkpoint >= CHECKPOINT_EVERY:
             self.checkpoint_soon()
 
-    def _grow(self, rows: list[tuple[Entry, int, int]]) -> Flushed:
+    def _grow(self, rows: list[tuple[ThoughtEntry, int, int]]) -> Flushed:
         """The thoughts are durable: if a derived file fails, the next opening rebuilds it from them."""
         self._files.append(self.columns.add(rows))
         root = self.nodes.append([bytes.fromhex(entry.hash) for entry, _, _ in rows])
@@ -413,12 +413,12 @@ class Chain:
 
     # -- registry
 
-    def record_change(self, op: Op, agent_id: str, details: dict[str, Any], by: str | None) -> Change:
+    def record_change(self, op: Op, agent_id: str, details: dict[str, Any], by: str | None) -> RegistryChange:
         """One more entry of the registry's history, durable; thoughts appended from now on are bound to it."""
         with self._lock:
             if self.problem is not None:
                 raise self.refusal()
-            change = Change(
+            change = RegistryChange(
                 seq=len(self.registry.hashes),
                 op=op,
                 agent_id=agent_id,
@@ -434,7 +434,7 @@ class Chain:
 
     # -- forgetting
 
-    def forgetting_record(self, index: int) -> Entry | None:
+    def forgetting_record(self, index: int) -> ThoughtEntry | None:
         """The newest thought that says that this one was forgotten."""
         for place in self.columns.flagged(FORGETS, self._forgets_seen):
             self._forgets[self.entry(place).record["forgets"]] = place
@@ -463,7 +463,7 @@ class Chain:
         try:
             self._log.rewrite(self._log.segment_of(index), offset, size, bare)
             end = next((one.first for one in self._log.segments if one.first > index), self.size)
-            self.columns.forget(Entry(record, None, digest.decode()), len(bare), end)
+            self.columns.forget(ThoughtEntry(record, None, digest.decode()), len(bare), end)
             self._files.rewrite(self.columns, index, end)
         except OSError as error:
             # The announcement is still there: the next opening rebuilds the index and finishes.

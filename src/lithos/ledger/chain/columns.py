@@ -21,7 +21,7 @@ import orjson
 from lithos.core.clock import micros, parse_time
 from lithos.core.lazy import lazy
 from lithos.errors import Damaged, InvalidInput
-from lithos.ledger.chain.format import Entry, Json
+from lithos.ledger.chain.format import Json, ThoughtEntry
 from lithos.ledger.chain.log import write_all
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
@@ -117,7 +117,7 @@ class Columns:
         self._settle()
         return self._columns[name].view[:count]
 
-    def add(self, entries: Sequence[tuple[Entry, int, int]]) -> tuple[bytes, bytes, bytes]:
+    def add(self, entries: Sequence[tuple[ThoughtEntry, int, int]]) -> tuple[bytes, bytes, bytes]:
         """Entries with their offsets and sizes, in order."""
         known = len(self.names)
         rows, pairs = b"", b""
@@ -158,7 +158,7 @@ class Columns:
         names = sum(len(orjson.dumps(name)) + 1 for name in self.names)
         return names, self._terms.count * _PAIR.size, self.count * ROW_BYTES
 
-    def forget(self, entry: Entry, size: int, end: int) -> None:
+    def forget(self, entry: ThoughtEntry, size: int, end: int) -> None:
         """The entry lost its body and has `size` bytes now; those after it, before `end`, moved."""
         self._settle()
         index = entry.index
@@ -200,13 +200,13 @@ class Columns:
     def stored_names(self) -> bytes:
         return b"".join([orjson.dumps(name) + b"\n" for name in self.names])
 
-    def _row(self, entry: Entry, offset: int, size: int) -> bytes:
+    def _row(self, entry: ThoughtEntry, offset: int, size: int) -> bytes:
         given = entry.record.get
         return pack_row(
             entry, offset, size, self.code("agent", given("agent_id"), given("agent_name"), given("agent_owner"))
         )
 
-    def _terms_of(self, entry: Entry) -> list[int]:
+    def _terms_of(self, entry: ThoughtEntry) -> list[int]:
         body: Json = entry.body or {}
         terms = [("tag", text) for text in body.get("tags", ())] + [
             ("concept", text) for text in body.get("concepts", ())
@@ -271,7 +271,7 @@ class Columns:
         return mask
 
 
-def pack_row(entry: Entry, offset: int, size: int, agent: int) -> bytes:
+def pack_row(entry: ThoughtEntry, offset: int, size: int, agent: int) -> bytes:
     """`Damaged` if a field cannot be what it should be, although its hash fits."""
     try:
         return _packed(entry, offset, size, agent)
@@ -279,7 +279,7 @@ def pack_row(entry: Entry, offset: int, size: int, agent: int) -> bytes:
         raise Damaged(f"a field cannot be read: {error}", finding="malformed", index=entry.index) from None
 
 
-def _packed(entry: Entry, offset: int, size: int, agent: int) -> bytes:
+def _packed(entry: ThoughtEntry, offset: int, size: int, agent: int) -> bytes:
     record = entry.record
     given = record.get
     return _ROW.pack(
@@ -300,7 +300,7 @@ def _packed(entry: Entry, offset: int, size: int, agent: int) -> bytes:
     )
 
 
-def _flags(entry: Entry) -> int:
+def _flags(entry: ThoughtEntry) -> int:
     refers = "refs" in entry.record or "relations" in entry.record
     forgets = "forgets" in entry.record
     return (FORGOTTEN if entry.body is None else 0) | (FORGETS if forgets else 0) | (REFERS if refers else 0)

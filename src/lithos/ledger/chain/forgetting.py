@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from lithos.errors import InvalidInput
 from lithos.ledger.chain.chain import FORGETTING, Chain
 from lithos.ledger.chain.columns import FORGOTTEN
-from lithos.ledger.chain.format import NAMES, Entry, is_redacted, redacted, redacted_hash
+from lithos.ledger.chain.format import NAMES, ThoughtEntry, is_redacted, redacted, redacted_hash
 from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.proofs.checkpoints import Checkpoint
 from lithos.ledger.search import ThoughtSearch
@@ -103,7 +103,7 @@ class Forgetting:
         sync_folder(chain.folder)
 
 
-def erasures_of(chain: Chain, entry: Entry, by: str) -> list[Erasure]:
+def erasures_of(chain: Chain, entry: ThoughtEntry, by: str) -> list[Erasure]:
     """The erasures that forgetting this thought takes; none, if it was forgotten already.
 
     An agent's id stays while the registry or a thought that was not forgotten shows it: removing it would hide nothing.
@@ -126,7 +126,7 @@ def erasures_of(chain: Chain, entry: Entry, by: str) -> list[Erasure]:
     return [Erasure(entry.index, names), *(Erasure(index, ["agent_id"]) for index in others)]
 
 
-def _record(chain: Chain, entry: Entry, digest: str | None, reason: str, by: str) -> Draft:
+def _record(chain: Chain, entry: ThoughtEntry, digest: str | None, reason: str, by: str) -> Draft:
     """Its own arguments are a keyed hash of the forgotten ones: a retry with the same key is still recognised."""
     earlier = chain.forgetting_record(entry.index)
     kept = earlier.body.get("arguments", "") if earlier is not None and earlier.body is not None else ""

@@ -63,7 +63,7 @@ _known_bodies: set[tuple[str, ...]] = set()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ThoughtEntry:
     """A thought as it is stored; `body` is None once its content was forgotten."""
 
     record: Json
@@ -103,32 +103,32 @@ def thought_hash(record: bytes) -> str:
     return hashlib.sha256(THOUGHT + record).hexdigest()
 
 
-def seal(record: Json, body: Json, noise: bytes) -> tuple[RawEntry, Entry]:
+def seal(record: Json, body: Json, noise: bytes) -> tuple[RawEntry, ThoughtEntry]:
     """Make the entry of a record (without commitment) and its body; `noise` is the random salt."""
     salt = noise.hex().encode()
     body_bytes = canonical_bytes(body)
     whole = {**record, "commitment": commitment_of(body_bytes, salt)}
     record_bytes = canonical_bytes(whole)
     digest = thought_hash(record_bytes)
-    return (record_bytes, body_bytes, salt, digest.encode()), Entry(whole, body, digest)
+    return (record_bytes, body_bytes, salt, digest.encode()), ThoughtEntry(whole, body, digest)
 
 
-def open_entry(raw: RawEntry) -> Entry:
+def open_entry(raw: RawEntry) -> ThoughtEntry:
     """Parse and check one entry by itself; its place in the chain is for the caller to check."""
     record_bytes, body_bytes, salt, digest = raw
     record = parse_record(record_bytes)
     if is_redacted(record):
         if body_bytes or salt or not _HEX_HASH.fullmatch(digest):
             raise Damaged("a record without commitment has a content, or no hash", finding="malformed")
-        return Entry(record, None, digest.decode())
+        return ThoughtEntry(record, None, digest.decode())
     if thought_hash(record_bytes).encode() != digest:
         raise Damaged("the stored hash is not the hash of the record", finding="hash_mismatch")
     if not body_bytes and not salt:
-        return Entry(record, None, digest.decode())
+        return ThoughtEntry(record, None, digest.decode())
     body = parse_body(body_bytes)
     if commitment_of(body_bytes, salt) != record["commitment"]:
         raise Damaged("the content is not the one committed to", finding="commitment_mismatch")
-    return Entry(record, body, digest.decode())
+    return ThoughtEntry(record, body, digest.decode())
 
 
 def is_redacted(record: Json) -> bool:

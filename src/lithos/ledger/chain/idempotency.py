@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from lithos.errors import KeyReused
-from lithos.ledger.chain.format import Entry
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.chain.tickets import Ticket
 from lithos.ledger.thoughts import Request
 
@@ -19,7 +19,7 @@ def pending(chain: Chain, tickets: Iterable[Ticket], request: Request) -> Ticket
     return next((ticket for ticket in tickets if _is_repeated(chain, ticket.entry, request)), None)
 
 
-def stored(chain: Chain, request: Request, oldest: int) -> Entry | None:
+def stored(chain: Chain, request: Request, oldest: int) -> ThoughtEntry | None:
     """Among the thoughts since `oldest` (microseconds): older keys are free again."""
     start = chain.columns.first_since(oldest)
     for column, scope in (("request", request.key), ("delivery", request.delivery if request.resent else None)):
@@ -31,7 +31,7 @@ def stored(chain: Chain, request: Request, oldest: int) -> Entry | None:
     return None
 
 
-def _is_repeated(chain: Chain, entry: Entry, request: Request) -> bool:
+def _is_repeated(chain: Chain, entry: ThoughtEntry, request: Request) -> bool:
     """By key with the same arguments (others are refused), or by delivery: ids of requests may be used again."""
     if request.key is not None and entry.record.get("request_key") == request.key:
         if not _same_arguments(chain, entry, request):
@@ -45,7 +45,7 @@ def _is_repeated(chain: Chain, entry: Entry, request: Request) -> bool:
     return same and _same_arguments(chain, entry, request)
 
 
-def _same_arguments(chain: Chain, entry: Entry, request: Request) -> bool:
+def _same_arguments(chain: Chain, entry: ThoughtEntry, request: Request) -> bool:
     """Of a forgotten thought only the record of its forgetting holds a hash, keyed so that it reveals nothing."""
     if entry.body is not None:
         return bool(entry.body.get("arguments") == request.arguments)

@@ -13,7 +13,7 @@ from lithos.errors import Damaged
 from lithos.ledger.chain import columns as columns_module
 from lithos.ledger.chain.acknowledged import marked
 from lithos.ledger.chain.columns import ColumnFiles, Columns
-from lithos.ledger.chain.format import Entry, Json, open_entry, origin_hash
+from lithos.ledger.chain.format import Json, ThoughtEntry, open_entry, origin_hash
 from lithos.ledger.chain.log import Log
 from lithos.ledger.chain.segments import Block, Rest, list_segments, read_blocks
 from lithos.ledger.proofs import merkle
@@ -182,7 +182,7 @@ def fork(checkpoint: Checkpoint) -> Damaged:
 
 def _take(tail: Tail, block: Block) -> None:
     """Check each entry and its link to the one before."""
-    taken: list[tuple[Entry, int, int]] = []
+    taken: list[tuple[ThoughtEntry, int, int]] = []
     place, index, head = block.offset, tail.columns.count, tail.head
     problem: Damaged | None = None
     for data in block.entries:
@@ -202,7 +202,7 @@ def _take(tail: Tail, block: Block) -> None:
         raise problem
 
 
-def check_link(entry: Entry, index: int, head: str) -> None:
+def check_link(entry: ThoughtEntry, index: int, head: str) -> None:
     if entry.record["index"] != index:
         raise Damaged(
             f"thought {index} is expected, {entry.record['index']} is there", finding="wrong_index", index=index

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from lithos.ledger.chain.format import Entry, RawEntry
+from lithos.ledger.chain.format import RawEntry, ThoughtEntry
 from lithos.ledger.proofs.checkpoints import Checkpoint
 
 
@@ -14,12 +14,12 @@ class Flushed:
     """Thoughts that one flush wrote. One checkpoint, of the last of them, serves all their callers: signing takes
     longer than everything else that an append does."""
 
-    def __init__(self, last: Entry, root: bytes) -> None:
+    def __init__(self, last: ThoughtEntry, root: bytes) -> None:
         self.last, self.root = last, root
         self._lock = threading.Lock()
         self._signed: Checkpoint | None = None
 
-    def checkpoint(self, sign: Callable[[Entry, bytes], Checkpoint]) -> Checkpoint:
+    def checkpoint(self, sign: Callable[[ThoughtEntry, bytes], Checkpoint]) -> Checkpoint:
         with self._lock:
             if self._signed is None:
                 self._signed = sign(self.last, self.root)
@@ -29,14 +29,14 @@ class Flushed:
 class Stored(NamedTuple):
     """A durable thought, and with which others it was written, where that is known still."""
 
-    entry: Entry
+    entry: ThoughtEntry
     flushed: Flushed | None
 
 
 class Ticket:
     """A thought between being given its place and being durable."""
 
-    def __init__(self, raw: RawEntry, entry: Entry, data: bytes) -> None:
+    def __init__(self, raw: RawEntry, entry: ThoughtEntry, data: bytes) -> None:
         self.raw, self.entry, self.data = raw, entry, data
         self.done = False
         self.error: BaseException | None = None

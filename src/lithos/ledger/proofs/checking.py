@@ -19,9 +19,9 @@ from lithos.ledger.chain.format import (
     CONTENT,
     RELATION_KEYS,
     THOUGHT,
-    Entry,
     Json,
     RawEntry,
+    ThoughtEntry,
     is_redacted,
     open_entry,
     redacted_hash,
@@ -30,7 +30,7 @@ from lithos.ledger.chain.opening import check_link
 from lithos.ledger.chain.segments import Adapter, Block, Rest, Segment, read_blocks
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
-Look = Callable[[Entry, int, int], None]
+Look = Callable[[ThoughtEntry, int, int], None]
 AT_ONCE = 256
 
 
@@ -107,7 +107,7 @@ def _take(part: Part, right: Right, entries: Sequence[bytes], offset: int, look:
     if look is None:
         return offset + sum(map(len, entries))
     for record, body, digest, data in zip(right.records, right.bodies, right.digests, entries, strict=True):
-        look(Entry(record, body, digest.hex()), offset, len(data))
+        look(ThoughtEntry(record, body, digest.hex()), offset, len(data))
         offset += len(data)
     return offset
 

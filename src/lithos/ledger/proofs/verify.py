@@ -16,7 +16,7 @@ from pathlib import Path
 from lithos.errors import Damaged
 from lithos.ledger.chain import acknowledged as mark
 from lithos.ledger.chain.columns import pack_row
-from lithos.ledger.chain.format import Entry, Json
+from lithos.ledger.chain.format import Json, ThoughtEntry
 from lithos.ledger.chain.opening import read_header
 from lithos.ledger.chain.segments import Segment, list_segments
 from lithos.ledger.proofs import merkle
@@ -48,7 +48,7 @@ EXIT_CODES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class VerifyFinding:
     """One fault and its place: the index of a thought, or a file and a place in it."""
 
     code: str
@@ -67,7 +67,7 @@ class Report:
     signatures: int = 0
     forgotten: int = 0
     bytes: int = 0
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[VerifyFinding] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -224,7 +224,7 @@ class Verification:
             message = f"{self._acknowledged} thoughts were acknowledged, {count} are there"
             self._add("tail_missing", message, count)
 
-    def signature(self, entry: Entry, after: int) -> int:
+    def signature(self, entry: ThoughtEntry, after: int) -> int:
         """Checks one thought's binding to the registry and its signature; returns how far the registry had come."""
         record = entry.record
         place = after
@@ -253,7 +253,7 @@ class Verification:
     def _add(
         self, code: str, message: str, index: int | None = None, *, file: str | None = None, place: int | None = None
     ) -> None:
-        self.report.findings.append(Finding(code, message, index, file, place))
+        self.report.findings.append(VerifyFinding(code, message, index, file, place))
 
 
 @contextmanager
@@ -274,7 +274,7 @@ class _SignatureCheck:
         self._verification = verification
         self._after = -1
 
-    def __call__(self, entry: Entry, offset: int, size: int) -> None:
+    def __call__(self, entry: ThoughtEntry, offset: int, size: int) -> None:
         pack_row(entry, offset, size, 0)
         self._after = self._verification.signature(entry, self._after)
 

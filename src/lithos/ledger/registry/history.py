@@ -25,7 +25,7 @@ Op = Literal["upsert", "describe", "alias", "key_added", "key_revoked", "disable
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RegistryChange:
     """One entry; `thoughts` is how many the chain had when it was made."""
 
     seq: int
@@ -51,9 +51,9 @@ class History:
         self.path = path
         self._origin = origin
 
-    def load(self) -> list[Change]:
+    def load(self) -> list[RegistryChange]:
         """Every entry, checked; stops with `damaged` at the first that is wrong."""
-        changes: list[Change] = []
+        changes: list[RegistryChange] = []
         for number, line in enumerate(self._lines()):
             changes.append(self._read(line, number, changes[-1].hash if changes else self._origin))
         return changes
@@ -68,7 +68,7 @@ class History:
         if whole != len(data):
             os.truncate(self.path, whole)
 
-    def append(self, change: Change) -> Change:
+    def append(self, change: RegistryChange) -> RegistryChange:
         entry = change.canonical()
         digest = change_hash(entry)
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -89,10 +89,10 @@ class History:
             return
         yield from data.split(b"\n")[:-1]
 
-    def _read(self, line: bytes, number: int, prev_hash: str) -> Change:
+    def _read(self, line: bytes, number: int, prev_hash: str) -> RegistryChange:
         try:
             entry = orjson.loads(line)["entry"]
-            change = Change(**entry)
+            change = RegistryChange(**entry)
             digest = change_hash(change.canonical())
             spelled = b'{"entry":%s,"hash":"%s"}' % (change.canonical(), digest.encode())
         except (orjson.JSONDecodeError, KeyError, TypeError):
@@ -104,6 +104,6 @@ class History:
         return _with_hash(change, digest)
 
 
-def _with_hash(change: Change, digest: str) -> Change:
+def _with_hash(change: RegistryChange, digest: str) -> RegistryChange:
     fields = {name: getattr(change, name) for name in FIELDS}
-    return Change(**fields, hash=digest)
+    return RegistryChange(**fields, hash=digest)

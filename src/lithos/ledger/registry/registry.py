@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from lithos.ledger.registry.history import Change
+from lithos.ledger.registry.history import RegistryChange
 from lithos.ledger.words import AgentStatus
 
 
@@ -44,7 +44,7 @@ class Agent:
 class Registry:
     """The state after a history; `agents` holds only those that were registered or changed."""
 
-    def __init__(self, changes: Iterable[Change] = ()) -> None:
+    def __init__(self, changes: Iterable[RegistryChange] = ()) -> None:
         self.agents: dict[str, Agent] = {}
         self.hashes: list[str] = []
         self._places: dict[str, int] = {}
@@ -55,7 +55,7 @@ class Registry:
     def head(self) -> str | None:
         return self.hashes[-1] if self.hashes else None
 
-    def take(self, change: Change) -> None:
+    def take(self, change: RegistryChange) -> None:
         agent = self.agents.setdefault(change.agent_id, Agent(change.agent_id))
         details = change.details
         if change.op == "upsert":
@@ -89,7 +89,7 @@ class Registry:
         return self._places.get(head)
 
 
-def _add_key(agent: Agent, change: Change) -> None:
+def _add_key(agent: Agent, change: RegistryChange) -> None:
     details = change.details
     old = agent.key(details["key_id"])
     if old is not None and old.until_change is None:
@@ -98,7 +98,7 @@ def _add_key(agent: Agent, change: Change) -> None:
     agent.keys.append(Key(details["key_id"], details["algorithm"], public, change.at, change.seq))
 
 
-def _revoke_key(agent: Agent, change: Change) -> None:
+def _revoke_key(agent: Agent, change: RegistryChange) -> None:
     key = agent.key(change.details["key_id"])
     if key is not None:
         key.revoked_at, key.until_change = change.at, change.seq
