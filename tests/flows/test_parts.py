@@ -101,6 +101,6 @@ def test_every_part_of_a_new_memory_is_well_idle_and_weighed(lithos: Lithos) -> 
     lithos.notes.ensure_scanned()
     assert [part.problem() for part in lithos.parts] == [None] * len(lithos.parts)
     assert not lithos.busy()
-    assert {"coordination", "history", "trash", "ledger", "thoughts", "catalogue", "search"} == set(lithos.sizes())
+    assert {"coordination", "history", "trash", "ledger", "thoughts", "catalogue", "search"} <= set(lithos.sizes())
     lithos.close()
     lithos.close()
