@@ -323,4 +323,24 @@ PHRASES: Mapping[str, tuple[str, ...]] = {
     "lithos_token_list": ("list access tokens",),
     "lithos_token_revoke": ("revoke an access token",),
     "lithos_keys_rotate": ("rotate the key that signs the audit",),
+    # code
+    "lithos_search_code": (
+        "find a function or class in the code base",
+        "where is this implemented",
+        "grep the repository",
+    ),
+    "lithos_get_symbol": ("definition and signature of a function or class", "show the source of a method"),
+    "lithos_get_dependencies": ("what does a function call or import", "which modules does this file need"),
+    "lithos_get_dependents": (
+        "who calls this function",
+        "what breaks if I change this code",
+        "find usages and references",
+    ),
+    "lithos_find_similar_symbols": ("duplicate or similar functions in the code",),
+    "lithos_get_file_symbols": ("outline of a source file: its functions and classes",),
+    "lithos_get_file": ("read lines of a source file of a repository",),
+    "lithos_list_files": ("list source files of a repository by pattern",),
+    "lithos_get_structure": ("overview of a repository: folders, languages, size",),
+    "lithos_get_context": ("explain a function: callers, callees, tests",),
+    "lithos_detect_patterns": ("coding conventions of a project", "how do we handle errors or logging in this code"),
 }
