@@ -122,6 +122,7 @@ def test_validate_groups_what_is_wrong(call: CallTool) -> None:
     assert found["counts"] == {
         "broken_links": 2,
         "ambiguous_links": 2,
+        "links_by_title": 1,
         "broken_frontmatter": 1,
         "missing_frontmatter": 3,
     }

@@ -87,6 +87,7 @@ class NoteLink(TypedDict):
     id: str | None
     status: Literal["resolved", "ambiguous", "broken"]
     candidates: NotRequired[list[str]]  # paths of the notes that an ambiguous link could mean
+    resolved_by: NotRequired[Literal["title"]]  # the link names no file: a new title breaks it
 
 
 class ReadNote(TypedDict):

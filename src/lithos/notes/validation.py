@@ -11,13 +11,14 @@ from lithos.notes.index import queries
 from lithos.notes.index.identities import Identities
 from lithos.notes.lifecycle.problems import KINDS as LIFECYCLE_KINDS
 from lithos.notes.lifecycle.problems import lifecycle_problems, text_problems
-from lithos.notes.vault.resolving import Named, Names
+from lithos.notes.vault.resolving import Named, Names, is_by_title
 from lithos.notes.vault.vault import Vault
 from lithos.storage import Row, Tx
 
 KINDS = {
     "broken_links": "Links that lead nowhere",
     "ambiguous_links": "Links that could mean several notes",
+    "links_by_title": "Links that name a title and no file: a new title breaks them",
     "stale_references": "Links to a name that a note had before it was renamed",
     "broken_frontmatter": "Frontmatter that is not valid YAML",
     "missing_frontmatter": "Notes without frontmatter",
@@ -29,7 +30,7 @@ KINDS = {
     "duplicates": "Notes that say nearly the same",
 }
 # A vault that was never meant for agents has no frontmatter: worth knowing, no reason for an alarm.
-NOTICES = ("missing_frontmatter", "duplicates")
+NOTICES = ("missing_frontmatter", "links_by_title", "duplicates")
 MOST_SHOWN = 1_000
 
 
@@ -61,7 +62,7 @@ class Validator:
 
     def _problems(self, tx: Tx) -> dict[str, list[Problem]]:
         found: dict[str, list[Problem]] = {kind: [] for kind in KINDS}
-        for kind, problem in self._links(tx):
+        for kind, problem in (*self._links(tx), *self._links_by_title(tx)):
             found[kind].append(problem)
         for kind, problem in (*_notes(tx), *_files(tx), *lifecycle_problems(tx)):
             found[kind].append(problem)
@@ -100,6 +101,18 @@ class Validator:
             else:
                 problem["what"] = f"was renamed to {whereabouts[moved.number]}"
                 yield "stale_references", problem
+
+    def _links_by_title(self, tx: Tx) -> Iterator[tuple[str, Problem]]:
+        rows = queries.links_by_other_names(tx)
+        found = [row for row in rows if is_by_title(row["target"], row["id"], row["leads_to"], row["title"])]
+        lines = self._lines({row["path"] for row in found[:MOST_SHOWN]})
+        for row in found:
+            what = f"by its title to {row['leads_to']}"
+            problem: Problem = {"path": row["path"], "target": row["target"], "what": what}
+            line = lines.get(row["path"], {}).get(row["position"])
+            if line is not None:
+                problem["line"] = line
+            yield "links_by_title", problem
 
     def _former(self, tx: Tx) -> tuple[Names, list[str]]:
         """The notes under the paths that they had, and where each is now."""

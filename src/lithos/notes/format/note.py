@@ -85,7 +85,11 @@ class Note:
     @property
     def search_text(self) -> str:
         """The text that search indexes; broken frontmatter is part of it, so that it hides nothing."""
-        return self.document.text if self.front.problem else self.content
+        if not self.front.problem:
+            return self.content
+        # Indented, it is code to every reader: its lines make no heading.
+        front = "".join(f"    {line}\n" for line in (self.document.front or "").splitlines())
+        return f"{self.content}\n\n{front}"
 
     @cached_property
     def tags(self) -> list[str]:

@@ -24,7 +24,7 @@ def search_document(note: Note, note_id: str, updated: int, effective_status: st
         version=note.version,
         path=note.path,
         author=note.text("author") or "",
-        names=tuple(note.other_names),
+        names=(*note.other_names, *filter(None, [note.text("provenance")])),
         tags=tuple(note.tags),
         keywords=keywords,
         numbers=numbers,

@@ -222,7 +222,7 @@ def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth
 def links_of(tx: Tx, number: int) -> list[Row]:
     """The links of a note in the order of its text, with the note that each leads to."""
     return tx.all(
-        "SELECT links.target, links.name, links.status, notes.id, notes.path FROM links"
+        "SELECT links.target, links.name, links.status, notes.id, notes.path, notes.title FROM links"
         " LEFT JOIN notes ON notes.number = links.note WHERE links.source = ? ORDER BY position",
         number,
     )
@@ -287,6 +287,16 @@ def unresolved(tx: Tx) -> list[Row]:
     return tx.all(
         "SELECT notes.path, position, links.target, links.status, links.markdown, links.name FROM links"
         " JOIN notes ON notes.number = links.source WHERE links.note IS NULL ORDER BY notes.path, position"
+    )
+
+
+def links_by_other_names(tx: Tx) -> list[Row]:
+    """Resolved wiki-links whose name is not that of the file they lead to: by id, alias or title."""
+    return tx.all(
+        "SELECT source.path, position, links.target, note.id, note.path AS leads_to, note.title FROM links"
+        " JOIN notes AS source ON source.number = links.source JOIN notes AS note ON note.number = links.note"
+        " WHERE NOT links.markdown AND note.path_key <> links.name"
+        " AND substr(note.path_key, -length(links.name) - 1) <> '/' || links.name ORDER BY source.path, position"
     )
 
 

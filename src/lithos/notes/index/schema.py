@@ -78,7 +78,7 @@ CREATE TABLE links (
     target TEXT NOT NULL,
     markdown INTEGER NOT NULL,
     name TEXT NOT NULL,
-    note INTEGER,
+    note INTEGER,  -- of a Markdown link: by path or unique file name, never by title
     status TEXT NOT NULL,
     PRIMARY KEY (source, position)
 ) STRICT, WITHOUT ROWID;

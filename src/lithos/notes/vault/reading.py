@@ -31,7 +31,7 @@ from lithos.notes.lifecycle.effective_status import UNAPPROVED, effective_status
 from lithos.notes.lifecycle.lineage import ancestors, trust_of
 from lithos.notes.lifecycle.search_scope import StatusFilter
 from lithos.notes.vault.loaded import Loaded
-from lithos.notes.vault.resolving import Named, Names
+from lithos.notes.vault.resolving import Named, Names, is_by_title
 from lithos.notes.vault.vault import Vault
 from lithos.storage import Row, Tx
 
@@ -201,6 +201,8 @@ class Reader:
             }
             if row["status"] == "ambiguous":
                 each["candidates"] = self.candidates(link.target, row["name"], found.path, link.markdown)
+            elif row["id"] and not link.markdown and is_by_title(link.target, row["id"], row["path"], row["title"]):
+                each["resolved_by"] = "title"
             shown.append(each)
         return shown
 

@@ -64,12 +64,13 @@ class Names:
     def resolve(self, target: str, source: str, markdown: bool = False) -> Resolution:
         """`source` is the path of the note that holds the link: relative targets start from its folder."""
         if markdown or target.startswith("."):
-            return self._resolve(target, _places(target, source, markdown))
+            return self._resolve(target, _places(target, source, markdown), by_file=markdown)
         if target not in self.resolved:
             self.resolved[target] = self._resolve(target, (target.lstrip("/"),))
         return self.resolved[target]
 
-    def _resolve(self, target: str, places: Iterable[str]) -> Resolution:
+    def _resolve(self, target: str, places: Iterable[str], *, by_file: bool = False) -> Resolution:
+        """`by_file`: a Markdown link names a file, by its path or its unique name, and never a title."""
         for place in places:
             if found := _one_of(self.paths, path_key(place), place):
                 return found
@@ -77,6 +78,8 @@ class Names:
         if found := self._by_name(name):
             return found
         key = name_key(name)
+        if by_file:
+            return BROKEN
         for names in (self.ids, self.aliases, self.titles):
             if key in names:
                 return _chosen(names[key])
@@ -91,6 +94,12 @@ class Names:
         if "/" in key:
             notes = [note for note in notes if path_key(note.path).endswith(f"/{key}")]
         return _spelled(notes, last_name(without_suffix(name))) if notes else None
+
+
+def is_by_title(target: str, note_id: str, path: str, title: str) -> bool:
+    """Whether a resolved wiki-link means its note by the title alone: a new title breaks it."""
+    key = name_key(without_suffix(target).lstrip("/"))
+    return last_name(key) != last_name(path_key(path)) and key != note_id and key == name_key(title)
 
 
 def _places(target: str, source: str, markdown: bool) -> tuple[str, ...]:

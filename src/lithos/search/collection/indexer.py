@@ -49,7 +49,7 @@ class CollectionSchema:
 
     def layout(self, model: str) -> str:
         limits = self.limits
-        return f"5|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
+        return f"6|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
 
 
 class Indexer:

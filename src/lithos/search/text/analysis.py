@@ -31,6 +31,12 @@ _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
 _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
 _APOSTROPHE_S = re.compile(r"['’]s\b")
+# A pictograph with its variation, tone and joined parts, or a flag: one sign to people, and one term here.
+_SIGN = "[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
+_SIGNS = re.compile(
+    f"[\U0001f1e6-\U0001f1ff]{{2}}|{_SIGN}[\ufe0f\U0001f3fb-\U0001f3ff]*(?:\u200d{_SIGN}[\ufe0f\U0001f3fb-\U0001f3ff]*)*"
+)
+_SIGN_STYLE = re.compile("[\u200d\ufe0f\U0001f3fb-\U0001f3ff]")
 MOST_COMPOUNDS = 8
 LONGEST_COMPOUND = 12  # terms
 LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
@@ -137,12 +143,17 @@ def _foldings() -> dict[int, str]:
 
 def _prepared(text: str, grams: Callable[[str], str]) -> str:
     if not text.isascii():
-        text = folded(text)
+        text = folded(_SIGNS.sub(_sign_word, text))
         text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
     text = _APOSTROPHE_S.sub("", text)
     if "_" in text or "." in text:
         text = _JOINED_WORD.sub(_with_whole, text)
     return _CAMEL_WORD.sub(_with_parts, text) if _CAMEL.search(text) else text
+
+
+def _sign_word(sign: re.Match[str]) -> str:
+    """A word for a pictograph, which the tokenizer would drop; its tone and style do not count."""
+    return f" sign{''.join(f'{ord(each):x}' for each in _SIGN_STYLE.sub('', sign.group()))} "
 
 
 def _ones_and_twos(run: str) -> str:
