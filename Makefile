@@ -8,7 +8,7 @@ PYTEST_WORKERS ?= 3
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench torture torture-tests conformance clean
+.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture torture-tests conformance clean
 
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
@@ -46,6 +46,11 @@ torture: $(VENV)/.test-installed
 # The long tests that are marked: fuzzing, fights over files, kills inside single steps.
 torture-tests: $(VENV)/.test-installed
 	$(BIN)/pytest -m torture --timeout 3600
+
+# Which lines of storage, ledger, notes and board no test runs; a report, no gate.
+coverage: $(VENV)/.test-installed
+	$(BIN)/coverage run --source=src/lithos/storage,src/lithos/ledger,src/lithos/notes,src/lithos/board -m pytest -m "not torture" --hypothesis-profile repeatable
+	$(BIN)/coverage report --skip-covered --show-missing
 
 bench: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks

@@ -28,6 +28,7 @@ settings.register_profile("repeatable", derandomize=True)
 
 # A module or test marked `both_databases` runs on SQLite and on PostgreSQL; one marked `sqlite_only` says why not.
 BACK_ENDS = ("sqlite", pytest.param("postgres", marks=pytest.mark.postgres))
+LONG_BACK_ENDS = ("sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.torture]))
 
 CallTool = Callable[..., dict[str, Any]]
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
@@ -45,8 +46,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("both_databases") is None:
         return
     one = metafunc.definition.get_closest_marker("sqlite_only") is not None
+    long = metafunc.definition.get_closest_marker("torture_on_postgres") is not None
     metafunc.fixturenames.insert(0, "back_end")
-    metafunc.parametrize("back_end", BACK_ENDS[:1] if one else BACK_ENDS, indirect=True)
+    metafunc.parametrize("back_end", BACK_ENDS[:1] if one else LONG_BACK_ENDS if long else BACK_ENDS, indirect=True)
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from lithos.storage import Crash, EventDraft, FileChange, Outcome, Plan, Planned
 from tests.support import states
 from tests.support.storage_bench import StorageBench, keyed
 
+pytestmark = pytest.mark.both_databases
+
 BEFORE = {"old.md": b"old 1", "moved.md": b"moved 1", "gone.md": b"gone 1"}
 AFTER = {"new.md": b"new 2", "old.md": b"old 2", "there/moved.md": b"moved 2"}
 ANSWER = {"status": "done"}
@@ -197,6 +199,7 @@ bench.effects.apply(keyed(), lambda: plan(bench))
 """
 
 
+@pytest.mark.sqlite_only("a process per step is slow there; the last commit is tested below")
 @pytest.mark.parametrize(
     ("point", "visit"),
     [("saga.opened", 1), ("saga.stepped", 1), ("saga.stepped", 3), ("commit.send", 2), ("saga.close", 1)],
@@ -328,3 +331,7 @@ def test_a_plan_may_turn_out_to_be_an_outcome(tmp_path: Path) -> None:
     assert bench.effects.apply(keyed("k2"), lambda: refused).answer == {"success": False}
     assert (bench.rows("once"), bench.rows("events")) == (1, 1)
     bench.close()
+
+
+def test_a_process_killed_in_its_last_commit_is_settled_at_the_next_start(tmp_path: Path) -> None:
+    test_a_killed_process_is_settled_at_the_next_start(tmp_path, "commit.send", 2)

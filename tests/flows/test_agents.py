@@ -13,6 +13,8 @@ from lithos.settings import LithosConfig
 from lithos.storage import Database
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_the_first_registration_creates_and_the_next_one_does_not(call: CallTool) -> None:
     assert call("lithos_agent_register", id="a", name="Anna") == {"success": True, "created": True}

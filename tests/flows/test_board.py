@@ -14,6 +14,8 @@ from lithos.board import Board, NewTask, Notes, Page, TaskEdit, TaskFilter, Term
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from tests.support.board_desk import Desk, call
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
@@ -467,6 +469,7 @@ def test_a_refused_claim_leaves_its_key_free(desk: Desk) -> None:
     assert desk.board.claim(keyed, task, "tests", "bob", 1)["success"] is True
 
 
+@pytest.mark.torture_on_postgres("takes long on PostgreSQL")
 def test_ten_thousand_duplicates_have_one_effect_each(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     try:
@@ -479,6 +482,7 @@ def test_ten_thousand_duplicates_have_one_effect_each(tmp_path: Path) -> None:
         desk.close()
 
 
+@pytest.mark.torture_on_postgres("takes long on PostgreSQL")
 def test_a_thousand_paused_holders_wake_up_and_none_is_accepted(desk: Desk) -> None:
     tasks = [desk.task(f"task {number}") for number in range(100)]
     stale = [

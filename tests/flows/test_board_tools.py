@@ -12,6 +12,8 @@ from lithos.core.clock import FakeClock
 from lithos.errors import ClaimLost, Conflict, InvalidInput, LithosError, NotFound, TooLarge
 from tests.conftest import CallTool, Connect
 
+pytestmark = pytest.mark.both_databases
+
 SOON = 20
 
 
@@ -71,6 +73,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], type[LithosError]]] = {
 }
 
 
+@pytest.mark.sqlite_only("refused before the database is asked")
 @pytest.mark.parametrize("what", WRONG)
 def test_wrong_types_and_values_are_tool_errors(call: CallTool, what: str) -> None:
     name, changed, kind = WRONG[what]

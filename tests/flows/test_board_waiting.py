@@ -12,6 +12,8 @@ import pytest
 from lithos.board import Changes
 from tests.support.board_desk import Desk
 
+pytestmark = pytest.mark.both_databases
+
 SOON = 120.0  # the deadline of a wait that is expected to end by itself
 
 

@@ -12,6 +12,8 @@ from lithos.core.clock import FakeClock
 from lithos.errors import Forbidden, InvalidInput
 from lithos.tools.caller import Caller
 
+pytestmark = pytest.mark.both_databases
+
 OPERATOR = Caller(operator=True)
 
 

@@ -15,6 +15,8 @@ from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from tests.conftest import CallTool, Connect
 
+pytestmark = pytest.mark.both_databases
+
 PATH = "users/ana/parts/critic/profile.md"
 NOTES = "users/ana/notes.md"
 PROFILE = """---

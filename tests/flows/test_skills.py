@@ -12,6 +12,8 @@ from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound, SecretRef
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 SKILL = """---
 name: Safe Deploys
 description: How we deploy.
@@ -194,6 +196,7 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.mark.sqlite_only("refused before the database is asked")
 @pytest.mark.parametrize(("tool", "arguments"), BAD, ids=lambda value: str(value)[:60])
 def test_bad_input_is_refused_and_changes_nothing(
     call: CallTool, upload: CallTool, tool: str, arguments: dict[str, Any]

@@ -8,6 +8,8 @@ from lithos.core.clock import FakeClock
 from lithos.errors import NotFound
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 PARAGRAPH = (
     "To run several async tasks concurrently in Python, hand the coroutines to asyncio.gather and await them together. "
     "It returns their results in order.\n\n"

@@ -11,6 +11,8 @@ from lithos.errors import InvalidInput, NotFound
 from lithos.tools.caller import Caller
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 OPERATOR = Caller(operator=True)
 NEW = Call("lithos_token_new")
 

@@ -12,6 +12,8 @@ from lithos.errors import KeyReused, NotFound
 from lithos.storage import Outcome, Tx
 from tests.support.storage_bench import StorageBench, keyed
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def bench(tmp_path: Path):

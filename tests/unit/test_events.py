@@ -13,6 +13,8 @@ from lithos.errors import Damaged, InvalidInput
 from lithos.storage import EventDraft, EventFilter, Keyring, store_id
 from tests.support.storage_bench import StorageBench, keyed
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def bench(tmp_path: Path):

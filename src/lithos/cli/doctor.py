@@ -84,7 +84,7 @@ def _versions() -> Iterator[Finding]:
     import apsw
 
     from lithos import __version__
-    from lithos.storage.database.page_checksums import checksum_vfs
+    from lithos.storage import checksum_vfs
 
     python = ".".join(map(str, sys.version_info[:3]))
     yield _finding("versions", "ok", f"Lithos {__version__}, Python {python}, SQLite {apsw.sqlite_lib_version()}")

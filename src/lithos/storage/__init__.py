@@ -8,6 +8,7 @@ from lithos.storage.audit.keys import Keyring, create_private, store_id
 from lithos.storage.audit.verify import Problem, Verdict
 from lithos.storage.database.database import Database, open_database, open_postgres
 from lithos.storage.database.migrate import Migration, coordination_migrations, read_migrations
+from lithos.storage.database.page_checksums import checksum_vfs
 from lithos.storage.database.rebuildable import RebuildableDatabase, Rebuilding
 from lithos.storage.database.transfer import Transfer, database_status, dialect_at
 from lithos.storage.effects.effects import Applied, Effects, Recovered
@@ -85,6 +86,7 @@ __all__ = [
     "best_kernel",
     "carry_over",
     "checked",
+    "checksum_vfs",
     "coordination_migrations",
     "create_private",
     "database_status",
