@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 from benchmarks import scipread
-from lithos.graph.code.resolving.engine import CONFIDENCE
 from lithos.graph.code.resolving.languages import engine_of
 from lithos.graph.code.resolving.world import World
 from lithos.graph.code.store import Store, _Published
@@ -41,6 +40,7 @@ class Score:
     right: Counter[str] = field(default_factory=Counter)
     relevant: int = 0
     found: int = 0
+    stated: dict[str, float] = field(default_factory=dict)
     wrong: list[tuple[str, ...]] = field(default_factory=list)
     missed: list[tuple[str, ...]] = field(default_factory=list)
 
@@ -56,7 +56,7 @@ class Score:
     def worst_calibration(self) -> tuple[str, float]:
         """The way whose share of right answers is furthest from the confidence that we state, of those seen often."""
         often = {how: count for how, count in self.judged.items() if count >= 100}
-        gaps = [(abs(self.right[how] / count - CONFIDENCE[how]), how) for how, count in often.items()]
+        gaps = [(abs(self.right[how] / count - self.stated[how]), how) for how, count in often.items()]
         gap, how = max(gaps, default=(0.0, ""))
         return how, gap
 
@@ -168,6 +168,7 @@ def _judge_file(
                 score.missed.append((row["path"], str(line), text, str(sorted(places)[0])))
         if target is not None and found:
             score.judged[found.how] += 1
+            score.stated[found.how] = engine.confidence[found.how]
             score.right[found.how] += right
             if not right:
                 score.wrong.append((found.how, row["path"], str(line), text, target, str(sorted(told)[0])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ import orjson
 
 from lithos.core.clock import Clock
 from lithos.errors import Damaged, Internal, Unsupported
-from lithos.graph.code.resolving.engine import CONFIDENCE, Edge
+from lithos.graph.code.resolving.engine import Edge
 from lithos.graph.code.resolving.languages import engine_of, published
 from lithos.graph.code.resolving.world import World
 from lithos.graph.code.schema import FINGERPRINT, MIGRATIONS, number
@@ -368,21 +368,21 @@ def _resolve_file(tx: Tx, world: World, row: Row) -> None:
     edges, asked = world.record(engine.edges)
     world.forget_local()
     tx.put("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", file)
-    tx.many("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edge_rows(path, edges))
+    tx.many("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edge_rows(path, edges, engine.confidence))
     package = number(f"{path.rpartition('/')[0]}/")
     tx.put("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, 0, 1.0, 0)", package, int(EdgeType.DEFINES), file)
     packed = array("q", sorted(world.numbers(asked))).tobytes()
     tx.put("UPDATE files SET stale = 0, asked = ? WHERE number = ?", packed, file)
 
 
-def _edge_rows(path: str, edges: list[Edge]) -> Iterable[tuple[Any, ...]]:
+def _edge_rows(path: str, edges: list[Edge], confidence: Mapping[str, float]) -> Iterable[tuple[Any, ...]]:
     """One row per pair and type: the surest finding at its first line."""
     best: dict[tuple[str, int, str], Edge] = {}
     for edge in edges:
         key = (edge.source, edge.type, edge.target)
         known = best.get(key)
-        if known is None or CONFIDENCE[edge.how] > CONFIDENCE[known.how]:
+        if known is None or confidence[edge.how] > confidence[known.how]:
             best[key] = edge
     sources = {source: number(f"{path}#{source}" if source else path) for source, _, _ in best}
     for (source, kind, target), edge in best.items():
-        yield sources[source], int(kind), number(target), HOW[edge.how], CONFIDENCE[edge.how], edge.line
+        yield sources[source], int(kind), number(target), HOW[edge.how], confidence[edge.how], edge.line

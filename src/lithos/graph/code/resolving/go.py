@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from lithos.graph.code.resolving.engine import OUTSIDE, ClassId, Edge, Engine, Entity, Found
+from lithos.graph.code.resolving.engine import OUTSIDE, TYPED_CONFIDENCE, ClassId, Edge, Engine, Entity, Found
 from lithos.graph.code.values import NO_SCOPE, EdgeType, Facts, NodeType
 
 _TYPES = (NodeType.CLASS, NodeType.INTERFACE, NodeType.TYPE_ALIAS)
@@ -21,6 +21,7 @@ _LIBRARY = frozenset(_COMMON.split())
 
 class GoEngine(Engine):
     builtin_names = _LIBRARY
+    confidence = TYPED_CONFIDENCE
 
     def scopes_above(self, scope: int) -> Iterator[int]:
         while scope != NO_SCOPE:

@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from lithos.graph.code.resolving.engine import OUTSIDE, Engine, Entity, Found
+from lithos.graph.code.resolving.engine import OUTSIDE, TYPED_CONFIDENCE, Engine, Entity, Found
 from lithos.graph.code.resolving.records import class_records, entry
 from lithos.graph.code.values import NO_SCOPE, TYPES, Facts, NodeType
 
@@ -26,6 +26,7 @@ _LIBRARY = frozenset(_COMMON.split())
 
 class TypeScriptEngine(Engine):
     builtin_names = _LIBRARY
+    confidence = TYPED_CONFIDENCE
 
     def scopes_above(self, scope: int) -> Iterator[int]:
         symbols = self.facts.symbols
