@@ -35,6 +35,8 @@ class Header:
 
 def read_header(folder: Path) -> Header:
     try:
+        if not (folder / HEADER).is_file():  # a FIFO would keep us waiting
+            raise FileNotFoundError("it is not a file")
         data = (folder / HEADER).read_bytes()
         value = orjson.loads(data)
         if canonical_json(value) + b"\n" != data or tuple(value) != HEADER_FIELDS:
