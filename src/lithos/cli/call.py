@@ -1,4 +1,4 @@
-"""`lithos tools` and `lithos call`: the registry at the keyboard."""
+"""`lithos tools` and `lithos call`: the registry on the command line."""
 
 from __future__ import annotations
 

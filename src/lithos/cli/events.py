@@ -1,4 +1,4 @@
-"""`lithos events`: the audit at the keyboard."""
+"""`lithos events`: the audit on the command line."""
 
 from __future__ import annotations
 

@@ -42,9 +42,9 @@ def _print_host(host: dict[str, Any]) -> None:
     if host["running"] or host["waiting"] or host["working"]:
         print(f"       {host['running']} calls run, {host['waiting']} wait{', indexing' if host['working'] else ''}")
     for guest in host["guests"]:
-        wishes = f"{','.join(guest['toolsets'])}{', read-only' if guest['read_only'] else ''}"
+        options = f"{','.join(guest['toolsets'])}{', read-only' if guest['read_only'] else ''}"
         who = " as ".join(filter(None, [guest["client"] or "a client", guest["agent"]]))
-        print(f"guest  pid {guest['pid']}  {who}  [{wishes}]  {guest['calls']} calls, since {guest['since']}")
+        print(f"guest  pid {guest['pid']}  {who}  [{options}]  {guest['calls']} calls, since {guest['since']}")
         for warning in guest["warnings"]:
             print(f"       ! {warning}")
 

@@ -1,4 +1,4 @@
-"""`lithos decay`, `lithos promote`, `lithos feedback`, `lithos conflicts`: the life of knowledge."""
+"""`lithos decay`, `lithos promote`, `lithos feedback`, `lithos conflicts`: the note lifecycle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lithos serve`: the memory, open to clients."""
+"""`lithos serve`: serve a data directory to MCP clients."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
         )
     if config.server.transport == "stdio":
         raise typer.Exit(_be_a_guest(config, options))
-    gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
+    gc.disable()  # imports create thousands of lasting objects: collecting in between costs 0.1 s
     from lithos.serving import set_up_log  # isort: skip - first: it imports less of the SDK than the SDK would
     from lithos.host.server.foreground import serve_http
 
@@ -70,7 +70,7 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
 
 
 def _be_a_guest(config: LithosConfig, options: ServeOptions) -> int:
-    """Where no helper process could read the settings for it (`cli.entry`): a guest of 40 MB instead of 11."""
+    """A guest of 40 MB instead of 11: no helper process could read the settings for it (`cli.entry`)."""
     from lithos.host.serve_stdio import main
 
     return main(options, str(config.storage.data_dir.expanduser().resolve()))

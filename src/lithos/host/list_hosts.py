@@ -23,7 +23,7 @@ def describe_or_error(host_lock: HostLock, seconds: float | None = None) -> Answ
 
 
 def all_hosts(also: str) -> list[Answer]:
-    """Those that the kernel knows, and the one of the data directory `also`, where there is no /proc to ask."""
+    """The hosts that /proc shows, and that of the data directory `also`, for systems without /proc."""
     places = {HostLock(data_dir).data_dir for data_dir in (also, *_bound_sockets(), *_command_lines())}
     found = [
         describe_or_error(HostLock(data_dir)) for data_dir in sorted(places) if os.access(data_dir, os.R_OK | os.X_OK)

@@ -24,8 +24,8 @@ LONGEST_LINE = 16 * 1024 * 1024  # twice the largest arguments of a tool, for th
 OURS = b'{"lithos":'
 MODERN_MARK = b"io.modelcontextprotocol/protocolVersion"  # in `_meta` of every request since revision 2026-07-28
 
-STOPPED = "stop"  # reasons of `bye`: come back when the client asks for something …
-MOVED = "handover"  # … or at once, a new host takes over
+STOPPED = "stop"  # reasons of `bye`: connect again on the client's next request …
+MOVED = "handover"  # … or at once: a new host takes over
 
 
 def line(message: dict[str, Any]) -> bytes:

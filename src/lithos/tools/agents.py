@@ -1,4 +1,4 @@
-"""Who writes."""
+"""Tools that register, show and list agents."""
 
 from __future__ import annotations
 

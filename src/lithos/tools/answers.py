@@ -1,4 +1,4 @@
-"""The one place where the tree of errors becomes what callers see: answers, exit codes, HTTP statuses."""
+"""Turn errors into what callers see: answers, exit codes, HTTP statuses. The one place that does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is at the other end of a call, as the transport knows it; one shape for HTTP, the host's socket and the CLI."""
+"""The caller of a tool, as its transport knows it: one type for HTTP, the host's socket and the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every tool of Lithos, joined: a part adds its tools by adding its module here."""
+"""The registry of all tools: a part adds its tools by adding its module here."""
 
 from __future__ import annotations
 

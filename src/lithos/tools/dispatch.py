@@ -207,7 +207,7 @@ def _text_weight(text: str) -> int:
 
 
 def _agent(tool: Tool, given: dict[str, Any], caller: Caller) -> str | None:
-    """Who acts. An argument that is left out is filled in from the caller, so that a bound token need not repeat it."""
+    """The acting agent. A missing argument is filled in from the caller, so that a bound token need not repeat it."""
     field = tool.agent_argument
     named = given.get(field)
     if named is not None and not isinstance(named, str):
@@ -252,13 +252,13 @@ def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
 def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
     if tool.reads or tool.bare:
         return Call(tool=tool.name, agent=agent, user=caller.user, owner=caller.owner, reads_only=caller.read_only)
-    # The hash is over the wish itself: a retry under the same key may carry other correlation ids.
-    wish = checked.model_dump(mode="json", include=set(tool.parameters))
+    # The hash covers the tool's own arguments: a retry under the same key may carry other correlation ids.
+    arguments = checked.model_dump(mode="json", include=set(tool.parameters))
     return Call(
         tool=tool.name,
         agent=agent,
         user=caller.user,
-        arguments_hash=canonical_hash(wish),
+        arguments_hash=canonical_hash(arguments),
         idempotency_key=_key(checked, caller),
         delivery=caller.delivery,
         rationale=getattr(checked, "rationale", None),

@@ -84,7 +84,7 @@ def _parts(lithos: Lithos, full: bool) -> Iterator[Finding]:
 def _coordination(lithos: Lithos, full: bool) -> Iterator[Finding]:
     database = lithos.storage.database
     if database.dialect.name != "sqlite":
-        yield _ok("coordination", "PostgreSQL keeps checksums of its own pages")
+        yield _ok("coordination", "PostgreSQL checks its pages itself")
         return
     if database.size() > QUICK_BYTES and not full:
         yield _ok("coordination", "too large to be read as a whole; --full does it")

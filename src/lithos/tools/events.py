@@ -1,4 +1,4 @@
-"""The audit: asked by agents and reviewers, verified and re-keyed by the operator."""
+"""Tools that query, verify and re-key the audit."""
 
 from __future__ import annotations
 

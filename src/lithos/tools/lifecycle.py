@@ -1,4 +1,4 @@
-"""The life of knowledge: feedback, decay, promotion, contradictions."""
+"""The note lifecycle: feedback, decay, promotion, contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a call's arguments, in one sentence, and the next call to make."""
+"""Refusals of wrong arguments: the problem in one sentence, and the next call to make."""
 
 from __future__ import annotations
 

@@ -238,7 +238,7 @@ class Registry:
         return asyncio.run(answer) if ready.tool.waits else answer
 
     def toolsets(self) -> list[str]:
-        """What a client may ask to see."""
+        """The toolsets that a client may choose."""
         homes = dict.fromkeys(each.toolset for each in self if each.toolset != OPERATOR)
         return [*dict.fromkeys([*MEMBERS, *homes]), "all"]
 

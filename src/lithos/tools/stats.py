@@ -1,4 +1,4 @@
-"""How much there is."""
+"""Counts and sizes of the memory."""
 
 from __future__ import annotations
 

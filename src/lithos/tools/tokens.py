@@ -1,4 +1,4 @@
-"""Tokens, for the operator at the keyboard only: no client may make itself a key."""
+"""Tools for tokens, for the operator only: no client may make a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tool a wish means: by the embedding model over phrases of each tool, and by shared words."""
+"""Rank tools for a query: by the embedding model over phrases of each tool, and by shared words."""
 
 from __future__ import annotations
 

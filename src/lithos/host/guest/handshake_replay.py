@@ -1,4 +1,4 @@
-"""What a new host must be sent again: the client's handshake, and the requests that no host has answered. No I/O.
+"""The lines to send again to a new host: the client's handshake, and requests that no host has answered. No I/O.
 
 Standard library only: guests import it.
 """
@@ -159,7 +159,7 @@ class HandshakeReplay:
         return [key for key, asked in self.open.items() if asked.sends]
 
     def replay(self) -> bytes:
-        """What a new host must be sent before anything else."""
+        """The lines that a new host must get before anything else."""
         lines = list(self._session()) + [asked.line for asked in self.open.values()]
         for asked in self.open.values():
             asked.sends += 1

@@ -41,7 +41,7 @@ def _detach() -> bool:
 
 
 def _serve(options: ServeOptions) -> NoReturn:
-    gc.disable()  # imports make thousands of objects and none of them dies: collecting in between costs 0.1 s
+    gc.disable()  # imports create thousands of lasting objects: collecting in between costs 0.1 s
     import logging
     import socket
 

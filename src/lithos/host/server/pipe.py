@@ -82,7 +82,7 @@ class Pipe(asyncio.Protocol):
         return text
 
     def stop_reading(self) -> None:
-        """What is in the buffer is still served; the rest stays with the sender."""
+        """Read no more. Lines in the buffer are still served; the rest stays with the sender."""
         self._ended = True
         if not self._transport.is_closing():  # uvloop refuses to pause a closing transport, asyncio does not
             self._transport.pause_reading()

@@ -1,4 +1,4 @@
-"""What a model reads about the server before it reads any tool: the way of working."""
+"""The server's instructions, which a model reads before any tool: how to work with Lithos."""
 
 INSTRUCTIONS = """\
 Lithos is the shared memory of a team of agents and people. What you write here others find, and what they know you

@@ -1,4 +1,4 @@
-"""What the garden's tools have in common: how a file, a user, a reason are named."""
+"""Argument types that the garden's tools share: file, user, reason."""
 
 from __future__ import annotations
 
