@@ -35,7 +35,13 @@ def append_all(guest: GuestProcess, who: int, count: int, heard: Heard, killer: 
     numbers = itertools.takewhile(lambda number: number < count or not killer.kills, itertools.count())
     for number in numbers:
         content = f"writer {who} thought {number}"
-        arguments = {"chain_key": CHAIN, "thought_type": "FactLearned", "content": content, "agent_id": f"w{who}"}
+        arguments = {
+            "chain_key": CHAIN,
+            "thought_type": "FactLearned",
+            "content": content,
+            "agent_id": f"w{who}",
+            "detail": True,
+        }
         answer = guest.request("tools/call", {"name": "mentisdb_append", "arguments": arguments})
         if "result" in answer and not answer["result"]["isError"]:
             told = answer["result"]["structuredContent"]
