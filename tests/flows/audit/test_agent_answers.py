@@ -517,7 +517,6 @@ def test_a_key_of_a_forgotten_thought_with_other_arguments_is_reused(call: CallT
     assert refused("mentisdb_append", content="x", tags=["t"], **wish)["code"] == "key_reused"
 
 
-@pytest.mark.xfail(strict=True, reason="issue 15.16")
 def test_the_event_of_feedback_names_question_and_notes(call: CallTool) -> None:
     note = call("lithos_write", agent="a", title="T", content="x")["id"]
     other = call("lithos_write", agent="a", title="U", content="y")["id"]

@@ -124,7 +124,8 @@ class Feedback(Part):
         _check_ids(used_ids)
 
         def work(tx: Tx) -> Outcome:
-            details = {"outcome": outcome, "used": len(used_ids), "source": source}
+            named = {"query": query, "used_ids": list(used_ids), "returned_ids": list(returned)}
+            details = {"outcome": outcome, "source": source, **named}
             event_id = self._events.append(tx, call, EventDraft("retrieval", "feedback", details=details))
             row = (event_id, self._events.store, micros(self._clock.now()), call.agent, query, outcome, source)
             tx.run(
