@@ -47,14 +47,16 @@ class WordsAnswer(TypedDict):
     results: list[WordsHit]
     literal: NotRequired[str]
     limit: NotRequired[int]
-    degraded: NotRequired[str]
+    degraded: bool
+    degraded_reason: NotRequired[str]
     trace: NotRequired[dict[str, Any]]
 
 
 class MeaningAnswer(TypedDict):
     results: list[MeaningHit]
     limit: NotRequired[int]
-    degraded: NotRequired[str]
+    degraded: bool
+    degraded_reason: NotRequired[str]
     trace: NotRequired[dict[str, Any]]
 
 
@@ -147,10 +149,12 @@ class NoteSearch:
         )
 
     def _notices(self, found: SearchResult, limit: int) -> dict[str, Any]:
-        """The fields of an answer that appear only when they say something."""
-        notices: dict[str, Any] = {"limit": self.most} if limit > self.most else {}
+        """Whether all was searched, and the fields of an answer that appear only when they say something."""
+        notices: dict[str, Any] = {"degraded": bool(found.degraded)}
         if found.degraded:
-            notices["degraded"] = found.degraded
+            notices["degraded_reason"] = found.degraded
+        if limit > self.most:
+            notices["limit"] = self.most
         if found.trace is not None:
             notices["trace"] = found.trace
         return notices

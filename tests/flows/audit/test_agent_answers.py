@@ -197,8 +197,8 @@ def test_a_large_note_does_not_hold_up_the_next_search(call: CallTool, save: Sav
 @pytest.mark.parametrize(
     "tool",
     [
-        pytest.param("lithos_search", marks=pytest.mark.xfail(strict=True, reason="issue 15.11")),
-        pytest.param("lithos_semantic", marks=pytest.mark.xfail(strict=True, reason="issue 15.11")),
+        "lithos_search",
+        "lithos_semantic",
         "mentisdb_search",
     ],
 )
