@@ -61,7 +61,7 @@ def _remarks(answer: dict[str, Any]) -> None:
     if answer.get("relevant") is False:
         print("lithos: nothing here seems to answer this", file=sys.stderr)
     if answer.get("degraded"):
-        print(f"lithos: {answer.get('degraded_reason', answer['degraded'])}", file=sys.stderr)
+        print(f"lithos: {answer['degraded_reason']}", file=sys.stderr)
     if not answer["results"]:
         print("lithos: nothing found", file=sys.stderr)
 

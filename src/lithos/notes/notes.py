@@ -174,6 +174,8 @@ class Notes(Part):
         if self._reindexing is not None:
             self._reindexing.join()
         self.watcher.stop()
+        if self.index.projector is not None:
+            self.index.projector.close()
         self.catalogue.close()
         if self._collection is not None:
             self._collection.close()

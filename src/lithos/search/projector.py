@@ -51,7 +51,7 @@ class Projector:
 
     def start(self) -> None:
         """Read the feed in the background whenever `wake` or damage asks for it."""
-        if self._thread is None:
+        if self._thread is None and not self._stopping:
             self._thread = threading.Thread(target=self._run, name=f"{self._name} to search", daemon=True)
             self._thread.start()
 
@@ -72,8 +72,9 @@ class Projector:
             self._wake.set()
 
     def lost(self) -> None:
-        """The collection was damaged and starts empty."""
+        """The collection was damaged and starts empty: it is filled again in the background, in any process."""
         self._restart = True
+        self.start()
         self.wake()
 
     def busy(self) -> bool:

@@ -16,7 +16,7 @@ from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.collection.chunking import PassageLimits, model_text
 from lithos.search.collection.indexer import CollectionSchema, Indexer
 from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, match_unindexed
-from lithos.search.embedding.background import Embedding
+from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
 from lithos.search.fusion import JUDGED, NO_WORDS, Fused, PassageKey, Ranked, Words, fuse
 from lithos.search.malloc import free_large_blocks_at_once
 from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms, readable_share
@@ -298,6 +298,11 @@ class _QueryRun:
 
     def _wait_for_index(self) -> dict[str, UnindexedChange]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
+        if self.indexer.files_gone():
+            self.indexer.verify_soon()
+            self.degraded.append("the index was deleted and is being rebuilt")
+        if large := self.indexer.large_unindexed():
+            self.degraded.append(f"{large} large documents are not indexed yet")
         if self.query.by == "words":
             if not self.indexer.indexed(self.deadline, most=MOST):
                 self.degraded.append(f"{len(self.indexer.unindexed())} changes are not indexed yet")
@@ -351,7 +356,8 @@ class _QueryRun:
         try:
             return self.embedding.question(self.query.text)
         except LithosError as error:
-            self.degraded.append(error.message)
+            _log.warning("the model cannot be used: %s", error.message)
+            self.degraded.append(MODEL_UNUSABLE)
             return None
         finally:
             self._took("embed", started)

@@ -150,20 +150,34 @@ class Indexer:
             return dict(self._unindexed)
 
     def indexed(self, deadline: float, *, most: int = 0) -> bool:
-        """Wait until at most `most` of the changes acknowledged before this call are not indexed."""
+        """Wait until at most `most` of the changes acknowledged before this call are not indexed, large ones apart."""
         with self._changed:
-            if len(self._unindexed) <= most:  # waking the thread for nothing would cost each question a switch to it
+            if self._awaited(self._sequence) <= most:  # waking the thread for nothing would cost a switch to it
                 return True
             target = self._sequence
             self._hurried += 1
             self._changed.notify_all()
             try:
-                while sum(each.sequence <= target for each in self._unindexed.values()) > most:
+                while self._awaited(target) > most:
                     if self._closed or not self._changed.wait(max(0.0, deadline - time.monotonic())):
                         return False
             finally:
                 self._hurried -= 1
         return True
+
+    def _awaited(self, target: int) -> int:
+        return sum(each.sequence <= target and not each.large for each in self._unindexed.values())
+
+    def large_unindexed(self) -> int:
+        with self._changed:
+            return sum(each.large for each in self._unindexed.values())
+
+    def files_gone(self) -> bool:
+        """Whether our files were deleted under us. Two system calls a query."""
+        with self._opening:
+            if self._catalogue is None or self._fulltext is None:
+                return False
+            return not ((self._folder / "catalogue.db").exists() and self._fulltext.exists())
 
     def documents_known(self) -> int:
         self.catalogue()
@@ -380,7 +394,8 @@ class Indexer:
             if rest <= 0:
                 break
             self._changed.wait(rest)
-        return dict(itertools.islice(self._unindexed.items(), BATCH))
+        small = ((id, each) for id, each in self._unindexed.items() if not each.large)
+        return dict(itertools.islice(small, BATCH)) or dict(itertools.islice(self._unindexed.items(), 1))
 
     def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))

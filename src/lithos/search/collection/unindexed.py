@@ -18,6 +18,7 @@ from lithos.search.text.analysis import phrase_terms, seam
 from lithos.search.text.syntax import Reading
 from lithos.search.values import Document, DocumentChange, Passage, Where
 
+LARGE = 200_000  # characters of a document that no query waits for: cutting 1.8 MB takes seconds
 MOST = 256  # more are not worth comparing one by one: the question waits for the index
 Cut = Callable[[Document], tuple[Passage, ...]]
 
@@ -29,6 +30,10 @@ class UnindexedChange:
     sequence: int
     change: DocumentChange
     cut: Cut
+
+    @property
+    def large(self) -> bool:
+        return isinstance(self.change, Document) and len(self.change.text) > LARGE
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -67,7 +72,7 @@ def match_unindexed(
     found = []
     for each in unindexed:
         document = each.change
-        if not isinstance(document, Document) or not matches(document, where):
+        if not isinstance(document, Document) or each.large or not matches(document, where):
             continue
         whole = _bm25(each.total, terms, weights)
         if whole > 0:

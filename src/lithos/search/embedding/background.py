@@ -30,6 +30,8 @@ RETRY_AFTER = 30.0  # seconds until a model that could not be loaded is tried ag
 REST = 0.03  # seconds after a call that changes something: the next one often follows
 LONGEST_REST = 0.5  # in a row: a flood of writes must not keep what it wrote from ever being found by meaning
 _NICE = 10
+# What answers say; the reason may name a folder of this machine, so it goes to the log and to `lithos stats`.
+MODEL_UNUSABLE = "the embedding model cannot be used; lithos stats says why"
 
 
 @dataclass(frozen=True, slots=True)

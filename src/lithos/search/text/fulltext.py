@@ -132,6 +132,9 @@ class FullText:
                 f"the catalogue {len(passages)} and {sum(passages.values())}, or others"
             )
 
+    def exists(self) -> bool:
+        return (self._folder / "documents" / "meta.json").exists()
+
     def verify(self) -> None:
         self.documents.verify()
         self.passages.verify()

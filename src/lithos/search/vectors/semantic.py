@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from lithos.search.collection.catalogue import Catalogue, IndexEntry
 from lithos.search.collection.chunking import model_text
-from lithos.search.embedding.background import Embedding, Job
+from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding, Job
 from lithos.search.fusion import PassageKey
 from lithos.search.vectors.vectors import Vectors, Wanted, key_of
 
@@ -158,7 +158,7 @@ class SemanticIndex:
     def _hopeless(self, left: int, seconds: float) -> str:
         """Why waiting will not help: then the question is answered at once with what there is."""
         if self._embedding.failure:
-            return f"the embedding model cannot be used: {self._embedding.failure}"
+            return MODEL_UNUSABLE
         if self._embedding.paused:
             return f"embedding is paused; {left} passages have no vector yet"
         if left > self._embedding.rate * seconds:
