@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.collection.chunking import PassageLimits, model_text
-from lithos.search.collection.indexer import CollectionSchema, Indexer
+from lithos.search.collection.indexer import Indexer
+from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, match_unindexed
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
 from lithos.search.fusion import JUDGED, NO_WORDS, Fused, PassageKey, Ranked, Words, fuse

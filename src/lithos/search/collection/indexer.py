@@ -8,15 +8,16 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from lithos.core.text import estimate_tokens
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.collection.catalogue import Catalogue, IndexEntry, KnownDocument
-from lithos.search.collection.chunking import PassageLimits, cut_passages
+from lithos.search.collection.chunking import cut_passages
 from lithos.search.collection.columns import Columns
+from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
@@ -35,21 +36,6 @@ RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
 COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
 LAST_SECONDS = 5.0
-
-
-@dataclass(frozen=True)
-class CollectionSchema:
-    """What a collection is made of. A change of any of it rebuilds the indexes."""
-
-    name: str
-    keywords: frozenset[str]
-    numbers: tuple[str, ...]
-    limits: PassageLimits
-    parted: bool = False  # the text index in parts, so that erasing a document does not rewrite all of it
-
-    def layout(self, model: str) -> str:
-        limits = self.limits
-        return f"6|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
 
 
 class Indexer:
