@@ -20,8 +20,9 @@ from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue, CatalogueChanges, KnownFile, ReadFile, portions
 from lithos.notes.index.identities import IdClaim, Identities, IdRecord, Renamed, assign
+from lithos.notes.index.note_rule import NoteRule
 from lithos.notes.index.projection import search_document, search_hash
-from lithos.notes.index.scan_diff import Ignored, ScanDiff, diff_scan
+from lithos.notes.index.scan_diff import ScanDiff, diff_scan
 from lithos.notes.lifecycle.effective_status import IsPromoted, effective_status
 from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
 from lithos.notes.lifecycle.near_duplicates import words_of
@@ -82,7 +83,7 @@ class Index:
         self._identities = identities
         self._clock = clock
         self.rules = rules or FileRules()
-        self._ignored = Ignored(self.rules.ignored)
+        self._note_rule = NoteRule(self.rules.ignored)
         self.projector = Projector(collection, self, "notes") if collection is not None else None
         self.is_promoted = is_promoted
         self.minhashes = MinHashes(lambda: catalogue.read(queries.minhashes))
@@ -139,7 +140,7 @@ class Index:
         for path in paths:
             known.update(self._catalogue.files(path))
             entries.update((entry.path, entry) for entry in self._entries(path))
-        self._carry_out(diff_scan(entries.values(), known, self._ignored, cache(self._device)))
+        self._carry_out(diff_scan(entries.values(), known, self._note_rule, cache(self._device)))
 
     def reconcile(self, *, clear: bool = False) -> Progress:
         """Compare every file with what is known. `clear` reads all of them again, and gives up what is out of reach."""
@@ -171,7 +172,7 @@ class Index:
         # Known first: a note that is made meanwhile is then new to us, and never mistaken for one that is gone.
         restarts = self._catalogue.restarts
         known = self._catalogue.files()
-        found = diff_scan(self._root.scan(), known, self._ignored, cache(self._device))
+        found = diff_scan(self._root.scan(), known, self._note_rule, cache(self._device))
         if found.problem:
             raise Unavailable(found.problem, hint="Mount it again, or correct its permissions.")
         if clear:
@@ -288,7 +289,7 @@ class Index:
 
     def allows_note(self, path: str) -> bool:
         """Whether a file at this path is served; hidden and ignored files and conflict copies never are."""
-        return self._ignored.allows_note(path)
+        return self._note_rule.allows_note(path)
 
     def _look(self, path: str, known: KnownFile | None) -> Look:
         if not self.allows_note(path):

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from lithos.notes.format.naming import folder_of, is_note_path, name_key
+from lithos.notes.format.naming import folder_of, is_note_path
 from lithos.notes.index.catalogue import KnownFile
-from lithos.storage import FileEntry, is_conflict_copy
+from lithos.notes.index.note_rule import NoteRule
+from lithos.storage import FileEntry
 
 _LISTED_KINDS = ("conflict", "link", "special", "name")
-
-
-class Ignored:
-    """Paths that are left alone: a pattern matches a file, or a folder with all its files.
-
-    Case and Unicode form do not count: a file system that folds them would open a second way in.
-    """
-
-    def __init__(self, patterns: Sequence[str] = ()) -> None:
-        keys = [name_key(each.strip("/")) for each in patterns]
-        joined = "|".join(fnmatch.translate(each).removesuffix(r"\Z").removesuffix(r"\z") for each in keys)
-        self._pattern = re.compile(rf"(?:.*/)?(?:{joined})(?:/.*)?\Z") if patterns else None
-
-    def __bool__(self) -> bool:
-        return self._pattern is not None
-
-    def __contains__(self, path: str) -> bool:
-        return self._pattern is not None and self._pattern.match(name_key(path)) is not None
-
-    def allows_note(self, path: str) -> bool:
-        """Whether a file at this path is a note: the one rule, asked by scans, reads and writes alike."""
-        hidden = path.startswith(".") or "/." in path
-        return is_note_path(path) and not hidden and not is_conflict_copy(path) and path not in self
 
 
 @dataclass(slots=True)
@@ -50,7 +26,7 @@ class ScanDiff:
 def diff_scan(
     entries: Iterable[FileEntry],
     known: Mapping[str, KnownFile],
-    ignored: Ignored,
+    rule: NoteRule,
     device_of: Callable[[str], int | None],
 ) -> ScanDiff:
     """`device_of` names the file system of a folder now; None where it does not exist."""
@@ -59,7 +35,7 @@ def diff_scan(
     for entry in entries:
         if entry.kind == "unreadable" and not entry.path:
             return ScanDiff(problem=f"the vault cannot be read: {entry.reason}")
-        if ignored and entry.path in ignored:
+        if rule and entry.path in rule:
             continue
         seen = known.get(entry.path)
         if seen is None and not (is_note_path(entry.path) or entry.kind in ("link", "unreadable")):
