@@ -160,7 +160,7 @@ def as_op(entry: dict[str, Any], end: float) -> Op:
 
 def check_findings(ops: list[dict[str, Any]], pages: list[dict[str, Any]]) -> None:
     """What was accepted is there once, what was refused is not; of what was never answered, at most one."""
-    assert all(page["next_cursor"] is None for page in pages)
+    assert all(page.get("next_cursor") is None for page in pages)
     kept = Counter(finding["summary"] for page in pages for finding in page["findings"])
     assert set(kept.values()) <= {1}
     for op in ops:

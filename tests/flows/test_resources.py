@@ -154,5 +154,6 @@ async def test_too_many_subscriptions_are_refused_and_nothing_is_kept(
             await client.subscribe_resource("lithos://note/ops/guide.md")
         await client.unsubscribe_resource(f"lithos://task/{task}")
         await client.subscribe_resource("lithos://note/ops/guide.md")
+        await client.unsubscribe_resource("lithos://note/ops/guide.md")
         with pytest.raises(MCPError, match="no note"):
             await client.subscribe_resource("lithos://note/nowhere.md")

@@ -196,7 +196,8 @@ class Embedding(Part):
             return False
         started = time.monotonic()
         try:
-            job.done(self.embedder.embed(job.text))
+            vector = self.embedder.embed(job.text)
+            _store(job, vector)
         except Exception:  # any failure: the text goes back to the queue for the next try
             job.put_back()
             raise
@@ -215,7 +216,7 @@ class Embedding(Part):
                 if self._closed:
                     return None
                 wakes, sources = self._wakes, tuple(self._sources)
-            job = next((job for take in sources if (job := take()) is not None), None)
+            job = next((job for take in sources if (job := _next_of(take)) is not None), None)
             if job is not None:
                 return job
             with self._changed:
@@ -244,3 +245,20 @@ class Embedding(Part):
         self.failure = error.message if isinstance(error, LithosError) else str(error)[:200]
         with self._changed:
             self._retry_at = time.monotonic() + RETRY_AFTER
+
+
+def _next_of(take: Take) -> Job | None:
+    """A source whose index is damaged has no work until it is rebuilt; that is no fault of the model."""
+    try:
+        return take()
+    except LithosError as error:
+        _log.warning("passages to embed could not be read: %s", error.message)
+        return None
+
+
+def _store(job: Job, vector: Floats) -> None:
+    try:
+        job.done(vector)
+    except LithosError as error:  # its index is damaged and will be rebuilt; the model works
+        _log.warning("a vector could not be stored: %s", error.message)
+        job.put_back()
