@@ -48,7 +48,7 @@ class Storage(Part):
         with ExitStack() as opened:
             for folder in options.roots.values():
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            opened.enter_context(hold_folders([options.data_dir, *options.roots.values()]))
+            opened.enter_context(hold_folders(options.data_dir, options.roots.values()))
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             check_identity(self.database, self.state)
             for folder in options.shared_roots:
