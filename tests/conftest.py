@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
-from lithos.settings import LithosConfig, StorageSettings
+from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.support import states
@@ -29,6 +29,8 @@ settings.register_profile("repeatable", derandomize=True)
 # A module or test marked `both_databases` runs on SQLite and on PostgreSQL; one marked `sqlite_only` says why not.
 BACK_ENDS = ("sqlite", pytest.param("postgres", marks=pytest.mark.postgres))
 LONG_BACK_ENDS = ("sqlite", pytest.param("postgres", marks=[pytest.mark.postgres, pytest.mark.torture]))
+
+PATIENT = SearchSettings(wait_seconds=30)  # a busy machine loads the model in more than the usual 5 s
 
 CallTool = Callable[..., dict[str, Any]]
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
@@ -99,10 +101,10 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
 @pytest.fixture
 def config(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> LithosConfig:
     if not isinstance(states.current, PostgresStates):
-        return LithosConfig(storage=StorageSettings(data_dir=data_dir))
+        return LithosConfig(storage=StorageSettings(data_dir=data_dir), search=PATIENT)
     url = SecretStr(states.current.url(data_dir))
     monkeypatch.setenv("LITHOS_DATABASE_URL", url.get_secret_value())  # for verbs, which read settings themselves
-    return LithosConfig(storage=StorageSettings(data_dir=data_dir, database_url=url))
+    return LithosConfig(storage=StorageSettings(data_dir=data_dir, database_url=url), search=PATIENT)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from lithos.search import Where
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.conftest import CallTool
+from tests.conftest import PATIENT, CallTool
 
 NOTES = {
     "Retry policy": "Calls to the gateway fail.\n\n## Limits\n\nBack off exponentially; give up after 5 tries.",
@@ -31,8 +31,7 @@ NOTES = {
 def ask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[CallTool]:
     """The tools of a memory that holds the notes above; for tests that change nothing."""
     storage = StorageSettings(data_dir=tmp_path_factory.mktemp("library"))
-    # Loading the model on a busy machine can take longer than the usual wait.
-    lithos = open_lithos(LithosConfig(storage=storage, search=SearchSettings(wait_seconds=60)))
+    lithos = open_lithos(LithosConfig(storage=storage, search=PATIENT))
 
     def call_tool(name: str, **arguments: Any) -> dict[str, Any]:
         return catalogue().call(lithos, name, arguments, Caller())
@@ -170,7 +169,7 @@ def test_recall_names_what_to_cite(ask: CallTool) -> None:
     best = answer["results"][0]
     assert (best["title"], best["heading"], best["path"]) == ("Retry policy", "Limits", "retry-policy.md")
     assert best["version"] == ask("lithos_read", id=best["id"])["version"]
-    assert (answer["relevant"], answer["degraded"]) == (True, False), answer
+    assert (answer["relevant"], answer["degraded"]) == (True, False), answer.get("degraded_reason")
 
 
 @pytest.mark.parametrize("query", ["who won the chess championship of 1972?", "migratory birds in autumn", "量子力学"])
@@ -332,3 +331,12 @@ def test_a_path_prefix_as_long_as_no_path_is_refused(ask: CallTool, tool: str) -
     assert ask(tool, query="pool", path_prefix="ä" * 400)["results"] == []
     with pytest.raises(InvalidInput, match="path_prefix has more than"):
         ask(tool, query="pool", path_prefix="ä" * 401)
+
+
+def test_a_memory_that_holds_thoughts_is_not_called_degraded(call: CallTool) -> None:
+    for times in range(2):  # the first question opens the index of thoughts, the second looks for its files
+        assert call("lithos_recall", query=f"backups {times}")["degraded"] is False
+    call("mentisdb_append", agent_id="ann", thought_type="Insight", content="Backups run at night.")
+    for times in range(2):
+        answer = call("lithos_recall", query=f"when do backups run? {times}")
+        assert (answer["degraded"], answer["results"][0]["kind"]) == (False, "thought"), answer.get("degraded_reason")

@@ -133,7 +133,8 @@ class FullText:
             )
 
     def exists(self) -> bool:
-        return (self._folder / "documents" / "meta.json").exists()
+        """Whether the files of both indexes are there: one system call an index, or a part of one."""
+        return self.documents.exists() and self.passages.exists()
 
     def verify(self) -> None:
         self.documents.verify()

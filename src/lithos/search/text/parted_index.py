@@ -87,6 +87,9 @@ class PartedTextIndex(TextIndex):
     def contents(self) -> Counter[int]:
         return sum((part.contents() for part in self._parts.values()), Counter[int]())
 
+    def exists(self) -> bool:
+        return self._folder.exists() and all(part.exists() for part in list(self._parts.values()))
+
     def verify(self) -> None:
         for part in self._parts.values():
             part.verify()

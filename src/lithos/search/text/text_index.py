@@ -113,9 +113,12 @@ class TextIndex:
             ordinals = searcher.fast_field_values("ordinal", [address for _, address in hits])
             return Counter(int(each) if each is not None else -1 for each in ordinals)
 
+    def exists(self) -> bool:
+        return (self._folder / "meta.json").exists()  # an index that is open has one, however little is in it
+
     def verify(self) -> None:
         """Raise `Damaged` unless every file is the one that was written."""
-        if not (self._folder / "meta.json").exists():  # an index that is open has one, however little is in it
+        if not self.exists():
             raise Damaged("the full-text index is gone")
         self._verify()
 

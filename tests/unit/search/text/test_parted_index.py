@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,3 +97,20 @@ def test_temporary_files_of_a_killed_engine_are_removed(tmp_path: Path, embeddin
     again.apply([note("b", "sheep")])
     assert again.settle() and not list(part.glob(".tmp*"))
     again.close()
+
+
+def test_a_part_that_was_deleted_is_noticed_and_a_whole_index_is_not_called_degraded(
+    tmp_path: Path, embedding: Embedding
+) -> None:
+    collection = opened(tmp_path, embedding)
+    asked = Query("backups", by="words")
+    for _ in range(2):
+        assert collection.query(asked).degraded == "", "an empty index has no part and is complete"
+    collection.apply([note("a", "Backups run at night.")])
+    for _ in range(2):
+        assert collection.query(asked).degraded == ""
+    collection.settle()
+    for part in (tmp_path / ".tantivy" / "thoughts").glob("text*/passages/*"):
+        shutil.rmtree(part)
+    assert "deleted" in collection.query(asked).degraded
+    collection.close()
