@@ -6,13 +6,14 @@ import hashlib
 import logging
 import math
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from lithos.tools.phrases import PHRASES
+from lithos.tools.phrases import phrases
 from lithos.tools.toolsets import CORE
 
 if TYPE_CHECKING:
@@ -37,8 +38,10 @@ _STOP = frozenset(
 _ENDINGS = ("ing", "ies", "ed", "es", "s")
 _SHORTEST_STEM = 3
 # Fitted on the odd lines of tests/fixtures/tool_wishes.tsv, held against the even ones.
-_SECOND = 0.15  # of the second best phrase: two that fit say more than one
-_WORDS = 0.4  # of shared words beside the cosine
+_FURTHER = 0.8  # of the mean of the next best phrases: several that fit say more than one
+_NEXT = 3
+_WORDS = 0.4  # of words shared with all texts of a tool, beside the cosine
+_PHRASE = 0.2  # of words shared with one phrase
 _DAILY = 0.04  # a tool of daily work is meant more often
 
 
@@ -49,7 +52,7 @@ def ranked(lithos: Lithos, registry: Registry, pool: list[Tool], query: str) -> 
     scores = _by_words(tuple(pool), query)
     meaning = _by_meaning(lithos, registry, tuple(names), query)
     for name in names:
-        scores[name] = _WORDS * scores[name] + meaning.get(name, 0.0) + _DAILY * (name in CORE)
+        scores[name] += meaning.get(name, 0.0) + _DAILY * (name in CORE)
     order = sorted(pool, key=lambda each: -scores[each.name])
     if asked is not None:
         order = [asked, *(each for each in order if each is not asked)]
@@ -59,27 +62,41 @@ def ranked(lithos: Lithos, registry: Registry, pool: list[Tool], query: str) -> 
 def texts_of(tool: Tool) -> tuple[str, ...]:
     """The texts of a tool that a query is compared with."""
     plain = " ".join(tool.name.split("_")[1:])
-    return (plain, *PHRASES.get(tool.name, ()), " ".join(tool.description.split()).partition(". ")[0])
+    return (plain, *phrases().get(tool.name, ()), " ".join(tool.description.split()).partition(". ")[0])
 
 
 # ------------------------------------------------------------------- words
 def _by_words(tools: tuple[Tool, ...], query: str) -> dict[str, float]:
-    """The share of the query's words that a tool's texts have; rare words count more."""
-    known, spread = _vocabulary(tools)
+    """The query's words that a tool's texts have, all of them and the closest one; rare words count more."""
+    known, weights = _vocabulary(tools)
+    rarest = math.log(1 + len(tools))
     asked = _stems(query)
-    weights = {word: math.log(1 + len(tools) / spread.get(word, 1)) for word in asked}
-    total = sum(weights.values()) or 1.0
-    return {name: sum(weights[word] for word in asked & stems) / total for name, stems in known.items()}
+    total = sum(weights.get(word, rarest) for word in asked) or 1.0
+    meant = sum(weights.get(word, 0.0) for word in asked)  # words that no tool has say what it is about, not what to do
+    scores = {}
+    for name, (every, own) in known.items():
+        shared = sum(weights[word] for word in asked & every) / total
+        best = max(2 * sum(weights[word] for word in asked & stems) / (meant + weight) for stems, weight in own)
+        scores[name] = _WORDS * shared + _PHRASE * best
+    return scores
+
+
+_Stems = frozenset[str]
+_Known = dict[str, tuple[_Stems, tuple[tuple[_Stems, float], ...]]]
 
 
 @lru_cache(maxsize=16)
-def _vocabulary(tools: tuple[Tool, ...]) -> tuple[dict[str, frozenset[str]], dict[str, int]]:
-    known = {each.name: _stems(" ".join((*texts_of(each), each.description))) for each in tools}
-    spread: dict[str, int] = {}
-    for stems in known.values():
-        for stem in stems:
-            spread[stem] = spread.get(stem, 0) + 1
-    return known, spread
+def _vocabulary(tools: tuple[Tool, ...]) -> tuple[_Known, dict[str, float]]:
+    """The stems of each tool, together and by phrase with their weight; and how much each stem counts."""
+    every = {each.name: _stems(" ".join((*texts_of(each), each.description))) for each in tools}
+    spread = Counter(stem for stems in every.values() for stem in stems)
+    weights = {stem: math.log(1 + len(tools) / count) for stem, count in spread.items()}
+    own = {each.name: [stems for text in texts_of(each) if (stems := _stems(text))] for each in tools}
+    known = {
+        name: (stems, tuple((each, sum(weights[stem] for stem in each)) for each in own[name]))
+        for name, stems in every.items()
+    }
+    return known, weights
 
 
 def _stems(text: str) -> frozenset[str]:
@@ -115,7 +132,8 @@ def _by_meaning(lithos: Lithos, registry: Registry, names: tuple[str, ...], quer
     for name in names:
         start, end = vectors.spans[name]
         best = sorted(likeness[start:end].tolist(), reverse=True)
-        scores[name] = best[0] + _SECOND * (best[1] if len(best) > 1 else 0.0)
+        further = best[1 : 1 + _NEXT] or best
+        scores[name] = best[0] + _FURTHER * sum(further) / len(further)
     return scores
 
 
@@ -132,7 +150,7 @@ def _vectors(lithos: Lithos, registry: Registry) -> _Vectors:
 
 
 def _cached(lithos: Lithos, texts: list[str]) -> Floats:
-    """From the derived file of these texts and this model, or made and kept there: 2 s become 1 ms."""
+    """From the derived file of these texts and this model, or made and kept there: 4 s become 1 ms."""
     import numpy as np
 
     embedder = lithos.embedding.embedder
