@@ -15,9 +15,9 @@ from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.tools.caller import Caller
-from lithos.tools.catalogue import catalogue
 from tests.support import states
 from tests.support.guests import Household, household
+from tests.support.note_calls import CallTool, caller
 from tests.support.postgres_server import Server, make_server, remove
 from tests.support.states import PostgresStates
 
@@ -32,7 +32,6 @@ LONG_BACK_ENDS = ("sqlite", pytest.param("postgres", marks=[pytest.mark.postgres
 
 PATIENT = SearchSettings(wait_seconds=30)  # a busy machine loads the model in more than the usual 5 s
 
-CallTool = Callable[..., dict[str, Any]]
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
 
 
@@ -125,11 +124,7 @@ def lithos(config: LithosConfig, clock: FakeClock) -> Iterator[Lithos]:
 @pytest.fixture
 def call(lithos: Lithos) -> CallTool:
     """`call("lithos_stats")`, `call("lithos_agent_info", id="a")`, `call(..., _caller=Caller(read_only=True))`."""
-
-    def call_tool(name: str, /, _caller: Caller | None = None, **arguments: Any) -> dict[str, Any]:
-        return catalogue().call(lithos, name, arguments, _caller)
-
-    return call_tool
+    return caller(lithos)
 
 
 @pytest.fixture(params=ERAS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import subprocess
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from lithos.settings import LithosConfig
 from lithos.storage.files.folder_lock import hold_folder
 from lithos.tools.catalogue import catalogue
 from tests.support.states import PostgresStates
+from tests.support.waiting import until
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -43,13 +43,14 @@ def call(lithos: Lithos, name: str, **arguments: Any) -> dict[str, Any]:
 
 def once_known(lithos: Lithos, note_id: str) -> dict[str, Any]:
     """The note, as soon as the host has seen the file that git brought."""
-    deadline = time.monotonic() + 60
-    while True:
+
+    def known() -> dict[str, Any] | None:
         try:
             return call(lithos, "lithos_read", id=note_id)
         except NotFound:
-            assert time.monotonic() < deadline, "never seen"
-            time.sleep(0.05)
+            return None
+
+    return until(known, "the note is indexed")
 
 
 def test_two_hosts_share_notes_by_git_and_the_board_by_postgresql(tmp_path: Path, postgres: PostgresStates) -> None:

@@ -6,7 +6,6 @@ A lock taken from outside holds both where they would overtake each other; only 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.flows.test_skills import SKILL
 from tests.support.states import PostgresStates, execute
+from tests.support.waiting import until
 
 DEADLINE_S = 60
 BOARD = "SELECT pg_advisory_xact_lock(hashtextextended('journal board', 0))"
@@ -66,10 +66,7 @@ def held_and_let_go(url: str, lock: str, *works: Callable[[], Any]) -> list[Any]
         connection.execute(lock)  # type: ignore[call-overload]
         for thread in threads:
             thread.start()
-        deadline = time.monotonic() + DEADLINE_S
-        while execute(url, WAITING)[0][0] < len(works):
-            assert time.monotonic() < deadline, "they wait"
-            time.sleep(0.01)
+        until(lambda: execute(url, WAITING)[0][0] >= len(works), "all of them wait", DEADLINE_S)
     for thread in threads:
         thread.join(DEADLINE_S)
     return given

@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -18,6 +17,7 @@ import pytest
 
 from tests.support.hammer_worker import ASPECTS, Http
 from tests.support.lease_history import Op, possible
+from tests.support.waiting import until
 
 LEASE_S = 0.4
 TASKS = 2
@@ -124,10 +124,10 @@ def hammer(
 
 
 def until_journaled(folder: Path, calls: int) -> None:
-    deadline = time.monotonic() + DEADLINE_S
-    while sum(len(path.read_bytes().splitlines()) // 2 for path in folder.glob("*.jsonl")) < calls:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    def journaled() -> int:
+        return sum(len(path.read_bytes().splitlines()) // 2 for path in folder.glob("*.jsonl"))
+
+    until(lambda: journaled() >= calls, f"{calls} calls", DEADLINE_S)
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:

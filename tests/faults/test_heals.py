@@ -99,7 +99,7 @@ def test_search_heals_after_a_kill_inside_a_commit_of_the_text_index(data_dir: P
             note_id = expected.pop(f"word{number}")
             call(memory, "lithos_write", id=note_id, title=f"note {number}", content=f"fresh{number}", agent="a")
             expected[f"fresh{number}"] = note_id
-        until(lambda: finds_all(memory, expected), "a healed search", 30)
+        until(lambda: finds_all(memory, expected), "a healed search")
         assert memory.note_search.collection.settle(30)
     with opened(data_dir) as memory:
         assert memory.note_search.collection.settle(30)
@@ -119,7 +119,7 @@ def test_a_text_index_of_the_same_size_and_other_contents_is_rebuilt(data_dir: P
         shutil.rmtree(folder)
         copy.rename(folder)
     with opened(data_dir) as memory:
-        until(lambda: finds_all(memory, expected), "a healed search", 30)
+        until(lambda: finds_all(memory, expected), "a healed search")
 
 
 @pytest.mark.parametrize("lost", ["search", "thoughts"])
@@ -214,7 +214,7 @@ def test_a_damaged_index_is_whole_again_after_the_next_start(data_dir: Path, dam
     expected = fill(data_dir)
     damage(data_dir)
     with opened(data_dir) as memory:
-        until(lambda: finds_all(memory, expected), "a healed search", 30)
+        until(lambda: finds_all(memory, expected), "a healed search")
         assert len(call(memory, "lithos_list", limit=100)["items"]) == NOTES
 
 
@@ -245,6 +245,6 @@ def test_a_segment_deleted_under_a_running_host_is_rebuilt(data_dir: Path) -> No
             assert all(answer["results"] or answer["degraded"] for answer in answers.values())
             return all([hit["id"] for hit in answers[word]["results"]] == [expected[word]] for word in expected)
 
-        until(healed, "a healed search", 30)
+        until(healed, "a healed search")
     with opened(data_dir) as memory:
-        until(lambda: finds_all(memory, expected), "a healed search", 30)
+        until(lambda: finds_all(memory, expected), "a healed search")

@@ -305,7 +305,7 @@ def test_a_killed_client_leaves_no_guest(house: Household) -> None:
     client.send_signal(signal.SIGKILL)
     client.wait()
     client.stdout.close()
-    until(lambda: not _lives(guest), "the guest's end", 10)
+    until(lambda: not _lives(guest), "the guest's end")
 
 
 def _lives(pid: int) -> bool:

@@ -328,7 +328,7 @@ def read_from_a_full_disk() -> None:
     lithos = open_lithos(config)
     _reads_and_refuses(lithos, "storage_full")
     Path("/mnt/rest").unlink()
-    until(lambda: _writes(lithos), "writes once there is room", 20)
+    until(lambda: _writes(lithos), "writes once there is room")
     lithos.close()
 
 
@@ -341,7 +341,7 @@ def read_from_a_read_only_disk() -> None:
     lithos = open_lithos(config)
     _reads_and_refuses(lithos, "read_only")
     subprocess.run(["mount", "-o", "remount,rw", "/mnt"], check=True)
-    until(lambda: _writes(lithos), "writes once it may", 20)
+    until(lambda: _writes(lithos), "writes once it may")
     lithos.close()
 
 

@@ -11,6 +11,7 @@ from lithos.app import Lithos
 from lithos.core.clock import FakeClock
 from lithos.errors import ClaimLost, Conflict, InvalidInput, LithosError, NotFound, TooLarge
 from tests.conftest import CallTool, Connect
+from tests.support.waiting import until_async
 
 pytestmark = pytest.mark.both_databases
 
@@ -135,9 +136,7 @@ async def test_a_refusal_is_an_ordinary_answer_over_mcp(connect: Connect) -> Non
 async def test_a_client_waits_while_another_call_changes_the_board(lithos: Lithos, connect: Connect) -> None:
     async with connect() as client:
         waiting = asyncio.create_task(client.call_tool("lithos_board_wait", {"timeout": SOON}))
-        async with asyncio.timeout(SOON):
-            while not len(lithos.board.followers):  # noqa: ASYNC110 followers keep no event for tests alone
-                await asyncio.sleep(0.001)
+        await until_async(lambda: len(lithos.board.followers), "a waiting client")
         made = await client.call_tool("lithos_task_create", {"title": "x", "agent": "ann"})
         seen = (await waiting).structured_content
     assert [each["task_id"] for each in seen["changes"]] == [made.structured_content["task_id"]]

@@ -11,6 +11,7 @@ import pytest
 
 from lithos.board import Changes
 from tests.support.board_desk import Desk
+from tests.support.waiting import until_async
 
 pytestmark = pytest.mark.both_databases
 
@@ -26,9 +27,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
 
 async def settled(desk: Desk, waiters: int) -> None:
     """All of them wait now."""
-    async with asyncio.timeout(SOON):
-        while len(desk.board.followers) < waiters:  # noqa: ASYNC110 followers keep no event for tests alone
-            await asyncio.sleep(0.001)
+    await until_async(lambda: len(desk.board.followers) >= waiters, f"{waiters} waiting clients")
 
 
 def kinds(seen: Changes) -> list[str]:

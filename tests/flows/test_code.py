@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +18,8 @@ from lithos.settings import CodeRoot, CodeSettings, LithosConfig, StorageSetting
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.support.code_repos import SHOP, git, repository, write
+from tests.support.waiting import until
 
-DEADLINE = 30.0
 OPERATOR = Caller(operator=True)
 
 
@@ -33,12 +32,6 @@ class Desk:
 
     def __call__(self, name: str, caller: Caller = OPERATOR, /, **arguments: Any) -> dict[str, Any]:
         return catalogue().call(self.lithos, f"lithos_{name}", arguments, caller)
-
-    def until(self, check: Callable[[], bool]) -> None:
-        end = time.monotonic() + DEADLINE
-        while not check():
-            assert time.monotonic() < end, "it did not happen in time"
-            time.sleep(0.02)
 
 
 @pytest.fixture
@@ -53,7 +46,7 @@ def desk(tmp_path: Path, shop: Path) -> Iterator[Desk]:
     lithos = open_lithos(config)
     lithos.start()
     made = Desk(lithos, shop)
-    made.until(lambda: made("code_list")["roots"][0]["state"] == "current")
+    until(lambda: made("code_list")["roots"][0]["state"] == "current")
     yield made
     lithos.close()
 
@@ -125,7 +118,7 @@ def test_a_miss_offers_near_names_that_are_accepted(desk: Desk) -> None:
 
 def test_an_ambiguous_name_offers_candidates_that_are_accepted(desk: Desk) -> None:
     write(desk.root, {"one.py": "def twin(): pass\n", "two.py": "def twin(): pass\n"})
-    desk.until(lambda: len(desk("list_files", pattern="*.py")["files"]) == 6)
+    until(lambda: len(desk("list_files", pattern="*.py")["files"]) == 6)
     with pytest.raises(InvalidInput) as unclear:
         desk("get_symbol", symbol_id="twin")
     candidates = unclear.value.details["candidates"]
@@ -140,7 +133,7 @@ def test_dependents_say_how_sure_they_are_and_guesses_need_asking(desk: Desk) ->
     ]
     assert found[1]["via"] == "shop:shop/cart.py#Cart.add"
     write(desk.root, {"guess.py": "def guess(x):\n    x.save(1)\n"})
-    desk.until(lambda: "guess" in names(desk("get_dependents", symbol_id="Store.save", include_uncertain=True)))
+    until(lambda: "guess" in names(desk("get_dependents", symbol_id="Store.save", include_uncertain=True)))
     assert "guess" not in names(desk("get_dependents", symbol_id="Store.save"))
 
 
@@ -187,7 +180,7 @@ def test_context_joins_source_callers_callees_and_tests(desk: Desk) -> None:
 
 def test_patterns_are_counted_with_examples(desk: Desk) -> None:
     write(desk.root, {"e.py": "try:\n    pass\nexcept ValueError:\n    raise KeyError\n"})
-    desk.until(lambda: desk("detect_patterns", query="error handling")["patterns"] != [])
+    until(lambda: desk("detect_patterns", query="error handling")["patterns"] != [])
     found = {
         (each["shape"], each["variant"]): each for each in desk("detect_patterns", query="error handling")["patterns"]
     }
@@ -199,11 +192,9 @@ def test_patterns_are_counted_with_examples(desk: Desk) -> None:
 
 def test_similar_symbols(desk: Desk) -> None:
     write(desk.root, {"copy.py": "class Shelf:\n    def save(self, thing):\n        return thing\n"})
-    desk.until(lambda: "Shelf" in names(desk("search_code", query="Shelf")))
+    until(lambda: "Shelf" in names(desk("search_code", query="Shelf")))
     same = {"symbol_id": "shop:shop/store.py#Store.save", "same_type_only": True}
-    desk.until(
-        lambda: "shop:copy.py#Shelf.save" in [each["id"] for each in desk("find_similar_symbols", **same)["results"]]
-    )
+    until(lambda: "shop:copy.py#Shelf.save" in [each["id"] for each in desk("find_similar_symbols", **same)["results"]])
     found = desk("find_similar_symbols", **same)["results"]
     assert {each["type"] for each in found} == {"method"}
     assert found == sorted(found, key=lambda each: -each["similarity"])
@@ -212,7 +203,7 @@ def test_similar_symbols(desk: Desk) -> None:
 @pytest.mark.parametrize("path", [".env", "keys/id_rsa", "a/.npmrc", "server.pem"])
 def test_credential_files_are_neither_listed_nor_found_nor_read(desk: Desk, path: str) -> None:
     write(desk.root, {path: "TOKEN=hunter2hunter2\n", "zz.py": "def zz(): pass\n"})
-    desk.until(lambda: "zz" in names(desk("search_code", query="zz")))
+    until(lambda: "zz" in names(desk("search_code", query="zz")))
     with pytest.raises(Forbidden):
         desk("get_file", path=path)
     assert path not in [each["path"] for each in desk("list_files")["files"]]
@@ -230,11 +221,11 @@ def test_a_save_a_move_and_a_removal_are_followed(desk: Desk) -> None:
     (desk.root / "shop" / "store.py").write_text(
         "class Store:\n    def save(self, x):\n        pass\n\n    def drop(self):\n        pass\n"
     )
-    desk.until(lambda: "drop" in names(desk("search_code", query="drop")))
+    until(lambda: "drop" in names(desk("search_code", query="drop")))
     git(desk.root, "mv", "shop/store.py", "shop/depot.py")
-    desk.until(lambda: [each["path"] for each in desk("search_code", query="drop")["results"]][:1] == ["shop/depot.py"])
+    until(lambda: [each["path"] for each in desk("search_code", query="drop")["results"]][:1] == ["shop/depot.py"])
     (desk.root / "shop" / "depot.py").unlink()
-    desk.until(lambda: desk("search_code", query="drop")["status"] == "no_matches")
+    until(lambda: desk("search_code", query="drop")["status"] == "no_matches")
     assert names(desk("get_dependencies", symbol_id="Cart.add", edge_type="calls")) == ["check", "total"]
 
 
@@ -251,14 +242,14 @@ def test_a_root_that_vanishes_keeps_its_graph_and_says_so(desk: Desk, tmp_path: 
     away = tmp_path / "away"
     desk.root.rename(away)
     desk.lithos.code.roots()[0].watcher.ask()
-    desk.until(lambda: desk("search_code", query="Cart")["degraded"])
+    until(lambda: desk("search_code", query="Cart")["degraded"])
     answer = desk("search_code", query="Cart")
     assert names(answer)[0] == "Cart"
     assert "cannot be read" in answer["degraded_reason"]
     assert not desk.root.exists()
     away.rename(desk.root)
     desk.lithos.code.roots()[0].watcher.ask()
-    desk.until(lambda: not desk("search_code", query="Cart")["degraded"])
+    until(lambda: not desk("search_code", query="Cart")["degraded"])
 
 
 def test_bad_files_do_no_harm(desk: Desk) -> None:
@@ -271,7 +262,7 @@ def test_bad_files_do_no_harm(desk: Desk) -> None:
         "数据.py": "class 数据库: pass\n".encode(),
     }
     write(desk.root, bad)
-    desk.until(lambda: "orders" in names(desk("search_code", query="orders")))
+    until(lambda: "orders" in names(desk("search_code", query="orders")))
     assert names(desk("search_code", query="fine"))[0] == "fine"
     assert desk("get_file_symbols", file_path="broken.py")["parse_errors"] > 0
     assert names(desk("search_code", query="数据库"))[0] == "数据库"
@@ -349,6 +340,6 @@ def test_what_a_kill_lost_between_graph_and_search_comes_back(tmp_path: Path, sh
     try:
         again.start()
         desk = Desk(again, shop)
-        desk.until(lambda: "Cart" in names(desk("search_code", query="what a customer buys")))
+        until(lambda: "Cart" in names(desk("search_code", query="what a customer buys")))
     finally:
         again.close()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "lithos"
+TESTS = Path(__file__).resolve().parents[1]
 FILES = sorted(SOURCE.rglob("*.py"))
 
 # Packages behind one door. The others (core, tools, host, cli) have no common door on purpose: importing one module
@@ -113,6 +114,16 @@ def test_a_front_door_says_what_it_offers(package: str) -> None:
 def test_no_file_is_longer_than_a_person_reads() -> None:
     lengths = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
+
+
+@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: path.relative_to(TESTS).as_posix())
+def test_no_file_of_tests_is_longer_either(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+
+
+def test_unit_tests_are_in_the_folders_of_what_they_test() -> None:
+    folders = {path.parent.relative_to(TESTS / "unit") for path in (TESTS / "unit").rglob("test_*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (SOURCE / folder).is_dir()] == []
 
 
 def test_no_function_is_longer_than_a_page() -> None:

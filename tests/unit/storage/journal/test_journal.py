@@ -25,6 +25,7 @@ from lithos.storage import (
 from lithos.storage.journal.journal import KEPT_ENTRIES, MOST_ENTRIES, TRIM_EVERY
 from tests.support import states
 from tests.support.states import PostgresStates, open_state
+from tests.support.waiting import until_async
 
 pytestmark = pytest.mark.both_databases
 
@@ -63,9 +64,7 @@ def numbers(page: JournalPage) -> list[int]:
 
 
 async def settled(followers: Followers, count: int) -> None:
-    async with asyncio.timeout(SOON):
-        while len(followers) < count:  # noqa: ASYNC110 followers keep no event for tests alone
-            await asyncio.sleep(0.001)
+    await until_async(lambda: len(followers) >= count, f"{count} followers")
 
 
 def test_entries_are_numbered_from_one_and_come_back_as_they_were_written(

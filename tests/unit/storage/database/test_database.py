@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from pathlib import Path
 
 import apsw
@@ -13,6 +12,7 @@ import pytest
 from lithos.core.clock import FakeClock
 from lithos.errors import Damaged, Forbidden, Internal, NotFound, Unavailable, Unsupported
 from lithos.storage import Crash, Database, Migration, PlannedFaults, Tx, open_database
+from tests.support.waiting import until
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
 
@@ -117,8 +117,7 @@ def test_an_interrupted_caller_leaves_nobody_waiting(database: Database) -> None
     release = hold_writer(database)
 
     def interrupt() -> None:
-        while not database._jobs:
-            time.sleep(0.001)
+        until(lambda: database._jobs, "the write is queued")
         signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     threading.Thread(target=interrupt, daemon=True).start()
