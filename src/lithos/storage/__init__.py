@@ -25,6 +25,7 @@ from lithos.storage.files import (
     Watcher,
     best_kernel,
     checked,
+    copied_from,
     is_conflict_copy,
 )
 from lithos.storage.journal.followers import Followers
@@ -88,6 +89,7 @@ __all__ = [
     "checked",
     "checksum_vfs",
     "coordination_migrations",
+    "copied_from",
     "create_private",
     "database_status",
     "derived_folder",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import orjson
 
-from lithos.storage import Row, Tx
+from lithos.storage import Row, Tx, copied_from
 
 Direction = Literal["outgoing", "incoming", "both"]
 # Beyond any path: the end of a range of paths that share a prefix.
@@ -230,9 +230,10 @@ def links_of(tx: Tx, number: int) -> list[Row]:
 
 def conflict_copies(tx: Tx, paths: Sequence[str]) -> list[str]:
     """The conflict copies beside these notes."""
-    sql = "SELECT path FROM files WHERE path >= ? AND path < ? AND reason IS NOT NULL"
-    starts = [f"{path[:-3]}.conflict-" for path in paths]
-    return [row["path"] for start in starts for row in tx.all(sql, start, start + _LAST)]
+    sql = "SELECT path FROM files WHERE path >= ? AND path < ? AND reason IS NOT NULL ORDER BY path"
+    wanted = [(path, path[:-3]) for path in paths]
+    found = ((path, row["path"]) for path, start in wanted for row in tx.all(sql, start, start + _LAST))
+    return [copy for path, copy in found if copied_from(copy) == path]
 
 
 def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[list[Any]]:

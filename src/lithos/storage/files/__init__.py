@@ -1,7 +1,7 @@
 """Files confined beneath one folder, replaced durably, with nothing of anybody's lost."""
 
 from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, best_kernel
-from lithos.storage.files.paths import checked, checked_new, is_conflict_copy
+from lithos.storage.files.paths import checked, checked_new, copied_from, is_conflict_copy
 from lithos.storage.files.root import Root
 from lithos.storage.files.values import File, FileEntry, KeptVersion, Limits, Replaced
 from lithos.storage.files.watcher import Watcher
@@ -20,5 +20,6 @@ __all__ = [
     "best_kernel",
     "checked",
     "checked_new",
+    "copied_from",
     "is_conflict_copy",
 ]

@@ -15,7 +15,22 @@ OURS = ".lithos"  # names that begin so belong to Lithos, in any case: macOS fol
 
 _DEVICE = re.compile(r"^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\..*)?$", re.IGNORECASE)
 _TURNS_TEXT = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
-_CONFLICT = re.compile(r"\.conflict-\d{8}T\d{6}Z(-\d{1,4})?(\.[^./]{1,16})?$")
+# Our own mark of a copy, then those of Syncthing, Dropbox, Nextcloud, Obsidian Sync, Seafile, Synology, Resilio, pCloud
+# and OneDrive (it adds the machine's name: only the names that Windows gives by itself can be recognised).
+_COPY_MARKS = (
+    r"\.conflict-\d{8}T\d{6}Z(-\d{1,4})?",
+    r"\.sync-conflict-\d{8}-\d{6}(-[a-z0-9]{1,16})?",
+    r" ?\([^()]{0,100}(conflicted copy|konfliktkopie|in konflikt stehende kopie|copie en conflit|copia en conflicto)"
+    r"([^()]|\(\d{1,4}\)){0,100}\)",
+    r" ?\(([^()]{1,100}['\u2019]s )?(case|selective sync|white space|unicode encoding) conflict( \d{1,4})?\)",
+    r" ?\(sfconflict [^()]{1,100}\)",
+    r"_conflict-\d{8}-\d{6}",
+    r"_[^/_]{1,64}_[a-z]{3}-\d{2}-\d{6}-\d{4}_conflict",
+    r"\.conflict",
+    r" ?\[conflicted\]",
+    r"(?-i:-(DESKTOP|LAPTOP)-[A-Z0-9]{7,8})",  # a title of ours never has capitals: "setup-desktop-install.md"
+)
+_COPY = re.compile(rf"(?P<stem>[^/])(?:{'|'.join(_COPY_MARKS)})(?P<suffix>\.[^./]{{1,16}})?$", re.IGNORECASE)
 _HINT = 'Paths are relative to the root, with "/" between names, for example "projects/plan.md".'
 
 
@@ -82,7 +97,18 @@ def joined(folder: str, name: str) -> str:
 
 
 def is_conflict_copy(path: str) -> bool:
-    return _CONFLICT.search(path) is not None
+    """By its name: a copy that Lithos or a sync tool made of a file that was saved in two places at once."""
+    return copied_from(path) is not None
+
+
+def copied_from(path: str) -> str | None:
+    """The file that a conflict copy was made of: `plan.conflict-20260131T120000Z.md` → `plan.md`."""
+    lowered = path.lower()
+    if "onfli" not in lowered and "top-" not in lowered:  # a tenth of the pattern's cost, and nearly all names
+        return None
+    folder, name = split(path)
+    found = _COPY.search(name)
+    return None if found is None else joined(folder, name[: found.end("stem")] + (found["suffix"] or ""))
 
 
 def conflict_name(name: str, moment: datetime, attempt: int) -> str:

@@ -154,13 +154,14 @@ def _entries(
 
 
 def _file(entry: os.DirEntry[str], path: str, measured: bool) -> FileEntry:
-    if not measured and ".conflict-" not in path:
+    is_copy = is_conflict_copy(path)
+    if not measured and not is_copy:
         return FileEntry(path, 0, 0, 0)
     try:
         found = entry.stat(follow_symlinks=False)
     except OSError as error:
         return FileEntry(path, 0, 0, 0, "unreadable", error.strerror or str(error))
     facts = (path, found.st_size, found.st_mtime_ns, found.st_ino)
-    if ".conflict-" in path and is_conflict_copy(path):
+    if is_copy:
         return FileEntry(*facts, "conflict", "a conflict copy", found.st_ctime_ns, found.st_dev)
     return FileEntry(*facts, "file", "", found.st_ctime_ns, found.st_dev)
