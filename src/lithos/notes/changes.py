@@ -10,6 +10,7 @@ from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
 from lithos.storage import Database, Event, EventFilter, Events, Row, Tx
 
+_SEEN_WITHIN = 10_000_000  # microseconds from a call to the look at what it wrote, also at a start after a crash
 _MOST_EVENTS = 500  # a page of the audit; an older change is listed without its agent
 
 
@@ -89,9 +90,16 @@ def _deleted(event: Event) -> NoteChange:
 
 
 def _explained(tx: Tx, row: Row) -> bool:
+    """Whether a call through Lithos put these bytes at this path. Of a change that was seen when it happened, only a
+    call of that moment: a person may bring back what an agent wrote long ago."""
+    if row["by_us"]:
+        return True
+    seen = row["changed"] - _SEEN_WITHIN if row["edited"] else 0
     for column in ("thing", "path"):  # by id; a note whose links followed another's move is known by its path only
-        wanted = f"SELECT 1 AS known FROM events WHERE {column} = ? AND after_hash = ? LIMIT 1"
-        if tx.one(wanted, row["id" if column == "thing" else "path"], row["version"]) is not None:
+        wanted = f"{column} = ? AND after_hash = ? AND path = ? AND updated_at >= ?"
+        value = row["id" if column == "thing" else "path"]
+        sql = f"SELECT 1 AS known FROM events WHERE {wanted} LIMIT 1"
+        if tx.one(sql, value, row["version"], row["path"], seen) is not None:
             return True
     return False
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -131,6 +131,18 @@ class Identities:
             lambda tx: tx.all("SELECT path, id FROM note_moves WHERE store = ? ORDER BY at", self._store)
         )
         return {row["path"]: row["id"] for row in rows}
+
+    def written_before(self, ids: Collection[str]) -> set[str]:
+        """Those of these ids that an agent has written a note under."""
+        if not ids:
+            return set()
+
+        def work(tx: Tx) -> set[str]:
+            sql = "SELECT 1 AS known FROM events WHERE thing = ? AND type = 'note' AND status = 'committed' LIMIT 1"
+            asked = {note_id: tx.ask(sql, note_id) for note_id in ids}
+            return {note_id for note_id, row in asked.items() if row.one() is not None}
+
+        return self._database.read(work)
 
     def prune(self) -> int:
         """Drop old former paths: a link that has been stale for so long counts as broken."""

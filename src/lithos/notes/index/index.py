@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -119,7 +119,8 @@ class Index:
         made = {change.path for change in written if change.before is None}
         paths = dict.fromkeys(path for each in asked for path in each.paths if path not in made)
         known = {path: _unknown(path) for path in made} | self._known(paths)
-        looks = self._take(list(known), [], known)
+        ours = made | {path for change in written for path in (change.path, change.move_to) if path}
+        looks = self._take(list(known), [], known, ours=ours)
         for change in written:
             if change.after is not None:
                 self._check_written(change.move_to or change.path, version_of(change.after), looks)
@@ -236,8 +237,9 @@ class Index:
         *,
         renamed: Mapping[str, Renamed] | None = None,
         settle: bool = True,
+        ours: Set[str] = frozenset(),
     ) -> dict[str, Look]:
-        """Read these files and apply them; returns the state of each."""
+        """Read these files and apply them; returns the state of each. `ours` names those that Lithos wrote just now."""
         first: dict[str, Look] = {}
         pending = list(paths)
         for path in gone:
@@ -251,7 +253,8 @@ class Index:
             if not found and not lost:
                 break
             before = self._renames(lost) if renamed is None else renamed
-            applied = self._apply(self._identified(found, lost, before), lost, settle=settle)
+            identified = self._marked(self._identified(found, lost, before), ours)
+            applied = self._apply(identified, lost, settle=settle)
             pending, gone, known = applied.again, (), {}
             if not pending:
                 break
@@ -266,6 +269,20 @@ class Index:
             documents = [self._document(each) for each in found if each.note is not None]
             self.projector.apply([*map(Remove, applied.gone), *documents])
         return applied
+
+    def _marked(self, found: list[ReadFile], ours: Set[str]) -> list[ReadFile]:
+        """Mark whose change it is, and what is a change although the catalogue has no such note: one that Lithos made
+        or restored, and one that was deleted and is back, with the date that it had."""
+        ids = {each.id for each in found if each.note is not None and each.seen.path not in ours}
+        back: Set[str] = frozenset()
+        if ids and self._complete:
+            new = ids.difference(self._catalogue.read(lambda tx: queries.owners(tx, sorted(ids))))
+            back = self._identities.written_before(new)
+        marked = []
+        for each in found:
+            own = each.seen.path in ours
+            marked.append(replace(each, by_us=own, edited=own or each.id in back))
+        return marked
 
     def _standing(self, found: ReadFile, note: Note) -> ReadFile:
         status = effective_status(note, self.is_promoted)

@@ -177,7 +177,7 @@ def list_notes(tx: Tx, wanted: NoteFilter, limit: int, offset: int) -> tuple[lis
 def changed_since(tx: Tx, since: int, path_prefix: str) -> list[Row]:
     """The notes whose files changed at or after this moment, the newest change first."""
     return tx.all(
-        "SELECT id, notes.path, title, notes.version, changed, edited, mtime_ns FROM notes"
+        "SELECT id, notes.path, title, notes.version, changed, edited, by_us, mtime_ns FROM notes"
         " JOIN files ON files.path = notes.path"
         " WHERE changed >= ? AND notes.path >= ? AND notes.path < ? ORDER BY changed DESC, notes.path",
         *(since, path_prefix, path_prefix + _LAST),
