@@ -14,9 +14,9 @@ import typer
 from lithos import errors
 from lithos.cli.root import app
 from lithos.settings import LithosConfig, Option, options
-from lithos.tools.answers import exit_code, http_status
+from lithos.tools.answers.errors import exit_code, http_status
+from lithos.tools.answers.mentions import followable
 from lithos.tools.catalogue import catalogue
-from lithos.tools.mentions import followable
 from lithos.tools.registry import Registry, Tool
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -7,7 +7,7 @@ from typing import Any
 
 from lithos.app import Lithos, open_lithos
 from lithos.settings import LithosConfig, StorageSettings
-from lithos.tools.answers import as_lithos_error
+from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.catalogue import catalogue
 from tests.support.small_disk import fill_the_disk, run_on_a_small_disk
 

@@ -16,7 +16,7 @@ import pytest
 
 from lithos.app import Lithos, open_lithos
 from lithos.settings import LithosConfig, StorageSettings
-from lithos.tools.answers import as_lithos_error
+from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool

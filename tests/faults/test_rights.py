@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lithos.app import Lithos
-from lithos.tools import dispatch
-from lithos.tools.answers import as_lithos_error
+from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
+from lithos.tools.dispatch import dispatch
 from lithos.tools.registry import Tool
 
 TOOLS = list(catalogue())

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from lithos.core.text import estimate_tokens
-from lithos.tools.lean import MOST_TOKENS
+from lithos.tools.answers.lean import MOST_TOKENS
 from tests.conftest import CallTool, Connect
 
 pytestmark = pytest.mark.anyio

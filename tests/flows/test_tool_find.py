@@ -14,7 +14,7 @@ from lithos.app import Lithos
 from lithos.core.text import estimate_tokens
 from lithos.errors import UnknownTool
 from lithos.tools.catalogue import catalogue
-from lithos.tools.phrases import phrases
+from lithos.tools.find.phrases import phrases
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # Wishes of another author than the phrases'; nothing is tuned to them.
@@ -79,7 +79,7 @@ def test_an_operators_tool_says_that_an_agent_cannot_call_it(lithos: Lithos) -> 
 
 
 def test_vectors_are_made_once_and_a_damaged_file_of_them_is_made_again(lithos: Lithos) -> None:
-    from lithos.tools import tool_index
+    from lithos.tools.find import tool_index
 
     first = find(lithos, query="undo a mistake")
     (path,) = (lithos.storage.data_dir / ".vectors").glob("tools-*.npy")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lithos.errors import Conflict, InvalidInput, LithosError
-from lithos.garden.diff import patch, unified
+from lithos.garden.edits.diff import patch, unified
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "\n", "- c\n", "+ d\n", "\\ e\n", "@@ f\n", "a\r\n"]), max_size=12)
 TEXTS = st.builds(lambda lines, last: "".join(lines) + last, LINES, st.sampled_from(["", "end"]))

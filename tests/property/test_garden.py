@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
-from lithos.garden.curating import ListEdit, curated
-from lithos.garden.diff import patch, unified
-from lithos.garden.drafting import Current, check_untouched, drafted
-from lithos.garden.edits import Append, AppendSection, Fix, Patch, ReplaceSection, edited
-from lithos.garden.lint import check_change, lint
-from lithos.garden.policy import load_policy
+from lithos.garden.edits.curating import ListEdit, curated
+from lithos.garden.edits.diff import patch, unified
+from lithos.garden.edits.drafting import Current, check_untouched, drafted
+from lithos.garden.edits.edits import Append, AppendSection, Fix, Patch, ReplaceSection, edited
+from lithos.garden.rules.lint import check_change, lint
+from lithos.garden.rules.policy import load_policy
 from lithos.garden.sections import outline
 from lithos.garden.targets import Target
 from lithos.settings import LithosConfig, StorageSettings

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from lithos.errors import InvalidInput
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from lithos.tools.lenient import GUARDS
+from lithos.tools.dispatch.lenient import GUARDS
 from lithos.tools.registry import CALL_BY_NAME, Tool
 
 OPERATOR = Caller(operator=True)

@@ -84,8 +84,8 @@ class Terminal:
             text(answer)
 
     def refuse(self, error: LithosError) -> typer.Exit:
-        from lithos.tools.answers import exit_code, failure
-        from lithos.tools.mentions import at_the_keyboard
+        from lithos.tools.answers.errors import exit_code, failure
+        from lithos.tools.answers.mentions import at_the_keyboard
 
         if self.as_json:
             show(failure(error))

@@ -21,10 +21,10 @@ from lithos.garden.answers import (
     Written,
 )
 from lithos.garden.editor import EditRequest
-from lithos.garden.edits import edit_of
+from lithos.garden.edits.edits import edit_of
 from lithos.garden.garden import Garden
-from lithos.garden.policy import Policy, load_policy
 from lithos.garden.reading import Search
+from lithos.garden.rules.policy import Policy, load_policy
 from lithos.garden.statements import Statement
 from lithos.garden.targets import GARDEN, VAULT, NoteFiles, for_user
 

@@ -9,11 +9,11 @@ from lithos.core.call import Call
 from lithos.core.canonical import same_version
 from lithos.core.clock import Clock, rfc3339
 from lithos.errors import Conflict, Forbidden, NotFound, TooLarge
-from lithos.garden.drafting import Current, Draft, check_untouched, drafted, refuse_blocked
-from lithos.garden.edits import Edit, Write
-from lithos.garden.hashing import checked_version
-from lithos.garden.policy import Policy
+from lithos.garden.edits.drafting import Current, Draft, check_untouched, drafted, refuse_blocked
+from lithos.garden.edits.edits import Edit, Write
+from lithos.garden.edits.hashing import checked_version
 from lithos.garden.reading import text_of
+from lithos.garden.rules.policy import Policy
 from lithos.garden.targets import GARDEN_TYPES, VAULT, NoteFiles, Target, one_line, writer_of
 from lithos.storage import (
     Answer,

@@ -9,8 +9,8 @@ from lithos.core.call import Call
 from lithos.core.canonical import version_of
 from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
 from lithos.garden.answers import Chapter, PathHistory, Undone
-from lithos.garden.diff import unified
 from lithos.garden.editor import tell_of_the_others
+from lithos.garden.edits.diff import unified
 from lithos.garden.targets import GARDEN, VAULT, NoteFiles, one_line
 from lithos.storage import (
     Database,

@@ -12,15 +12,15 @@ from lithos.core.ids import Ids
 from lithos.core.markdown import split_lines
 from lithos.errors import InvalidInput, LithosError, NotFound
 from lithos.garden import answers, reading
-from lithos.garden.curating import Op, steps_of
-from lithos.garden.drafting import Draft
 from lithos.garden.editor import Editor, EditRequest
-from lithos.garden.edits import Append, Curate, Edit, Fix, Patch, Write, edit_of, fixed
+from lithos.garden.edits.curating import Op, steps_of
+from lithos.garden.edits.drafting import Draft
+from lithos.garden.edits.edits import Append, Curate, Edit, Fix, Patch, Write, edit_of, fixed
+from lithos.garden.edits.hashing import text_hash
 from lithos.garden.file_history import FileHistory
-from lithos.garden.hashing import text_hash
-from lithos.garden.lint import Report, lint
-from lithos.garden.policy import Policy
 from lithos.garden.proposals import Proposals
+from lithos.garden.rules.lint import Report, lint
+from lithos.garden.rules.policy import Policy
 from lithos.garden.sections import outline
 from lithos.garden.statements import Statements
 from lithos.garden.targets import (

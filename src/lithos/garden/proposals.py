@@ -14,10 +14,10 @@ from lithos.core.clock import Clock, micros
 from lithos.core.ids import Ids
 from lithos.errors import Conflict, InvalidInput, NotFound
 from lithos.garden.answers import Proposal, ProposalApplied
-from lithos.garden.diff import unified
-from lithos.garden.drafting import Current, Draft, refuse_blocked
 from lithos.garden.editor import Editor, EditRequest, Purpose
-from lithos.garden.edits import Write
+from lithos.garden.edits.diff import unified
+from lithos.garden.edits.drafting import Current, Draft, refuse_blocked
+from lithos.garden.edits.edits import Write
 from lithos.garden.targets import garden_target
 from lithos.storage import Database, Effects, EventFilter, Outcome, Tx
 

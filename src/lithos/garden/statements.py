@@ -8,7 +8,7 @@ from typing import Any, cast
 from lithos.core.call import Call
 from lithos.errors import Conflict
 from lithos.garden.answers import Logged
-from lithos.garden.policy import Policy
+from lithos.garden.rules.policy import Policy
 from lithos.garden.targets import one_line, writer_of
 from lithos.storage import Database, Effects, Event, EventDraft, EventFilter, Events, Outcome, Tx
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from lithos.core.call import Call
 from lithos.errors import InvalidInput, Unsupported
-from lithos.garden.policy import Kind, Policy
+from lithos.garden.rules.policy import Kind, Policy
 from lithos.notes import Notes
 from lithos.storage import Answer, Outcome, Plan
 

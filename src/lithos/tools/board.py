@@ -27,7 +27,7 @@ from lithos.board import (
 from lithos.core.call import Call
 from lithos.core.since import absolute
 from lithos.tools.arguments import Agent
-from lithos.tools.references import Refers
+from lithos.tools.dispatch.references import Refers
 from lithos.tools.registry import tool
 
 TaskId = Annotated[str, Field(description="Task id or title"), Refers("task")]

@@ -27,7 +27,6 @@ def _modules() -> list[ModuleType]:
         code,
         doctor,
         events,
-        find,
         lifecycle,
         notes,
         search,
@@ -35,6 +34,7 @@ def _modules() -> list[ModuleType]:
         stats,
         tokens,
     )
+    from lithos.tools.find import find
     from lithos.tools.garden import changes as garden_changes
     from lithos.tools.garden import files, sections
     from lithos.tools.ledger import agents as ledger_agents

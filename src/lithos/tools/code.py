@@ -12,8 +12,8 @@ from lithos.core.call import Call
 from lithos.graph import code
 from lithos.recall import Question
 from lithos.search import Query
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
-from lithos.tools.schemas import Rare
 
 SymbolType = Literal[
     "function", "method", "class", "struct", "interface", "variable", "constant", "type", "any", "const", "var", "all"

@@ -33,9 +33,9 @@ from lithos.notes import (
     Written,
 )
 from lithos.tools.arguments import Agent
-from lithos.tools.references import Refers
+from lithos.tools.dispatch.references import Refers
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
-from lithos.tools.schemas import Rare
 from lithos.tools.stats import Stats, stats
 
 Related = Refers("note", needed=False)  # the vault says what is wrong with one that is not there

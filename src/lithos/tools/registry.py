@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from lithos.core.text import estimate_tokens, nearest
 from lithos.errors import InvalidInput, UnknownTool
-from lithos.tools import schemas
+from lithos.tools.answers.lean import DETAIL
 from lithos.tools.caller import Caller
-from lithos.tools.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
-from lithos.tools.lean import DETAIL
-from lithos.tools.references import Refers, references_of
-from lithos.tools.toolsets import FIND, MEMBERS
+from lithos.tools.dispatch import schemas
+from lithos.tools.dispatch.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
+from lithos.tools.dispatch.references import Refers, references_of
+from lithos.tools.dispatch.toolsets import FIND, MEMBERS
 
 if TYPE_CHECKING:
     from lithos.app import Lithos

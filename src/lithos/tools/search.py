@@ -13,9 +13,9 @@ from lithos.errors import TooLarge
 from lithos.notes import MeaningAnswer, Rank, ScopeRequest, StatusFilter, WordsAnswer
 from lithos.recall import Question, RecallAnswer
 from lithos.search import Query, Where
-from lithos.tools.references import Refers
+from lithos.tools.dispatch.references import Refers
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
-from lithos.tools.schemas import Rare
 
 Limit = Annotated[int, Field(ge=1)]
 Tags = Annotated[list[str] | None, Field(description="Only notes with all of these", max_length=50)]

@@ -21,9 +21,9 @@ from lithos.skills import (
     skill_guide,
 )
 from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.ledger.thoughts import Markdown
 from lithos.tools.registry import tool
-from lithos.tools.schemas import Rare
 
 SkillId = Annotated[str, Field(description="Which skill", max_length=200)]
 Reason = Annotated[str | None, Field(description="Why; shown to readers")]

@@ -12,8 +12,8 @@ import pytest
 
 from lithos.core.text import estimate_tokens
 from lithos.serving.mcp.instructions import INSTRUCTIONS
+from lithos.tools.answers.mentions import MENTION, THROUGH, VERBS, followable
 from lithos.tools.catalogue import catalogue
-from lithos.tools.mentions import MENTION, THROUGH, VERBS, followable
 from lithos.tools.registry import NAME, Tool
 
 TOOLS = list(catalogue())

@@ -14,7 +14,7 @@ from lithos.core.call import Delivery
 from lithos.errors import Conflict, InvalidInput, LithosError
 from lithos.host import wire
 from lithos.host.server.pipe import Pipe
-from lithos.tools.answers import as_lithos_error, failure
+from lithos.tools.answers.errors import as_lithos_error, failure
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 

@@ -34,7 +34,7 @@ from lithos.host.server.listener import HostListener
 from lithos.host.server.pipe import Pipe
 from lithos.serving import Listener, LithosServer, build_server, default_caller
 from lithos.settings import LithosConfig
-from lithos.tools.answers import as_lithos_error
+from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.catalogue import catalogue
 
 _log = logging.getLogger("lithos.host")

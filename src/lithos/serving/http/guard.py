@@ -17,7 +17,7 @@ from lithos.agents import Token
 from lithos.errors import Forbidden, InvalidInput, LithosError
 from lithos.serving.mcp.callers import SCOPE_KEY
 from lithos.serving.mcp.inflight import InFlight
-from lithos.tools.answers import failure, http_status
+from lithos.tools.answers.errors import failure, http_status
 from lithos.tools.caller import Caller, parse_switch, parse_toolsets
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -12,7 +12,7 @@ import orjson
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from lithos.errors import LithosError, TooLarge, Unavailable
-from lithos.tools.answers import failure
+from lithos.tools.answers.errors import failure
 
 LARGEST_HEAD = 64 * 1024  # bytes of request line and headers, as in h11; nginx takes 32 KB
 HEADER_OVERHEAD = 32  # bytes counted per header beside its text, so that many short ones are bounded too

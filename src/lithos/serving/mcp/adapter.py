@@ -25,11 +25,11 @@ from lithos.serving.mcp.callers import caller_of, traced
 from lithos.serving.mcp.inflight import InFlight
 from lithos.serving.mcp.instructions import INSTRUCTIONS
 from lithos.serving.mcp.workers import Workers
-from lithos.tools.answers import as_lithos_error, failure_on
+from lithos.tools.answers.errors import as_lithos_error, failure_on
+from lithos.tools.answers.mentions import followable
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from lithos.tools.dispatch import LARGEST_ARGUMENTS, Ready
-from lithos.tools.mentions import followable
+from lithos.tools.dispatch.dispatch import LARGEST_ARGUMENTS, Ready
 from lithos.tools.registry import Answer, Registry, Tool
 
 _calls = logging.getLogger("lithos.calls")

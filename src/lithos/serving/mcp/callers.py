@@ -11,7 +11,7 @@ from mcp_types import RequestId
 from starlette.requests import Request
 
 from lithos.tools.caller import Caller, stand_in
-from lithos.tools.dispatch import beside
+from lithos.tools.dispatch.dispatch import beside
 
 SESSION_HEADER = "mcp-session-id"  # of clients that initialize; the stateless revision has no connection to name
 SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASGI scope

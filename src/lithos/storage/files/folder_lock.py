@@ -43,7 +43,7 @@ def _hold(folder: Path, how: int, held: ExitStack, *, patience_s: float) -> None
     while not _try_lock(handle, how):
         if time.monotonic() >= deadline:
             raise _taken(folder)
-        time.sleep(0.05)  # flock has no time-out of its own
+        time.sleep(0.05)  # flock takes no timeout
 
 
 def _try_lock(handle: int, how: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from lithos.tools.references import Refers
+from lithos.tools.dispatch.references import Refers
 
 User = Annotated[str | None, Field(max_length=128, description="Whose files")]
 Path = Annotated[str, Field(max_length=1000, description="Relative to the garden: users/ana/parts/critic/profile.md")]

@@ -31,9 +31,9 @@ from lithos.ledger import (
     time_window,
 )
 from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
-from lithos.tools.references import Refers
+from lithos.tools.dispatch.references import Refers
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
-from lithos.tools.schemas import Rare
 
 AgentId = Annotated[str | None, Field(description="Who thinks this", max_length=200)]
 Score = Annotated[float | None, Field(description="0.0 to 1.0; clamped")]

@@ -8,10 +8,10 @@ from typing import assert_never
 from lithos.core.markdown import Heading
 from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
-from lithos.garden.curating import ListEdit, curated
-from lithos.garden.diff import patch
-from lithos.garden.lint import drifts
-from lithos.garden.policy import Kind, Policy
+from lithos.garden.edits.curating import ListEdit, curated
+from lithos.garden.edits.diff import patch
+from lithos.garden.rules.lint import drifts
+from lithos.garden.rules.policy import Kind, Policy
 from lithos.garden.sections import Outline, Section, outline
 
 

@@ -24,7 +24,7 @@ from lithos.errors import (
     Unavailable,
     Unsupported,
 )
-from lithos.tools.mentions import followable_error
+from lithos.tools.answers.mentions import followable_error
 
 _log = logging.getLogger("lithos")
 

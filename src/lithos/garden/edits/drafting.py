@@ -8,13 +8,13 @@ from typing import Any
 
 from lithos.core.canonical import version_of
 from lithos.errors import Damaged, Forbidden
-from lithos.garden.edits import Edit, ReplaceSection, edited, logged, target_of
-from lithos.garden.hashing import text_hash
-from lithos.garden.lint import Report, check_change
-from lithos.garden.policy import Policy
+from lithos.garden.edits.edits import Edit, ReplaceSection, edited, logged, target_of
+from lithos.garden.edits.hashing import text_hash
+from lithos.garden.edits.untouched_check import UntouchedCheck, promise_of
+from lithos.garden.rules.lint import Report, check_change
+from lithos.garden.rules.policy import Policy
 from lithos.garden.sections import outline
 from lithos.garden.targets import Target
-from lithos.garden.untouched_check import UntouchedCheck, promise_of
 from lithos.storage import FileChange
 
 

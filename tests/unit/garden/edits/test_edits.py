@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
-from lithos.garden.curating import steps_of
-from lithos.garden.edits import Append, AppendSection, Curate, Fix, Patch, ReplaceSection, Write, edited, logged
-from lithos.garden.hashing import checked_version, text_hash
-from lithos.garden.lint import lint
-from lithos.garden.policy import load_policy
+from lithos.garden.edits.curating import steps_of
+from lithos.garden.edits.edits import Append, AppendSection, Curate, Fix, Patch, ReplaceSection, Write, edited, logged
+from lithos.garden.edits.hashing import checked_version, text_hash
+from lithos.garden.edits.untouched_check import UntouchedCheck, promise_of
+from lithos.garden.rules.lint import lint
+from lithos.garden.rules.policy import load_policy
 from lithos.garden.sections import outline
-from lithos.garden.untouched_check import UntouchedCheck, promise_of
 
 POLICY = load_policy()
 PROFILE = """---

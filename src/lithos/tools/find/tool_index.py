@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from lithos.tools.phrases import phrases
-from lithos.tools.toolsets import CORE
+from lithos.tools.dispatch.toolsets import CORE
+from lithos.tools.find.phrases import phrases
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from pydantic import Field
 from lithos.core.call import Call, Correlation, Delivery
 from lithos.errors import Forbidden, InvalidInput, LithosError, TooLarge, UnknownTool
 from lithos.tools.caller import Caller, parse_toolsets
-from lithos.tools.dispatch import LARGEST_ARGUMENTS
+from lithos.tools.dispatch.dispatch import LARGEST_ARGUMENTS
 from lithos.tools.registry import Registry, tool
 
 

@@ -14,11 +14,11 @@ from lithos.core.canonical import canonical_hash
 from lithos.core.secrets import field_warnings
 from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
 from lithos.storage import Rebuilding
+from lithos.tools.answers.lean import DETAIL, fitting_limit, lean
 from lithos.tools.caller import Caller
-from lithos.tools.lean import DETAIL, fitting_limit, lean
-from lithos.tools.lenient import understand
-from lithos.tools.references import resolve
-from lithos.tools.refusals import refusal
+from lithos.tools.dispatch.lenient import understand
+from lithos.tools.dispatch.references import resolve
+from lithos.tools.dispatch.refusals import refusal
 
 if TYPE_CHECKING:
     from lithos.tools.registry import Tool

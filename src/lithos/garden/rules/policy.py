@@ -161,7 +161,8 @@ def load_policy(path: Path | None = None) -> Policy:
         if path is not None:
             source, text = path.name, path.read_text(encoding="utf-8")
         else:
-            source, text = "garden.yaml", files("lithos.garden").joinpath("garden.yaml").read_text(encoding="utf-8")
+            default = files(__package__).joinpath("garden.yaml")
+            source, text = default.name, default.read_text(encoding="utf-8")
         return Policy.model_validate(yaml.load(text, _SAFE_LOADER))
     except (yaml.YAMLError, UnicodeDecodeError, OSError) as problem:
         raise ConfigInvalid(f"{source}: {problem}", hint="Correct the file, or remove it for the default.") from None

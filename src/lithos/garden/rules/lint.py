@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lithos.core.markdown import Kind
-from lithos.garden.policy import Policy, Severity
+from lithos.garden.rules.policy import Policy, Severity
 from lithos.garden.sections import Outline, Section, outline
 from lithos.notes import Frontmatter, parse_frontmatter
 

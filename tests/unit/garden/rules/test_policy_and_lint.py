@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from lithos.errors import ConfigInvalid, Forbidden, InvalidInput
-from lithos.garden import policy as policy_module
-from lithos.garden.lint import check_change, items_of, lint
-from lithos.garden.policy import load_policy
+from lithos.garden.rules import policy as policy_module
+from lithos.garden.rules.lint import check_change, items_of, lint
+from lithos.garden.rules.policy import load_policy
 from lithos.garden.sections import outline
 
 POLICY = load_policy()

@@ -9,8 +9,8 @@ from typing import Literal
 
 from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
-from lithos.garden.lint import item_ranges
-from lithos.garden.policy import Policy
+from lithos.garden.rules.lint import item_ranges
+from lithos.garden.rules.policy import Policy
 from lithos.garden.sections import Outline, Section, outline
 
 Op = Literal["append", "prune", "merge"]

@@ -12,10 +12,10 @@ from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.text import estimate_tokens
 from lithos.errors import Internal
-from lithos.tools import schemas
-from lithos.tools.dispatch import OPERATOR
+from lithos.tools.dispatch import schemas
+from lithos.tools.dispatch.dispatch import OPERATOR
+from lithos.tools.find.tool_index import ranked
 from lithos.tools.registry import Registry, Tool, tool
-from lithos.tools.tool_index import ranked
 
 USUAL_HITS = 5
 MOST_SCHEMA_TOKENS = 250  # of the first hit; above it the optional arguments lose their descriptions

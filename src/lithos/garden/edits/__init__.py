@@ -1,0 +1,1 @@
+"""Every way to edit a text, without I/O."""
