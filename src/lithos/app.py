@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
@@ -14,6 +16,7 @@ from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
+from lithos.errors import ReadOnly, StorageFull
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Feedback, Knowledge, Promotions
 from lithos.recall import (
@@ -41,7 +44,9 @@ SWEEP_SECONDS = 2.0  # between two looks at the files that replacements left
 PRUNE_SECONDS = 3600.0
 COMPARE_SECONDS = 60.0
 REST_SECONDS = 30.0
+FINISH_SECONDS = 5.0
 P = TypeVar("P", bound=Part)
+_log = logging.getLogger("lithos")
 
 
 class Lithos:
@@ -50,11 +55,11 @@ class Lithos:
     def __init__(self, config: LithosConfig, clock: Clock, ids: Ids, faults: Faults) -> None:
         self.clock = clock
         self.parts: list[Part] = []
+        self._finishing = threading.Lock()
         with ExitStack() as opened:
             self._opened = opened
             self._build(config, clock, ids, faults)
-            for part in self.parts:
-                part.open()
+            self._unopened = [part for part in self.parts if not _opens(part)]
             self._opened = opened.pop_all()
 
     def _add(self, part: P) -> P:
@@ -107,6 +112,7 @@ class Lithos:
         self._add(PeriodicJobs(self._jobs(config, feedback)))
 
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
+        yield Job("finish the start", FINISH_SECONDS, self.finish_opening)
         yield Job("drop old answers, versions and trash", PRUNE_SECONDS, self.storage.prune)
         yield Job("sweep staged files", SWEEP_SECONDS, self.storage.sweep)
         yield Job("record when agents were seen", FLUSH_SECONDS, self.agents.flush)
@@ -127,6 +133,15 @@ class Lithos:
         """Begin background work: watching files, indexing, periodic jobs."""
         for part in self.parts:
             part.start()
+
+    def finish_opening(self) -> None:
+        """Before a change: do what a full or read-only disk kept from being done at the start, or refuse as it does."""
+        if not self._unopened:
+            return
+        with self._finishing:
+            while self._unopened:
+                self._unopened[0].open()
+                del self._unopened[0]
 
     def health(self) -> str | None:
         """The first part's problem, without paths or stored text; None: all parts work."""
@@ -151,6 +166,16 @@ class Lithos:
     def close(self) -> None:
         """Close the parts in reverse order; twice is harmless."""
         self._opened.close()
+
+
+def _opens(part: Part) -> bool:
+    """False: the disk is full or read-only. Reading goes on, and the part opens before the first change."""
+    try:
+        part.open()
+    except (StorageFull, ReadOnly) as refusal:
+        _log.warning("changes are refused: %s", refusal.message)
+        return False
+    return True
 
 
 def open_lithos(

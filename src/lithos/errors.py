@@ -16,7 +16,8 @@ LithosError
 ├── Unavailable         unavailable       try again (retryable)
 │   ├── Busy            busy              try again after retry_after_ms
 │   ├── HostRestarted   host_restarted    call again
-│   └── StorageFull     storage_full      free disk space, then call again
+│   ├── StorageFull     storage_full      free disk space, then call again
+│   └── ReadOnly        read_only         give the disk write access, then call again
 ├── Damaged             damaged           a person must look: what is stored contradicts itself
 ├── ConfigInvalid       config_invalid    fix the settings; the start stops here
 ├── Unsupported         unsupported       this platform, file system or version cannot do it
@@ -113,6 +114,10 @@ class HostRestarted(Unavailable):
 
 class StorageFull(Unavailable):
     code = "storage_full"
+
+
+class ReadOnly(Unavailable):
+    code = "read_only"
 
 
 class Damaged(LithosError):

@@ -8,7 +8,9 @@ import signal
 import socket
 import sqlite3
 import stat
+import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +23,7 @@ from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 from tests.faults.served import Served, lithos, served
-from tests.support.guests import Household
+from tests.support.guests import GuestProcess, Household
 from tests.support.small_disk import fill_the_disk, run_on_a_small_disk
 from tests.support.waiting import until
 
@@ -332,17 +334,50 @@ def read_from_a_full_disk() -> None:
     lithos.close()
 
 
-def read_from_a_read_only_disk() -> None:
-    import subprocess
+def remount(how: str) -> None:
+    subprocess.run(["mount", "-o", f"remount,{how}", "/mnt"], check=True)
 
+
+def read_from_a_read_only_disk() -> None:
     config = LithosConfig(storage=StorageSettings(data_dir=Path("/mnt/data")))
     _use(open_lithos(config))
-    subprocess.run(["mount", "-o", "remount,ro", "/mnt"], check=True)
+    remount("ro")
     lithos = open_lithos(config)
     _reads_and_refuses(lithos, "read_only")
-    subprocess.run(["mount", "-o", "remount,rw", "/mnt"], check=True)
+    remount("rw")
     until(lambda: _writes(lithos), "writes once it may")
     lithos.close()
+
+
+def serve_guests_from_such_disks() -> None:
+    """A guest starts a host there: no lock file can be written, no socket bound, no log opened."""
+    data = Path("/mnt/data")
+    _use(open_lithos(LithosConfig(storage=StorageSettings(data_dir=data))))
+    _serve_a_guest(data, "read_only", lambda: remount("ro"), lambda: remount("rw"))
+    _serve_a_guest(data, "storage_full", fill_the_disk, Path("/mnt/rest").unlink)
+
+
+def _serve_a_guest(data: Path, code: str, refuse: Callable[[], None], allow: Callable[[], None]) -> None:
+    refuse()
+    guest, second = GuestProcess(data), GuestProcess(data)
+    try:
+        guest.initialize()
+        second.initialize()
+        large = {**TASK, "description": "d" * 20_000}
+        assert len(guest.call("lithos_task_list")["tasks"]) >= 1
+        assert guest.call("lithos_search", query="kept")["results"][0]["title"] == "before"
+        assert second.call("mentisdb_head")["thought_count"] >= 1
+        assert code_of(guest.call("lithos_task_create", **large)) == code
+        red = lithos(data, "doctor", "--json")
+        assert red.returncode == 1, red.stdout
+        assert any(each["part"] == "space" for each in json.loads(red.stdout)["findings"])
+        allow()
+        until(lambda: code_of(second.call("lithos_task_create", **large)) is None, "writes again")
+        until(lambda: lithos(data, "doctor").returncode == 0, "green again")
+    finally:
+        guest.close()
+        second.close()
+        assert lithos(data, "stop").returncode == 0
 
 
 def _use(lithos: Lithos) -> None:
@@ -384,12 +419,15 @@ def _writes(lithos: Lithos) -> bool:
     return lithos.health() is None
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 full disk")
 def test_a_full_disk_is_read_from_the_start_and_written_again_when_there_is_room() -> None:
     run_on_a_small_disk("from tests.faults.test_refuses import read_from_a_full_disk as use; use()", megabytes=24)
 
 
-@pytest.mark.xfail(strict=True, reason="issue 16 read-only disk")
+def test_a_guest_starts_a_host_on_a_full_or_read_only_disk() -> None:
+    script = "from tests.faults.test_refuses import serve_guests_from_such_disks as use; use()"
+    run_on_a_small_disk(script, megabytes=96)
+
+
 def test_a_read_only_disk_is_read_from_the_start_and_written_again_when_it_may() -> None:
     run_on_a_small_disk("from tests.faults.test_refuses import read_from_a_read_only_disk as use; use()", megabytes=64)
 

@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import socket
+import stat
 import time
 
 TYPE_CHECKING = False
@@ -66,15 +67,43 @@ class HostLock:
         return None
 
     def _open_lock(self) -> int:
+        private = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
         try:
-            return os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            try:
+                return os.open(self.lock_path, os.O_RDWR | private)
+            except FileNotFoundError:
+                return self._make_lock(private)
         except OSError as error:
+            if error.errno == errno.EROFS:  # a host that reads needs the lock too; any descriptor can hold it
+                with contextlib.suppress(OSError):
+                    return os.open(self.lock_path, os.O_RDONLY | private)
             raise cannot_start(self.data_dir, error) from error
+
+    def _make_lock(self, private: int) -> int:
+        """Where a read-only disk has no lock file, the folder itself is locked. A file that is made later would be a
+        second lock beside that one: it is made under the folder's."""
+        folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return folder  # the caller finds it locked
+        except OSError:
+            pass  # a file system without locks: the caller finds out, and says so
+        try:
+            held = os.open(self.lock_path, os.O_RDWR | os.O_CREAT | private, 0o600)
+        except OSError as error:
+            if error.errno == errno.EROFS:
+                return folder
+            os.close(folder)
+            raise
+        os.close(folder)
+        return held
 
     def still_holds(self, held: int) -> bool:
         """Whether the locked file is still the one at the path; after `git clean` it is not."""
+        here = os.fstat(held)
         try:
-            there, here = os.stat(self.lock_path), os.fstat(held)
+            there = os.stat(self.folder if stat.S_ISDIR(here.st_mode) else self.lock_path)
         except FileNotFoundError:
             return False
         return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
@@ -90,6 +119,11 @@ class HostLock:
                 listener.bind(address)
             listener.listen(BACKLOG)
         except OSError as error:
+            if error.errno == errno.EROFS and (name := self._nameless()):
+                with contextlib.suppress(OSError):
+                    listener.bind(name)
+                    listener.listen(BACKLOG)
+                    return listener
             listener.close()
             refusal = cannot_bind if error.errno in _NO_SOCKETS else cannot_start
             raise refusal(self.data_dir, error) from error
@@ -110,14 +144,28 @@ class HostLock:
         connection = socket.socket(socket.AF_UNIX)
         connection.setblocking(False)
         try:
-            with self._address() as address:
-                connection.connect(address)
+            try:
+                with self._address() as address:
+                    connection.connect(address)
+            except NO_HOST:
+                if not (name := self._nameless()):
+                    raise
+                connection.connect(name)
         except OSError as error:
             connection.close()
             if isinstance(error, (*NO_HOST, ConnectionError, BlockingIOError)):
                 raise
             raise cannot_start(self.data_dir, error) from error
         return connection
+
+    def _nameless(self) -> bytes | None:
+        """An address without a file, for a read-only disk; only Linux has one. Both ends check each other's user."""
+        try:
+            there = os.stat(self.folder)
+        except OSError:
+            return None
+        name = b"\0lithos-%d-%d-%d" % (os.getuid(), there.st_dev, there.st_ino)
+        return name if hasattr(socket, "SO_PEERCRED") else None
 
     @contextlib.contextmanager
     def _address(self) -> Iterator[str]:

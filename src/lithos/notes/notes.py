@@ -111,7 +111,7 @@ class Notes(Part):
         progress = self._reconcile(clear)
         if self.catalogue.is_rebuilding:  # damage came up behind what the scan had read already
             progress = self._reconcile(clear)
-        self._is_current = True
+        self._is_current = progress.state != "unreachable"
         return progress
 
     def _reconcile(self, clear: bool) -> Progress:

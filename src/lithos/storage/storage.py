@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from lithos.storage.audit.keys import Keyring, store_id
 from lithos.storage.database.database import Database, open_database, open_postgres
 from lithos.storage.database.identity import check_identity, record_identity
 from lithos.storage.database.migrate import coordination_migrations
+from lithos.storage.disk import disk_problem, why_unwritable
 from lithos.storage.effects.effects import Effects
 from lithos.storage.effects.idempotency import KEEP_HOURS, Idempotency
 from lithos.storage.faults import Faults
@@ -24,8 +24,8 @@ from lithos.storage.files import Limits, Root
 from lithos.storage.files.folder_lock import hold_folder, hold_folders
 
 STATE = ".lithos"
+DATABASE = "coordination.db"
 SERVER_PATIENCE_S = 10.0  # PostgreSQL may be starting together with us
-LEAST_FREE_BYTES = 4 * 1024 * 1024  # below this the reserve cannot be restored and the next write may fail
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Storage(Part):
         }
 
     def problem(self) -> str | None:
-        return self.database.problem() or _disk_problem(self.state)
+        return self.database.problem() or disk_problem(self.state)
 
     def close(self) -> None:
         with suppress(LithosError):  # a database that is out of reach: the record of the start stays
@@ -99,7 +99,7 @@ class Storage(Part):
 def _open_database(options: StorageOptions, state: Path, clock: Clock, faults: Faults) -> Database:
     migrations = coordination_migrations()
     if options.database_url is None:
-        path = state / "coordination.db"
+        path = state / DATABASE
         return open_database(path, migrations, synchronous=options.synchronous, clock=clock, faults=faults)
     lease_clock = None if isinstance(clock, SystemClock) else clock  # a test's clock measures leases there too
     return open_postgres(
@@ -108,13 +108,15 @@ def _open_database(options: StorageOptions, state: Path, clock: Clock, faults: F
 
 
 def make_private_folder(folder: Path) -> None:
-    """With its parents. A folder that cannot be made or written refuses the start in one sentence."""
+    """With its parents. A folder that cannot be made or written, and holds no memory yet, refuses the start."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         probe = folder / ".probe"
         probe.touch(mode=0o600)
         probe.unlink()
     except OSError as error:
+        if (folder / DATABASE).exists() and why_unwritable(folder, DATABASE) is not None:
+            return  # a memory that was written before is read
         raise ConfigInvalid(
             f"the data directory {folder.parent} cannot be written: {error.strerror or error}",
             hint="Check --data-dir, the owner of the folder and the free space.",
@@ -124,13 +126,3 @@ def make_private_folder(folder: Path) -> None:
 def folder_size(folder: Path) -> int:
     """Bytes of all files beneath it; 0 while there is no such folder."""
     return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
-
-
-def _disk_problem(folder: Path) -> str | None:
-    try:
-        disk = os.statvfs(folder)
-    except OSError as error:
-        return f"the data directory cannot be read: {error.strerror or error}"
-    if disk.f_flag & os.ST_RDONLY:
-        return "the data directory is on a read-only disk"
-    return "the disk of the data directory is full" if disk.f_bavail * disk.f_frsize < LEAST_FREE_BYTES else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
@@ -23,7 +24,11 @@ def load_for_host(options: ServeOptions, host_lock: HostLock) -> LithosConfig:
 
 def set_up_host_log(config: LithosConfig, host_lock: HostLock) -> None:
     """`.lithos/host.log`, unless the settings name another; bounded, with the last two kept."""
-    set_up_log(config, None if config.server.log_file else _HostLog(host_lock.log_path, LARGEST_LOG))
+    file = None
+    if config.server.log_file is None:
+        with contextlib.suppress(OSError):  # a read-only disk must not keep a host from reading
+            file = _HostLog(host_lock.log_path, LARGEST_LOG)
+    set_up_log(config, file)
 
 
 class _HostLog(BoundedLog):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -11,11 +12,11 @@ from pathlib import Path
 from typing import Any, overload
 
 from lithos.core.clock import micros, rfc3339
-from lithos.errors import Damaged, LedgerFork, NotFound
+from lithos.errors import Damaged, LedgerFork, NotFound, ReadOnly
 from lithos.ledger.chain import admission, idempotency
 from lithos.ledger.chain.acknowledged import Mark
 from lithos.ledger.chain.columns import FORGETS
-from lithos.ledger.chain.convert import convert
+from lithos.ledger.chain.convert import convert, finish_conversion
 from lithos.ledger.chain.format import SALT_BYTES, Json, ThoughtEntry, canonical_bytes, open_entry, seal
 from lithos.ledger.chain.log import Log, translated
 from lithos.ledger.chain.opening import Opening, Tail, check_link, read_header
@@ -70,7 +71,6 @@ class Chain:
         self.header = read_header(folder)
         self.origin = self.header.origin
         self.checkpoint_file = CheckpointFile(environment.checkpoints / f"{folder.name}.jsonl")
-        self.checkpoint_file.cut_torn_tail()
         self._lock = threading.RLock()
         self._flushing = threading.RLock()
         self._pending: list[Ticket] = []
@@ -78,9 +78,15 @@ class Chain:
         self._open()
 
     def _open(self) -> None:
+        # On a read-only disk the chain is read as it is, and opened again before the first change.
+        self._frozen = not os.access(self.folder, os.W_OK)
+        if not self._frozen:
+            finish_conversion(self.folder)
+            self.checkpoint_file.cut_torn_tail()
         segments = list_segments(self.folder)
         adapter = segments[-1].adapter if segments else ADAPTERS["jsonl"]
-        self._log = Log(self.folder, adapter, self._environment.faults, self._environment.segment_bytes)
+        environment = self._environment
+        self._log = Log(self.folder, adapter, environment.faults, environment.segment_bytes, frozen=self._frozen)
         # A forgetting that was cut short may have left derived files that no longer fit.
         trust = not (self.folder / FORGETTING).exists()
         tail = Opening(self.folder, self.origin, self.checkpoint_file, self._log, trust=trust).run()
@@ -97,18 +103,29 @@ class Chain:
         self.columns = tail.columns
         self.problem = tail.problem
         self._files = tail.files
-        self._nodes = tail.settle(self.folder) if tail.problem is None else None
+        self._nodes = tail.settle(self.folder, frozen=self._frozen) if tail.problem is None else None
         self._head = self._next_head = tail.head
         self._next_index = self.size
 
     def _open_registry(self) -> None:
         self.history = History(self.folder / "registry.jsonl", self.origin)
-        self.history.cut_torn_tail()
+        if not self._frozen:
+            self.history.cut_torn_tail()
         self.registry = Registry()
         try:
             self.registry = Registry(self.history.load())
         except Damaged as error:
             self.problem = self.problem or error
+
+    def _thaw(self) -> None:
+        """Before a change: open a chain that a read-only disk had frozen as usual, or refuse."""
+        if not self._frozen:
+            return
+        with self._flushing, self._lock:
+            if not os.access(self.folder, os.W_OK):
+                raise ReadOnly("the disk of the ledger is read-only", hint="Give it write access, then call again.")
+            self.close()
+            self._open()
 
     # -- reading
 
@@ -292,7 +309,7 @@ class Chain:
         _log.warning("chain %s: the tree in merkle.bin is damaged and is rebuilt", self.folder.name)
         with self._flushing, self._lock:
             self.nodes.close()
-            self._nodes = Nodes(self.folder / "merkle.bin", 0)
+            self._nodes = Nodes(self.folder / "merkle.bin", 0, frozen=self._frozen)
             for start in range(0, self.size, REBUILD_AT_ONCE):
                 entries = self.entries(range(start, min(self.size, start + REBUILD_AT_ONCE)))
                 self._nodes.append([bytes.fromhex(entry.hash) for entry in entries])
@@ -310,6 +327,7 @@ class Chain:
 
         With `only_first`: None if the chain already has a thought, flushed or pending.
         """
+        self._thaw()
         signer = admission.signer_of(self, draft)
         # Before the lock is taken: asking for randomness lets other threads run.
         fresh = self._environment.ids.sortable(), self._environment.noise(SALT_BYTES)
@@ -415,6 +433,7 @@ class Chain:
 
     def record_change(self, op: Op, agent_id: str, details: dict[str, Any], by: str | None) -> RegistryChange:
         """One more entry of the registry's history, durable; thoughts appended from now on are bound to it."""
+        self._thaw()
         with self._lock:
             if self.problem is not None:
                 raise self.refusal()
@@ -448,6 +467,7 @@ class Chain:
 
     def erase(self, index: int, record: Json) -> None:
         """Replace an entry by this record alone, in its segment and in the index; hashes and proofs stay."""
+        self._thaw()
         with self._flushing:
             self._flush()  # nothing is written while this lock is held, so nothing waits to be written below
             with self._lock:
@@ -472,6 +492,7 @@ class Chain:
 
     def convert(self, to: str) -> None:
         """Rewrite the segments for the other adapter. Calls to the chain wait meanwhile."""
+        self._thaw()
         with self._flushing, self._lock:
             self._flush()
             self.close()
@@ -482,7 +503,7 @@ class Chain:
 
     @property
     def needs_checkpoint(self) -> bool:
-        return self.problem is None and self._since_checkpoint > 0
+        return self.problem is None and self._since_checkpoint > 0 and not self._frozen
 
     def checkpoint_soon(self) -> None:
         """Write a checkpoint if one is due. The thoughts are durable without it, so no call fails with it."""

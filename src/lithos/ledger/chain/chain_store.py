@@ -15,7 +15,6 @@ from lithos.core.clock import rfc3339
 from lithos.core.text import slug
 from lithos.errors import Damaged
 from lithos.ledger.chain.chain import Chain, not_there
-from lithos.ledger.chain.convert import finish_conversion
 from lithos.ledger.chain.format import VERSION
 from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.chain.opening import HEADER, header_bytes, read_header
@@ -74,7 +73,6 @@ class ChainStore:
             if adapter is None:
                 raise not_there(key)
             self._create(key, folder, adapter)
-        finish_conversion(folder)
         chain = Chain(folder, self._environment)
         if chain.key != key:
             raise Damaged(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from lithos.errors import Damaged, StorageFull, Unavailable
+from lithos.errors import Damaged, ReadOnly, StorageFull, Unavailable
 from lithos.ledger.chain.format import RawEntry
 from lithos.ledger.chain.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entries, segment_path
 from lithos.storage import Faults
@@ -18,16 +18,30 @@ REWRITING = ".rewriting"
 
 
 class Log:
-    def __init__(self, folder: Path, adapter: Adapter, faults: Faults, segment_bytes: int = SEGMENT_BYTES) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        adapter: Adapter,
+        faults: Faults,
+        segment_bytes: int = SEGMENT_BYTES,
+        *,
+        frozen: bool = False,
+    ) -> None:
+        """`frozen`: the disk is read-only; nothing is touched, and `append` must not be called."""
         self._file = -1  # the last segment, while it is open
+        self._frozen = frozen
         self.folder = folder
         self.adapter = adapter
         self._faults = faults
         self._segment_bytes = segment_bytes
-        for unfinished in folder.glob(f"*{REWRITING}"):
-            unfinished.unlink()
         self.segments = list_segments(folder)
         self.end = 0
+        if frozen:
+            if not self.segments:
+                raise Damaged("the chain has no segment", hint="Restore it from a backup.", finding="tail_missing")
+            return
+        for unfinished in folder.glob(f"*{REWRITING}"):
+            unfinished.unlink()
         if not self.segments:
             self._start_segment(0)
         else:
@@ -98,6 +112,8 @@ class Log:
 
     def cut(self, segment: Segment, offset: int) -> None:
         """Drop what an unfinished write left behind; durable before anything is appended after it."""
+        if self._frozen:
+            return
         os.truncate(segment.path, offset)
         os.fsync(self._file)
         self.end = max(offset, len(self.adapter.magic))
@@ -157,6 +173,8 @@ def _open_to_write(path: Path) -> int:
     try:
         return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError as error:
+        if error.errno == errno.EROFS:
+            raise
         raise Damaged(
             f"{path.name} cannot be opened: {error.strerror}",
             hint="Restore the chain from a backup, or its permissions.",
@@ -193,4 +211,6 @@ def append_whole(descriptor: int, data: bytes | bytearray) -> None:
 def translated(error: OSError) -> Exception:
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull("the disk is full: nothing was appended", hint="Free disk space, then call again.")
+    if error.errno == errno.EROFS:
+        return ReadOnly("the disk is read-only: nothing was appended", hint="Give it write access, then call again.")
     return Unavailable(f"it could not be written: {error}", hint="Nothing was appended. Call again.")

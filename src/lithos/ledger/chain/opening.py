@@ -69,12 +69,13 @@ class Tail:
     hashes: list[bytes] = field(default_factory=list)
     problem: Damaged | None = None
 
-    def settle(self, folder: Path) -> Nodes:
-        """Bring the derived files up to date."""
-        self.files.open()
-        for part in self.grown:
-            self.files.append(part)
-        nodes = Nodes(folder / "merkle.bin", self.trusted)
+    def settle(self, folder: Path, *, frozen: bool) -> Nodes:
+        """Bring the derived files up to date; `frozen`: in memory only."""
+        if not frozen:
+            self.files.open()
+            for part in self.grown:
+                self.files.append(part)
+        nodes = Nodes(folder / "merkle.bin", self.trusted, frozen=frozen)
         nodes.append(self.hashes)
         self.grown, self.hashes = [], []
         return nodes

@@ -13,9 +13,11 @@ from lithos.ledger.proofs import merkle
 
 
 class Nodes:
-    def __init__(self, path: Path, size: int) -> None:
-        """Open with the tree of the first `size` leaves; nodes stored beyond it are dropped."""
+    def __init__(self, path: Path, size: int, *, frozen: bool = False) -> None:
+        """Open with the tree of the first `size` leaves; nodes stored beyond it are dropped. `frozen`: the disk is
+        read-only, the file stays as it is, and `flush` must not be called."""
         self.path = path
+        self._frozen = frozen
         self._file = -1
         self._lock = threading.Lock()  # a reader must not meet a descriptor that is closed, or another file's
         self._reset(size)
@@ -24,7 +26,8 @@ class Nodes:
     def _descriptor(self) -> int:
         """Opened on first need, and again after `close`."""
         if self._file < 0:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            how = os.O_RDONLY if self._frozen else os.O_RDWR | os.O_CREAT
+            self._file = os.open(self.path, how | os.O_CLOEXEC, 0o600)
         return self._file
 
     @staticmethod
@@ -43,9 +46,10 @@ class Nodes:
 
     def _reset(self, size: int) -> None:
         stored = merkle.stored_count(size) * merkle.HASH_BYTES
-        if os.fstat(self._descriptor).st_size < stored:
+        if stored and os.fstat(self._descriptor).st_size < stored:
             size = stored = 0
-        os.ftruncate(self._descriptor, stored)
+        if not self._frozen:
+            os.ftruncate(self._descriptor, stored)
         # Where the file ends, and what `flush` will write there: one pair, so that a reader never sees half a flush.
         self._tail = (stored, bytearray())
         self._tree = merkle.MerkleTree(size, merkle.right_edge(size, self.read))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 import orjson
 
 from lithos.core.clock import Clock
+from lithos.errors import ReadOnly, StorageFull
 from lithos.notes.fields import COLUMNS, NoteField
 from lithos.notes.format.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.format.note import Note
@@ -143,7 +144,8 @@ class Catalogue:
             tx.many("UPDATE notes SET updated = ? WHERE path = ? AND undated", dates)
 
         if rows:
-            self._database.write(work)
+            with suppress(StorageFull, ReadOnly):  # then the next scan reads these files again
+                self._database.write(work)
 
     def settle(self) -> None:
         """Resolve every link again, if a scan (also one that was killed) left any open."""

@@ -7,8 +7,10 @@ import errno
 import itertools
 import json
 import math
+import os
 import re
 import struct
+import tempfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -48,11 +50,21 @@ class TextIndex:
     """Documents of one schema. `ordinal` names the version of a thing: never reused, deleted when the thing changes."""
 
     def __init__(self, folder: Path, numbers: Sequence[str], *, of_passages: bool = False) -> None:
-        import tantivy
-
         self._describe(folder, numbers, of_passages=of_passages)
         self._sweep()
         self._verify()
+        self._beside: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            self._open_at(folder)
+        except Unavailable:
+            if os.access(folder, os.W_OK):
+                raise
+            self._beside = _linked(folder)
+            self._open_at(Path(self._beside.name))
+
+    def _open_at(self, folder: Path) -> None:
+        import tantivy
+
         with engine("opening the full-text index"):
             self._index = tantivy.Index(self.schema, path=str(folder))
             self._index.register_tokenizer("lithos", analyzer())
@@ -73,6 +85,9 @@ class TextIndex:
         """One commit; afterwards no merge is under way, so that the manifest is the whole truth about the files."""
         import tantivy
 
+        if self._beside is not None:
+            self._open_at(self._folder)
+            self._beside = None
         with engine("writing the full-text index"):
             writer: tantivy.IndexWriter | None = None
             try:
@@ -93,8 +108,9 @@ class TextIndex:
 
     def _sweep(self) -> None:
         """Remove the temporary files that tantivy leaves when it is killed. No writer may be open."""
-        for leftover in self._folder.glob(".tmp*"):
-            leftover.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # a read-only disk: they are in no one's way
+            for leftover in self._folder.glob(".tmp*"):
+                leftover.unlink(missing_ok=True)
 
     def deleted(self) -> int:
         """Documents that are gone, and still in the way: BM25 counts them until the index is rebuilt."""
@@ -294,6 +310,16 @@ class TextIndex:
         """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""
         count, having = max(self.searcher.num_docs, least), self.frequency(term)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
+
+
+def _linked(folder: Path) -> tempfile.TemporaryDirectory[str]:
+    """The same index where tantivy may make its lock file: even a reader needs one, and this disk is read-only."""
+    beside = tempfile.TemporaryDirectory(prefix="lithos-")
+    for file in folder.iterdir():
+        (Path(beside.name) / file.name).symlink_to(file.absolute())
+    for lock in Path(beside.name).glob("*.lock"):
+        lock.unlink()
+    return beside
 
 
 def _share(mask: NDArray[np.bool_]) -> float:

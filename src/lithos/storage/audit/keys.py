@@ -79,7 +79,8 @@ def store_id(folder: Path) -> str:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     if path.exists() and not path.is_file():
         raise Damaged("store-id is not a file", hint="Move it away and restore .lithos/store-id from a backup.")
-    create_private(path, secrets.token_hex(8).encode())
+    if not path.exists():
+        create_private(path, secrets.token_hex(8).encode())
     found = path.read_bytes()[:64].strip()
     if not _STORE_ID.fullmatch(found):
         raise Damaged(

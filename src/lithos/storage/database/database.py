@@ -13,13 +13,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lithos.core.clock import Clock, SystemClock
-from lithos.errors import ConfigInvalid, Damaged, Internal, LithosError, StorageFull, Unavailable
+from lithos.errors import ConfigInvalid, Damaged, Internal, LithosError, ReadOnly, StorageFull, Unavailable
 from lithos.storage.database.dialect import Dialect, Session
-from lithos.storage.database.migrate import Migration, migrate
+from lithos.storage.database.migrate import Migration, applied, migrate
 from lithos.storage.database.sqlite import RESERVE_BYTES, SqliteDialect
 from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.values import Tx
@@ -96,9 +97,14 @@ class Database:
     ) -> None:
         self.dialect = dialect
         self._faults = faults or NoFaults()
-        self._session = self._opened(migrations, where, clock)
-        self._jobs: deque[_Job] = deque()
+        self._open_session = partial(self._opened, migrations, where, clock)
         self._readers = _Readers(dialect, READERS)
+        try:
+            self._session: Session | None = self._open_session()
+        except (StorageFull, ReadOnly) as refusal:
+            self._check_readable(migrations, refusal)
+            self._session = None  # opened by the first write that the disk accepts
+        self._jobs: deque[_Job] = deque()
         self._listeners: dict[str, list[Callable[[], None]]] = {}
         self._state = threading.Condition(threading.Lock())
         self._led = False  # a caller commits, or is about to
@@ -116,6 +122,16 @@ class Database:
             session.close()
             raise self._explained(error) from error
         return session
+
+    def _check_readable(self, migrations: Sequence[Migration], refusal: LithosError) -> None:
+        """A store that a full or read-only disk keeps from being written is read, unless it must be migrated first."""
+        try:
+            with self._readers.borrow() as session:
+                done = applied(session)
+        except Exception as error:
+            raise refusal from error
+        if any(each.number not in done for each in migrations):
+            raise refusal
 
     def write(self, work: Callable[[Tx], T], *, reserve: bool = False) -> T:
         """Run `work` in a transaction, alone or with others; return when it is durable.
@@ -187,7 +203,8 @@ class Database:
             while self._led:
                 self._state.wait()
         self._readers.close()
-        self._session.close()
+        if self._session is not None:
+            self._session.close()
         self.dialect.close()
 
     def _is_first(self, job: _Job) -> bool:
@@ -257,7 +274,9 @@ class Database:
         return self.dialect.is_retryable(error) or (full and job.reserve and self.dialect.release_reserve())
 
     def _answer(self, batch: list[_Job], failure: _Failure | None) -> None:
-        notices, self._session.notices = self._session.notices, []
+        notices: list[str] = []
+        if self._session is not None:
+            notices, self._session.notices = self._session.notices, []
         for job in batch:
             if failure is not None:
                 job.fail(self._explained(failure.error))
@@ -289,6 +308,8 @@ class Database:
 
     def _judged(self, error: Exception, sent: bool) -> _Failure | None:
         """Look up a COMMIT without an answer where the dialect can; otherwise its outcome stays unknown."""
+        if self._session is None:
+            return _Failure(error, sent=False)
         if sent:
             there = self.dialect.was_committed(self._session)
             if there is not None:
@@ -301,6 +322,9 @@ class Database:
         return _Failure(error, sent and not full)
 
     def _ready_session(self) -> Session:
+        if self._session is None:
+            self._session = self._open_session()
+            self._readers.renew()  # those of before see no change
         if not self._session.usable():
             self._session.close()
             self._session = self.dialect.connect(write=True)
@@ -401,6 +425,7 @@ class _Readers:
     def __init__(self, dialect: Dialect, size: int) -> None:
         self._dialect = dialect
         self._free: queue.LifoQueue[Session | None] = queue.LifoQueue()
+        self._current: set[Session] = set()
         self._size = size
         self._closed = False
         for _ in range(size):
@@ -412,10 +437,22 @@ class _Readers:
         try:
             if self._closed:
                 raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
-            session = session or self._dialect.connect(write=False)
+            if session is not None and session not in self._current:
+                session.close()
+                session = None
+            if session is None:
+                session = self._dialect.connect(write=False)
+                self._current.add(session)
             yield session
         finally:
-            self._free.put(session if session is not None and session.usable() else None)
+            if session is not None and not session.usable():
+                self._current.discard(session)
+                session = None
+            self._free.put(session)
+
+    def renew(self) -> None:
+        """Each session is replaced by a new one before its next use."""
+        self._current.clear()
 
     def close(self) -> None:
         for _ in range(self._size):

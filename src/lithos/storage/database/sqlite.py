@@ -14,9 +14,20 @@ from typing import Any
 import apsw
 
 from lithos.core.clock import Clock
-from lithos.errors import Busy, Damaged, Forbidden, Internal, LithosError, StorageFull, Unavailable, Unsupported
+from lithos.errors import (
+    Busy,
+    Damaged,
+    Forbidden,
+    Internal,
+    LithosError,
+    ReadOnly,
+    StorageFull,
+    Unavailable,
+    Unsupported,
+)
 from lithos.storage.database.dialect import Session
 from lithos.storage.database.page_checksums import add_checksums, checksum_vfs
+from lithos.storage.disk import read_only, storage_full, why_unwritable
 from lithos.storage.values import Moment, Row, Tx
 
 # STRICT: SQLite refuses the wrong types that PostgreSQL refuses.
@@ -163,36 +174,61 @@ class SqliteDialect:
 
     def connect(self, *, write: bool) -> SqliteSession:
         try:
-            return self._connect(write)
-        except apsw.Error as error:
-            raise explain(error, self.path.name) from error
+            return self._writer() if write else self._reader()
+        except (apsw.Error, OSError) as error:
+            raise explain(error, self.path) from error
 
-    def _connect(self, write: bool) -> SqliteSession:
+    def _writer(self) -> SqliteSession:
+        connection = self._connection(str(self.path))
+        if connection.readonly("main"):
+            connection.close()
+            raise why_unwritable(self.path.parent, self.path.name) or read_only(self.path.name)
+        add_checksums(connection, self.path)
+        # What is deleted is overwritten: forgetting must not have to copy the whole file.
+        own: list[tuple[str, str | int]] = [
+            ("journal_mode", "wal"),
+            ("journal_size_limit", WAL_KEPT),
+            ("secure_delete", 1),
+        ]
+        session = self._session(connection, own)
+        self._opened = _identity(self.path)
+        return session
+
+    def _reader(self) -> SqliteSession:
+        if self._opened is not None:
+            return self._session(self._connection(str(self.path)), [("journal_mode", "wal"), ("query_only", 1)])
+        try:
+            return self._session(self._connection(str(self.path)), [("query_only", 1)])
+        except apsw.Error as error:
+            if self._has_log() or not isinstance(explain(error, self.path), (StorageFull, ReadOnly)):
+                raise
+        # No room or right for the shared memory of a log. Without a log and without a writer nothing changes the file.
+        return self._session(self._connection(f"{self.path.absolute().as_uri()}?immutable=1"), [("query_only", 1)])
+
+    def _has_log(self) -> bool:
+        log = self.path.with_name(f"{self.path.name}-wal")
+        return log.exists() and log.stat().st_size > 0
+
+    def _connection(self, name: str) -> apsw.Connection:
         _refuse_other_than_files(self.path)
-        connection = apsw.Connection(str(self.path), vfs=checksum_vfs(), statementcachesize=200)
+        flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
+        connection = apsw.Connection(name, flags=flags, vfs=checksum_vfs(), statementcachesize=200)
         connection.set_busy_timeout(BUSY_MS)
-        if write:
-            add_checksums(connection, self.path)
-        for pragma, wanted in self._pragmas(write):
-            _set_pragma(connection, pragma, wanted)
-        if write:
-            self._opened = _identity(self.path)
+        return connection
+
+    def _session(self, connection: apsw.Connection, own: Sequence[tuple[str, str | int]]) -> SqliteSession:
+        common = [("synchronous", self._synchronous), ("foreign_keys", 1), ("trusted_schema", 0)]
+        try:
+            for pragma, wanted in [*own, *common]:
+                _set_pragma(connection, pragma, wanted)
+            connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()  # opens the log, which may fail
+        except BaseException:
+            connection.close()
+            raise
         return SqliteSession(connection, self._clock)
 
-    def _pragmas(self, write: bool) -> list[tuple[str, str | int]]:
-        always: list[tuple[str, str | int]] = [
-            ("journal_mode", "wal"),
-            ("synchronous", self._synchronous),
-            ("foreign_keys", 1),
-            ("trusted_schema", 0),
-        ]
-        if not write:
-            return [*always, ("query_only", 1)]
-        # What is deleted is overwritten: forgetting must not have to copy the whole file.
-        return [*always, ("journal_size_limit", WAL_KEPT), ("secure_delete", 1)]
-
     def explain(self, error: Exception) -> LithosError | None:
-        return explain(error, self.path.name) if isinstance(error, (apsw.Error, OSError)) else None
+        return explain(error, self.path) if isinstance(error, (apsw.Error, OSError)) else None
 
     def check(self, session: Session) -> None:
         """Nothing: `connect` has checked the pragmas."""
@@ -279,17 +315,24 @@ class Reserve:
             os.fsync(file.fileno())
 
 
-def explain(error: apsw.Error | OSError, name: str) -> LithosError:
+def explain(error: apsw.Error | OSError, path: Path) -> LithosError:
     """An error of apsw or of the disk as one of ours."""
+    name = path.name
     match error:
         case apsw.FullError() | OSError(errno=errno.ENOSPC | errno.EDQUOT):
-            return StorageFull(f"the disk that holds {name} is full", hint="Free disk space, then call again.")
+            return storage_full(name)
+        case OSError(errno=errno.EROFS):
+            return read_only(name)
         case apsw.BusyError() | apsw.LockedError():
             return Busy(f"{name} is locked by another process", hint="Call again.", retry_after_ms=200)
         case apsw.CorruptError() | apsw.NotADBError():
             return Damaged(f"{name} is damaged: {error}", hint=f"Restore {name} from a backup beside it (*.bak).")
         case apsw.IOError() if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA:
             return Damaged(f"a page of {name} is not what was written", hint=f"Restore {name} from a backup.")
+        case apsw.ReadOnlyError() | apsw.CantOpenError() | apsw.IOError() if (
+            refusal := why_unwritable(path.parent, name)
+        ) is not None:
+            return refusal
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.CantOpenError() | apsw.AuthError():
             return Forbidden(f"{name} cannot be opened or written: {error}", hint="Check owner, mode and mount.")
         case OSError() | apsw.IOError() | apsw.NoMemError() | apsw.InterruptError():

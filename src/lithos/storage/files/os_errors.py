@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lithos.errors import Conflict, Forbidden, InvalidInput, LithosError, NotFound, StorageFull, Unavailable
+from lithos.storage.disk import read_only
 
 _ABSENT = (errno.ENOENT, errno.ENOTDIR)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _LEADS_OUT = (errno.ELOOP, errno.EXDEV)
-_NOT_ALLOWED = (errno.EACCES, errno.EPERM, errno.EROFS)
+_NOT_ALLOWED = (errno.EACCES, errno.EPERM)
 
 
 @contextmanager
@@ -29,6 +30,8 @@ def as_lithos_error(error: OSError, path: str) -> LithosError:
         return NotFound(f"there is no file {path!r}", hint="List the folder to see what is there.", path=path)
     if code in _FULL:
         return StorageFull(f"the disk is full: {path!r} was not written", hint="Free space, then call again.")
+    if code == errno.EROFS:
+        return read_only(repr(path))
     if code in _LEADS_OUT:
         return link_refused(path)
     if code in _NOT_ALLOWED:

@@ -19,6 +19,7 @@ from lithos.errors import (
     InvalidInput,
     LithosError,
     NotFound,
+    ReadOnly,
     StorageFull,
     TooLarge,
     Unavailable,
@@ -78,6 +79,8 @@ def as_lithos_error(error: Exception, doing: str) -> LithosError:
         return error
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StorageFull("the disk is full", hint="Free some space, then call again; nothing was changed.")
+    if isinstance(error, OSError) and error.errno == errno.EROFS:
+        return ReadOnly("the disk is read-only", hint="Give it write access, then call again; nothing was changed.")
     reference = secrets.token_hex(4)
     # Where it happened, not what was said: an error's text may quote what is stored.
     places = "".join(traceback.format_tb(error.__traceback__))

@@ -50,6 +50,8 @@ class Ready:
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
+        if not self.tool.reads:
+            lithos.finish_opening()
         if self.tool.notes:
             lithos.notes.ensure_scanned()
         with nullcontext() if self.tool.reads else lithos.embedding.resting():
