@@ -74,6 +74,7 @@ class Lithos:
         database, effects = storage.database, storage.effects
         agents = self.agents = self._add(Agents(database, effects, clock))
         self.tokens = self._add(Tokens(database, effects, clock))
+        self.sessions = self._add(from_settings.sessions(config, storage))
 
         embedding = self.embedding = Embedding(open_embedder(config.search.embedding_model))
         ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents))

@@ -27,6 +27,7 @@ from lithos.notes import (
 )
 from lithos.recall import WORK_KEYWORDS
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
+from lithos.sessions import SessionConfig, Sessions
 from lithos.storage import Limits, Storage, StorageOptions, scrub
 
 if TYPE_CHECKING:
@@ -78,6 +79,19 @@ def code(config: LithosConfig, storage: Storage, embedding: Embedding) -> Code:
         storage.data_dir, storage.state, roots, config.server.watch_files, settings.debounce_ms, settings.scan_seconds
     )
     return Code(options, storage.clock, collection)
+
+
+def sessions(config: LithosConfig, storage: Storage) -> Sessions:
+    settings = config.sessions
+    defaults = SessionConfig(
+        settings.max_concurrent_tasks,
+        settings.max_engineers,
+        settings.task_timeout_minutes or None,
+        settings.session_timeout_minutes or None,
+        settings.auto_suspend_minutes or None,
+        settings.enable_git_isolation,
+    )
+    return Sessions(storage.database, storage.effects, storage.ids, defaults=defaults)
 
 
 def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents) -> Ledger:

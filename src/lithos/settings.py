@@ -174,6 +174,23 @@ class CodeSettings(Section):
     scan_seconds: float = Field(60.0, gt=0, description="How often all files of a root are compared.")
 
 
+class SessionSettings(Section):
+    max_concurrent_tasks: int = Field(4, ge=1, description="Claims that one session may hold at once.")
+    max_engineers: int = Field(2, ge=1, description="Agents of one session that may hold claims at once.")
+    task_timeout_minutes: float = Field(
+        30, ge=0, description="Claims made in a session end after this, renewed or not; 0: never."
+    )
+    session_timeout_minutes: float = Field(0, ge=0, description="A session open for longer fails; 0: never.")
+    auto_suspend_minutes: float = Field(
+        60, ge=0, description="A session in which nothing happened for so long is suspended; 0: never."
+    )
+    enable_git_isolation: bool = Field(False, description="New sessions ask for a separate branch.")
+    promote_after: int = Field(
+        3, ge=1, description="Helpful uses in other sessions, by as many bound identities, that promote an entry."
+    )
+    inspectors: Names = Field((), description="Agents whose approval promotes entries, with a token bound to the name.")
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -189,6 +206,7 @@ class LithosConfig(BaseSettings):
     notes: NotesSettings = Field(default_factory=NotesSettings)
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
     code: CodeSettings = Field(default_factory=CodeSettings)
+    sessions: SessionSettings = Field(default_factory=SessionSettings)
 
     @classmethod
     def settings_customise_sources(

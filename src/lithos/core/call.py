@@ -38,3 +38,8 @@ class Call:
     reads_only: bool = False  # the connection may change nothing
     operator: bool = False  # the person at the machine, through the command line
     bound: bool = False  # `agent` comes from a token, not from what the caller says
+    user_bound: bool = False  # `user` comes from a token: a person calls
+
+    @property
+    def by_person(self) -> bool:
+        return self.operator or self.user_bound

@@ -66,6 +66,7 @@ class Tool:
     notes: bool = False  # it sees notes: their folder is scanned before the first such call
     named: bool = False  # acts by right of the agent's name: a name made up for an unnamed caller is not enough
     title: str = ""
+    listed: bool = True  # False: rarely used; `tools/list` shows it in `all` alone, and every connection may call it
 
     @cached_property
     def toolsets(self) -> frozenset[str]:
@@ -73,7 +74,8 @@ class Tool:
         if self.toolset == OPERATOR:
             return frozenset()
         more = [name for name, members in MEMBERS.items() if self.name in members]
-        return frozenset({self.toolset, "all", *more})
+        home = {self.toolset} if self.listed else set()
+        return frozenset({*home, "all", *more})
 
     @property
     def description(self) -> str:
@@ -176,6 +178,7 @@ def tool(
     notes: bool = False,
     named: bool = False,
     title: str = "",
+    listed: bool = True,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a typed function a tool; its name is the function's, its docstring what the model reads."""
 
@@ -183,7 +186,8 @@ def tool(
         if not NAME.match(function.__name__):
             raise ValueError(f"{function.__name__} is no name for a tool: {NAME.pattern}")
         shown = title or _title(function.__name__)
-        return Tool(function.__name__, toolset, function, reads, destructive, agent_argument, bare, notes, named, shown)
+        flags = (reads, destructive, agent_argument, bare, notes, named)
+        return Tool(function.__name__, toolset, function, *flags, title=shown, listed=listed)
 
     return register
 

@@ -253,7 +253,16 @@ def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
 
 def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
     if tool.reads or tool.bare:
-        return Call(tool=tool.name, agent=agent, user=caller.user, owner=caller.owner, reads_only=caller.read_only)
+        return Call(
+            tool=tool.name,
+            agent=agent,
+            user=caller.user,
+            owner=caller.owner,
+            reads_only=caller.read_only,
+            operator=caller.operator,
+            bound=caller.bound,
+            user_bound=caller.user_bound,
+        )
     # The hash covers the tool's own arguments: a retry under the same key may carry other correlation ids.
     arguments = checked.model_dump(mode="json", include=set(tool.parameters))
     return Call(
@@ -268,6 +277,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         owner=caller.owner,
         operator=caller.operator,
         bound=caller.bound,
+        user_bound=caller.user_bound,
     )
 
 

@@ -1,0 +1,48 @@
+"""Sessions: the model, who is where, and the one rule of who sees what."""
+
+from __future__ import annotations
+
+from lithos.sessions.answers import (
+    ContextShown,
+    ContextUpdated,
+    SessionChanged,
+    SessionChanges,
+    SessionCreated,
+    SessionPage,
+    SessionShown,
+    SessionStats,
+)
+from lithos.sessions.commands import SessionCommand, is_session_command, parse_session_command
+from lithos.sessions.model import FIELDS, STATES, Session, SessionConfig, SessionState
+from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, NewSession, Sessions
+from lithos.sessions.visibility import ALL, PUBLIC, SCOPE, Scoped, ScopedRow, Viewer, visible
+
+__all__ = [
+    "ALL",
+    "FIELDS",
+    "LARGEST_PAGE",
+    "LONGEST_WAIT_S",
+    "PUBLIC",
+    "SCOPE",
+    "STATES",
+    "ContextShown",
+    "ContextUpdated",
+    "NewSession",
+    "Scoped",
+    "ScopedRow",
+    "Session",
+    "SessionChanged",
+    "SessionChanges",
+    "SessionCommand",
+    "SessionConfig",
+    "SessionCreated",
+    "SessionPage",
+    "SessionShown",
+    "SessionState",
+    "SessionStats",
+    "Sessions",
+    "Viewer",
+    "is_session_command",
+    "parse_session_command",
+    "visible",
+]
