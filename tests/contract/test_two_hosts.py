@@ -141,3 +141,24 @@ def test_a_statement_leaves_the_events_of_another_host_alone(hosts: list[Lithos]
     assert tool(there, "lithos_events_log", **statement)["completes"] is None
     assert tool(here, "lithos_events_log", **statement)["completes"]
     assert all(tool(host, "lithos_events_verify")["ok"] for host in hosts)
+
+
+def test_what_another_host_does_on_the_board_is_among_the_changes(hosts: list[Lithos]) -> None:
+    here, there = hosts
+    heard = threading.Event()
+    stop = there.changes.listen(heard.set)
+    cursor = tool(there, "lithos_changes", since="1d")["cursor"]
+    task = tool(here, "lithos_task_create", title="Shared work", agent="ada")["task_id"]
+    tool(here, "lithos_write", title="A note of this folder", content="x", agent="ada")
+    assert heard.wait(DEADLINE_S)
+    found = tool(there, "lithos_changes", since=cursor)
+    assert list(found["changes"]) == ["task"] and "Shared work" in found["changes"]["task"][0]
+    assert tool(there, "lithos_changes", since=found["cursor"])["total"] == 0
+    tool(there, "lithos_task_update", task_id=task, title="Ours", agent="bo")
+    stop()
+    assert "error" in tool(here, "lithos_undo", agent="ada", event=_last_task_event(here))
+
+
+def _last_task_event(lithos: Lithos) -> str:
+    rows = tool(lithos, "lithos_events_query", agent="ada", type="task")["rows"]
+    return str(rows[0]["id"])

@@ -10,6 +10,8 @@ from lithos.core.text import estimate_tokens
 from lithos.recall.briefing import TOKENS
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 
 def test_a_briefing_names_claims_tasks_changes_and_the_notes_that_matter(
     call: CallTool, lithos: Lithos, clock: FakeClock

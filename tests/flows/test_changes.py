@@ -11,9 +11,11 @@ from lithos.app import Lithos
 from lithos.core.clock import FakeClock
 from lithos.core.text import estimate_tokens
 from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound
+from lithos.recall.changes import MOST_COUNTED
 from lithos.tools.caller import Caller
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
 SINCE = "2025-12-31"
 
 
@@ -60,6 +62,41 @@ def test_a_cursor_goes_on_where_the_last_answer_ended(call: CallTool, lithos: Li
     again = call("lithos_changes", since=first["cursor"])
     assert again["total"] == 3
     assert call("lithos_changes", since=again["cursor"])["total"] == 0
+
+
+def test_no_thought_is_missed_by_its_time(call: CallTool, clock: FakeClock) -> None:
+    def think(content: str, chain: str = "main") -> None:
+        call("mentisdb_append", thought_type="Idea", content=content, agent_id="c", chain_key=chain)
+
+    def news(cursor: str) -> tuple[list[str], str]:
+        found = call("lithos_changes", since=cursor, kinds=["thought"])
+        lines = found["changes"].get("thought", [])
+        return [word for line in lines for word in line.split() if word.startswith("w-")], found["cursor"]
+
+    think("w-first")
+    _, cursor = news(SINCE)
+    think("w-same-instant")  # the clock stands still
+    found, cursor = news(cursor)
+    assert found == ["w-same-instant"]
+    clock.set_wall("2025-12-31T23:00:00Z")
+    think("w-late")
+    think("w-new-chain", "another")
+    found, cursor = news(cursor)
+    assert sorted(found) == ["w-late", "w-new-chain"]
+    assert news(cursor)[0] == []
+
+
+def test_a_cursor_over_very_many_chains_stays_short_and_misses_nothing(call: CallTool, clock: FakeClock) -> None:
+    for number in range(MOST_COUNTED + 5):
+        call("mentisdb_append", thought_type="Idea", content="x", agent_id="c", chain_key=f"chain-{number}")
+        clock.advance(1)
+    cursor = call("lithos_changes", since=SINCE)["cursor"]
+    assert estimate_tokens(cursor) < 400
+    assert call("lithos_changes", since=cursor)["total"] == 0
+    call("mentisdb_append", thought_type="Idea", content="old chain", agent_id="c", chain_key="chain-0")
+    found = call("lithos_changes", since=cursor)
+    assert any("old chain" in line or "thoughts" in line for line in found["changes"]["thought"])
+    assert call("lithos_changes", since=found["cursor"])["total"] == 0
 
 
 def test_section_edits_moves_and_reverts_count(call: CallTool, clock: FakeClock) -> None:

@@ -9,6 +9,8 @@ import pytest
 from lithos.errors import Ambiguous, NotFound
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 
 @pytest.fixture
 def note(call: CallTool) -> dict[str, Any]:

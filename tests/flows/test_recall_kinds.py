@@ -12,6 +12,8 @@ from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 
+pytestmark = pytest.mark.both_databases
+
 SKILL = "---\nname: rotate-keys\ndescription: How to rotate the signing keys\n---\nFirst revoke, then mint.\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -112,6 +112,71 @@ async def change_and_hear(client: mcp.Client, era: str, heard: asyncio.Queue[str
         assert await asyncio.wait_for(heard.get(), SECONDS) == uri
 
 
+@pytest.mark.both_databases
+async def test_every_kind_of_change_is_heard_in_every_form(lithos: Lithos, call: CallTool, era: str) -> None:
+    """A note by a tool and by a person's editor, a task, a claim, a finding, a thought, and the briefing."""
+    from lithos.serving import build_server
+
+    note = call("lithos_write", title="Guide", content="one", agent="ann")
+    task = call("lithos_task_create", title="t", agent="ann")["task_id"]
+    call("mentisdb_append", thought_type="Idea", content="a", agent_id="a", chain_key="main")
+    file = lithos.storage.data_dir / "knowledge" / note["path"]
+
+    def by_hand() -> None:
+        file.write_text(file.read_text() + "\nby hand\n")
+        lithos.notes.index.reconcile()
+
+    about_task = {"task_id": task, "agent": "ben"}
+    changes: list[tuple[str, Callable[[], Any]]] = [
+        (f"lithos://note/{note['path']}", lambda: call("lithos_write", id=note["id"], content="two", agent="ben")),
+        (f"lithos://note/{note['path']}", by_hand),
+        (f"lithos://task/{task}", lambda: call("lithos_task_claim", aspect="work", **about_task)),
+        (f"lithos://task/{task}", lambda: call("lithos_finding_post", summary="s", **about_task)),
+        (
+            "lithos://chain/main",
+            lambda: call("mentisdb_append", thought_type="Idea", content="b", agent_id="a", chain_key="main"),
+        ),
+        ("lithos://briefing", lambda: call("lithos_task_create", title="u", agent="ann")),
+    ]
+    for uri, change in changes:
+        heard: asyncio.Queue[str] = asyncio.Queue()
+        server = build_server(lithos)
+        async with (
+            mcp.Client(server, mode=era, message_handler=hearing(heard)) as client,
+            following(client, era, heard, [uri]),
+        ):
+            await asyncio.to_thread(change)
+            assert await asyncio.wait_for(heard.get(), SECONDS) == uri
+
+
+async def test_nothing_is_read_while_nothing_changes(
+    lithos: Lithos, call: CallTool, era: str, note: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from lithos.serving import build_server
+
+    looks = 0
+    read = type(lithos.changes).read
+
+    def counted(*arguments: Any) -> Any:
+        nonlocal looks
+        looks += 1
+        return read(*arguments)
+
+    monkeypatch.setattr(type(lithos.changes), "read", counted)
+    heard: asyncio.Queue[str] = asyncio.Queue()
+    server = build_server(lithos)
+    async with (
+        mcp.Client(server, mode=era, message_handler=hearing(heard)) as client,
+        following(client, era, heard, ["lithos://note/ops/guide.md"]),
+    ):
+        for _ in range(50):
+            await client.call_tool("lithos_stats", {})
+        assert looks == 1  # where to begin
+        await asyncio.to_thread(lambda: call("lithos_write", id=note["id"], content="two", agent="b"))
+        await asyncio.wait_for(heard.get(), SECONDS)
+        assert looks > 1
+
+
 @pytest.fixture
 def stopped_host(data_dir: Path) -> Iterator[None]:
     yield
@@ -146,6 +211,12 @@ async def test_too_many_subscriptions_are_refused_and_nothing_is_kept(
             with pytest.raises(MCPError, match=str(MOST_SUBSCRIPTIONS)):
                 async with client.listen(resource_subscriptions=uris):
                     pass
+            tasks = [call("lithos_task_create", title=f"t{number}", agent="a")["task_id"] for number in range(150)]
+            uris = [f"lithos://task/{task}" for task in tasks]
+            async with client.listen(resource_subscriptions=uris):
+                with pytest.raises(MCPError, match=str(MOST_SUBSCRIPTIONS)):  # of all its streams together
+                    async with client.listen(resource_subscriptions=uris):
+                        pass
             return
         for number in range(MOST_SUBSCRIPTIONS):
             task = call("lithos_task_create", title=f"t{number}", agent="a")["task_id"]

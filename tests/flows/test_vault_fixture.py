@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lithos.app import Lithos, open_lithos
+from lithos.errors import InvalidInput
 from lithos.settings import LithosConfig
 from tests.conftest import CallTool
 from tests.support.notes_bench import assert_index_is_true
@@ -129,6 +130,28 @@ def test_validate_groups_what_is_wrong(call: CallTool) -> None:
     ambiguous = found["problems"]["ambiguous_links"][0]
     assert (ambiguous["path"], ambiguous["line"], ambiguous["target"]) == ("Index.md", 11, "Same")
     assert ambiguous["candidates"] == ["archive/Same.md", "people/Same.md"]
+
+
+def test_validate_shows_the_first_of_each_kind_and_pages_through_one(lithos: Lithos, call: CallTool) -> None:
+    links = "\n".join(f"[[nowhere {number:03}]]" for number in range(120))
+    call("lithos_write", title="Wishes", content=links, agent="bot")
+    first = call("lithos_validate")
+    assert first["counts"]["broken_links"] == 122 and len(first["problems"]["broken_links"]) == 3
+    assert first["truncated"] is True and "kind=" in first["more"]
+    seen: list[str] = []
+    page = call("lithos_validate", kind="broken_links")
+    while page["problems"]["broken_links"]:
+        assert set(page["problems"]) == {"broken_links"} and page["counts"] == first["counts"]
+        seen += [each["target"] for each in page["problems"]["broken_links"]]
+        if "next_offset" not in page:
+            break
+        page = call("lithos_validate", kind="broken_links", offset=page["next_offset"])
+    assert len(seen) == len(set(seen)) == 122 and "truncated" not in page
+    assert len(call("lithos_validate", limit=1000)["problems"]["broken_links"]) == 122
+    with pytest.raises(InvalidInput, match="did you mean 'broken_links'"):
+        call("lithos_validate", kind="broken_link")
+    with pytest.raises(InvalidInput, match="one kind"):
+        call("lithos_validate", offset=3)
 
 
 def test_a_written_note_of_a_foreign_vault_keeps_its_id_from_then_on(lithos: Lithos, call: CallTool) -> None:

@@ -219,7 +219,7 @@ class LifeMachine(RuleBasedStateMachine):
                     assert successor is None or known[successor["id"]].text("status") != "superseded"
 
     def problems(self, kind: str) -> list[dict[str, Any]]:
-        found: dict[str, list[dict[str, Any]]] = self.ask("lithos_validate")["problems"]
+        found: dict[str, list[dict[str, Any]]] = self.ask("lithos_validate", limit=1000)["problems"]
         return found.get(kind, [])
 
     @invariant()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 0.1
 LONGEST_SECONDS = 24 * 3600.0
 SHOWN = 20  # of one kind; --json and --all show the rest
+MOST_ASKED = 1_000  # of one kind, also with --json
 PROBLEMS = 1  # exit code of `validate` when there are problems
 
 
@@ -72,7 +73,7 @@ def validate(
     duplicates: Annotated[bool, typer.Option("--duplicates", help="Also list notes that say nearly the same.")] = False,
 ) -> None:
     """Look for broken links, bad frontmatter, duplicate ids, files that are not served. Exit code 1: there are some."""
-    answer = terminal.ask("lithos_validate", {"duplicates": duplicates})
+    answer = terminal.ask("lithos_validate", {"duplicates": duplicates, "limit": MOST_ASKED})
     if terminal.as_json:
         show(answer)
     else:

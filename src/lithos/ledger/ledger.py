@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.listeners import Listeners
 from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
 from lithos.core.secrets import with_article
@@ -26,6 +27,7 @@ from lithos.ledger.answers import (
     Growth,
     Head,
     OneThought,
+    Thought,
     Thoughts,
     Thread,
     Traversal,
@@ -88,6 +90,7 @@ class Ledger(Part):
         self._chains = ChainStore(folder, environment, self._opened)
         self._links: WeakKeyDictionary[Chain, LinksByTarget] = WeakKeyDictionary()
         self._lock = threading.Lock()
+        self.appended = Listeners("the ledger")
 
     # -- chains
 
@@ -151,6 +154,7 @@ class Ledger(Part):
             chain.prove_growth(earlier)
         stored = chain.append(draft)
         self._search.wake(chain)
+        self.appended.wake()
         entry = stored.entry
         answer: Appended = {
             "thought": as_thought(entry, chain.registry),
@@ -211,6 +215,7 @@ class Ledger(Part):
         stored = chain.append(draft, only_first=True)
         if stored is not None:
             self._search.wake(chain)
+            self.appended.wake()
         return _bootstrapped(chain, stored, storage_adapter)
 
     def forget(
@@ -224,7 +229,9 @@ class Ledger(Part):
         by = call.agent or call.user or "operator"
         why = text_block(reason, "reason", LONGEST_REASON)
         self.refuse_secrets({"reason": why, "agent": by})
-        return self._forgetting.forget(chain, found["index"], why, by)
+        forgotten = self._forgetting.forget(chain, found["index"], why, by)
+        self.appended.wake()
+        return forgotten
 
     def convert(self, chain_key: str | None, to: Adapter) -> ChainInfo:
         """Store a chain with the other adapter. Calls to it wait meanwhile."""
@@ -312,6 +319,11 @@ class Ledger(Part):
             "chain_key": chain.key,
             "thought": as_thought(chain.entry(index), chain.registry) if there and index is not None else None,
         }
+
+    def between(self, chain_key: str, start: int, end: int) -> list[Thought]:
+        """The thoughts from one index on and before another, oldest first."""
+        chain = self.chain(chain_key)
+        return [as_thought(entry, chain.registry) for entry in chain.entries(range(max(start, 0), end))]
 
     def genesis(self, chain_key: str | None = None) -> OneThought:
         return self.thought(chain_key, thought_index=0)

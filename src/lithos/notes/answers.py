@@ -187,3 +187,5 @@ class Validation(TypedDict):
     counts: dict[str, int]  # by kind of problem
     problems: dict[str, list[Problem]]
     truncated: NotRequired[bool]
+    next_offset: NotRequired[int]  # of one kind
+    more: NotRequired[str]  # how to see the others

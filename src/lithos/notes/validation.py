@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lithos.errors import LithosError
+from lithos.core.text import nearest
+from lithos.errors import InvalidInput, LithosError
 from lithos.notes.answers import Problem, Similar, Validation
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
@@ -32,6 +33,8 @@ KINDS = {
 # A vault that was never meant for agents has no frontmatter: worth knowing, no reason for an alarm.
 NOTICES = ("missing_frontmatter", "links_by_title", "duplicates")
 MOST_SHOWN = 1_000
+USUALLY_SHOWN = 3  # of each kind; a model that wants to fix one kind names it
+SHOWN_OF_ONE_KIND = 50
 
 
 class Validator:
@@ -42,23 +45,42 @@ class Validator:
         self._identities = identities
         self._clusters = clusters  # of near-duplicates
 
-    def validate(self, *, duplicates: bool = False) -> Validation:
-        """`duplicates` also compares the notes with each other, which takes seconds in a large vault."""
+    def validate(
+        self, *, duplicates: bool = False, kind: str | None = None, limit: int | None = None, offset: int = 0
+    ) -> Validation:
+        """All counts, and the first problems of each kind, or of `kind` from `offset` on. `duplicates` also compares
+        the notes with each other, which takes seconds in a large vault."""
+        if kind is not None and kind not in KINDS:
+            near = nearest(kind, KINDS)
+            raise InvalidInput(
+                f"there is no kind of problem {kind[:40]!r}" + (f", did you mean {near!r}?" if near else ""),
+                hint="Without `kind`, `counts` names the kinds that there are.",
+            )
+        found = self._found(duplicates=duplicates or kind == "duplicates")
+        counts = {each: len(problems) for each, problems in found.items() if problems}
+        most = limit or (SHOWN_OF_ONE_KIND if kind else USUALLY_SHOWN)
+        chosen = [each for each in counts if kind in (None, each)]
+        answer: Validation = {
+            "ok": not any(each not in NOTICES for each in counts),
+            "notes": self._vault.catalogue.read(queries.counts)["notes"],
+            "counts": counts,
+            "problems": {each: found[each][offset : offset + most] for each in chosen},
+        }
+        if any(counts[each] > offset + most for each in chosen):
+            answer["truncated"] = True
+            if kind:
+                answer["next_offset"] = offset + most
+            else:
+                answer["more"] = 'kind="broken_links" lists one kind, limit and offset page through it'
+        return answer
+
+    def _found(self, *, duplicates: bool) -> dict[str, list[Problem]]:
         found = self._vault.catalogue.read(self._problems)
         for kind, problem in self._texts():
             found[kind].append(problem)
         if duplicates:
             found["duplicates"] = [_cluster(each) for each in self._clusters()]
-        counts = {kind: len(each) for kind, each in found.items() if each}
-        answer: Validation = {
-            "ok": not any(kind not in NOTICES for kind in counts),
-            "notes": self._vault.catalogue.read(queries.counts)["notes"],
-            "counts": counts,
-            "problems": {kind: found[kind][:MOST_SHOWN] for kind in counts},
-        }
-        if any(count > MOST_SHOWN for count in counts.values()):
-            answer["truncated"] = True
-        return answer
+        return found
 
     def _problems(self, tx: Tx) -> dict[str, list[Problem]]:
         found: dict[str, list[Problem]] = {kind: [] for kind in KINDS}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lithos.recall.briefing import Briefing, BriefingAnswer, Tier
-from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, parse_place
+from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, Place, parse_place
 from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
 from lithos.recall.notes import NoteKind
@@ -27,6 +27,7 @@ __all__ = [
     "Kind",
     "KindHits",
     "NoteKind",
+    "Place",
     "Question",
     "Recall",
     "RecallAnswer",

@@ -1,7 +1,8 @@
 """What changed: one list over notes by any hand, tasks, claims, findings, thoughts and skills.
 
 The audit has every change through Lithos, in the order of commits; the catalogue has what people saved; the ledger has
-thoughts. A cursor is a place in all three, so that a change which was in flight while a list was read is in the next.
+thoughts. A cursor is a place in all three, so that a change which was in flight while a list was read is in the next:
+the position in each audit chain, the moment of what people saved, and the number of thoughts in each chain.
 """
 
 from __future__ import annotations
@@ -9,7 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -21,10 +24,12 @@ from typing_extensions import TypedDict
 from lithos.board import Board
 from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.since import HINT, parse_since
-from lithos.errors import InvalidInput
-from lithos.ledger import Filter, Ledger
+from lithos.errors import InvalidInput, LithosError
+from lithos.ledger import Filter, Ledger, Thought
 from lithos.notes import Notes
-from lithos.storage import Database, Event, Events
+from lithos.storage import EVENTS_CHANNEL, Database, Event, Events
+
+_log = logging.getLogger(__name__)
 
 ChangeKind = Literal["note", "task", "claim", "finding", "thought", "skill"]
 KINDS: tuple[ChangeKind, ...] = ("note", "task", "claim", "finding", "thought", "skill")
@@ -34,7 +39,10 @@ BULK = 6  # so many of one hand at once are one line: a checkout, an import
 AT_ONCE = timedelta(minutes=1)
 LAST_VISIT = ("my last visit", "last visit", "my_last_visit")
 _CLAIMS = frozenset({"claim", "release"})
-_SILENT = frozenset({"renew"})
+_SILENT = frozenset({"renew", "snapshot"})
+MOST_COUNTED = 40  # chains in a cursor, the ones appended to last; 20 bytes each
+LONGEST_CURSOR = 4_000
+LATE = timedelta(days=1)  # how late a thought may appear on a chain that a cursor does not count
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +60,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """How far one has read: the audit's position, and the moments of what people saved and of thoughts."""
+    """How far one has read. Chains of the audit and of the ledger go by tags; None: everything since the moment."""
 
-    audit: int | None
-    moment: int
-    thoughts: int
+    audit: Mapping[str, int] | None
+    moment: int  # of what people saved
+    thoughts: Mapping[str, int] | None = None  # chain → how many
+    others: int = 0  # thoughts on the chains that are not counted
 
     def encoded(self) -> str:
-        return "c" + _pack([self.audit, self.moment, self.thoughts])
+        return "c" + _pack([self.audit, self.moment, self.thoughts, self.others])
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,31 +151,54 @@ class Changes:
             if agent is None:
                 raise InvalidInput("since: no agent is named whose last visit this was", hint=f"Pass agent, or: {HINT}")
             known = self.last_visit(agent)
-            return self.start(known, None) if known else Place(None, 0, 0)
+            return self.start(known, None) if known else Place(None, 0)
         if said.startswith("c") and len(said) > 8:
             return parse_place(said)
         moment = micros(parse_since(said, self.clock.now())) // 1_000_000 * 1_000_000  # that second is included
-        return Place(None, moment - 1, moment - 1)
+        return Place(None, moment - 1)
+
+    def listen(self, wake: Callable[[], None]) -> Callable[[], None]:
+        """Call `wake` (quick, from any thread) whenever there may be something new; returns how to stop."""
+        stops = (
+            self.database.listen(EVENTS_CHANNEL, wake),
+            self.notes.index.changed.add(wake),
+            self.ledger.appended.add(wake),
+        )
+
+        def stop() -> None:
+            for each in stops:
+                each()
+
+        return stop
 
     def read(self, start: Place, request: ChangesRequest) -> Found:
         wanted = frozenset(request.kinds or KINDS)
         since = max(start.moment + 1, 0)
-        rows, position = self.database.read(
-            lambda tx: self.events.committed(tx, after=start.audit, since=since, most=MOST_READ + 1)
+        after = self._positions(start.audit)
+        rows, heads = self.database.read(
+            lambda tx: self.events.committed(tx, after=after, since=since, most=MOST_READ + 1)
         )
         found = [each for event in rows[:MOST_READ] if (each := self._of_event(event)) is not None]
-        moment, thoughts = start.moment, start.thoughts
+        moment = start.moment
         if "note" in wanted and request.agent is None:
             people, moment = self.notes.changes.by_people(start.moment, _folder(request.path_prefix))
             found += [
                 Change("note", each.id, each.at, each.what, each.title, each.path, None, each.saved) for each in people
             ]
+        ledger = _Thoughts(self.ledger, start)
         if "thought" in wanted and request.path_prefix is None:
-            new, thoughts = self._thoughts(start.thoughts)
-            found += new
+            found += ledger.new()
         chosen = [each for each in found if _fits(each, wanted, request)]
         titled = self._titled(sorted(chosen, key=lambda each: each.at, reverse=True))
-        return Found(titled, Place(position, moment, thoughts), len(rows) > MOST_READ)
+        place = Place({tag_of(store): length for store, length in heads.items()}, moment, *ledger.counted())
+        return Found(titled, place, len(rows) > MOST_READ)
+
+    def _positions(self, audit: Mapping[str, int] | None) -> dict[str, int] | None:
+        """By store; one that the cursor does not know has come since."""
+        if audit is None:
+            return None
+        stores = self.database.read(lambda tx: tx.all("SELECT store FROM event_heads"))
+        return {row["store"]: audit.get(tag_of(row["store"]), 0) for row in stores}
 
     def _of_event(self, event: Event) -> Change | None:
         kind = _kind_of(event)
@@ -178,20 +210,6 @@ class Changes:
         path, at = event["path"] or "", parse_time(event["at"])
         return Change(kind, event["thing"], at, what, "", path, event["agent"], None, event["id"])
 
-    def _thoughts(self, after: int) -> tuple[list[Change], int]:
-        found: list[Change] = []
-        newest = after
-        since = from_micros(max(after + 1, 0))
-        for key in self.ledger.keys():  # noqa: SIM118 - not a mapping
-            for each in self.ledger.search(key, Filter(since=since), MOST_READ)["thoughts"]:
-                at = parse_time(each["timestamp"])
-                if micros(at) <= after:
-                    continue
-                newest = max(newest, micros(at))
-                title = f"{each['thought_type']}: {each['content']}"
-                found.append(Change("thought", each["id"], at, f"#{each['index']} {key}", title, "", each["agent_id"]))
-        return found, newest
-
     def _titled(self, changes: list[Change]) -> list[Change]:
         tasks = self.board.titles({each.id for each in changes if each.kind in ("task", "claim", "finding")})
         notes = self.notes.reader.titles({each.id for each in changes if each.kind == "note" and not each.title})
@@ -202,6 +220,63 @@ class Changes:
             return each.title or tasks.get(each.id, "")
 
         return [replace(each, title=title(each)) for each in changes]
+
+
+class _Thoughts:
+    """The thoughts after a place: by their number on each chain, so that two of one moment, or one that was appended
+    late, are not missed; by time where the place is a time, or does not count the chain."""
+
+    def __init__(self, ledger: Ledger, start: Place) -> None:
+        self._ledger = ledger
+        self._start = start
+        self._counts: dict[str, int] = {}
+        for key in ledger.keys():  # noqa: SIM118 - not a mapping
+            with suppress(LithosError):  # damaged: the place stays before it, and doctor names it
+                self._counts[key] = ledger.chain(key).size
+
+    def new(self) -> Iterator[Change]:
+        for key, count in self._counts.items():
+            for each in self._of_chain(key, count):
+                title = f"{each['thought_type']}: {each['content']}"
+                at = parse_time(each["timestamp"])
+                yield Change("thought", each["id"], at, f"#{each['index']} {key}", title, "", each["agent_id"])
+
+    def _of_chain(self, key: str, count: int) -> list[Thought]:
+        known = self._start.thoughts
+        try:
+            if known is not None and tag_of(key) in known:
+                return self._ledger.between(key, max(known[tag_of(key)], count - MOST_READ), count)
+            if known is not None and sum(self._uncounted(known)) == self._start.others:
+                return []
+            since = from_micros(max(self._start.moment + 1, 0))
+            found = self._ledger.search(key, Filter(since=since - LATE if known is not None else since), MOST_READ)
+            return found["thoughts"]
+        except LithosError as error:
+            _log.warning("changes leave out the chain %s: %s", key, error.message)
+            return []
+
+    def _uncounted(self, counted: Mapping[str, int]) -> Iterator[int]:
+        return (count for key, count in self._counts.items() if tag_of(key) not in counted)
+
+    def counted(self) -> tuple[dict[str, int], int]:
+        """The chains appended to last with their numbers of thoughts, and the thoughts of the others."""
+        keys = list(self._counts)
+        if len(keys) > MOST_COUNTED:
+            keys.sort(key=self._newest, reverse=True)
+        counts = {tag_of(key): self._counts[key] for key in keys[:MOST_COUNTED]}
+        return counts, sum(self._counts[key] for key in keys[MOST_COUNTED:])
+
+    def _newest(self, key: str) -> str:
+        count = self._counts[key]
+        try:
+            return self._ledger.between(key, count - 1, count)[0]["timestamp"] if count else ""
+        except LithosError:
+            return ""
+
+
+def tag_of(name: str) -> str:
+    """A store or a chain in a cursor."""
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,15 +310,20 @@ class _Page:
 def parse_place(text: str) -> Place:
     """The place of a cursor that `Place.encoded` made."""
     try:
-        audit, moment, thoughts = _unpack(text, "c")
-        place = Place(None if audit is None else int(audit), int(moment), int(thoughts))
-    except (ValueError, TypeError):
+        audit, moment, thoughts, others = _unpack(text, "c")
+        place = Place(_counts(audit), int(moment), _counts(thoughts), int(others))
+    except (ValueError, TypeError, AttributeError):
         raise InvalidInput(
             f"since: {text[:40]!r} is no cursor of ours", hint=f"Pass `cursor` of an earlier answer, or: {HINT}"
         ) from None
-    if any(not -(2**62) < number < 2**62 for number in (place.audit or 0, place.moment, place.thoughts)):
+    numbers = (*(place.audit or {}).values(), *(place.thoughts or {}).values(), place.moment, place.others)
+    if any(not -(2**62) < number < 2**62 for number in numbers):
         raise InvalidInput("since: this cursor points nowhere", hint="Pass `cursor` of an earlier answer.")
     return place
+
+
+def _counts(given: Any) -> dict[str, int] | None:
+    return None if given is None else {str(name): int(count) for name, count in given.items()}
 
 
 def _pack(parts: list[Any]) -> str:
@@ -251,7 +331,7 @@ def _pack(parts: list[Any]) -> str:
 
 
 def _unpack(text: str, mark: str) -> list[Any]:
-    if not text.startswith(mark) or len(text) > 1_000:
+    if not text.startswith(mark) or len(text) > LONGEST_CURSOR:
         raise ValueError(text[:20])
     try:
         raw = base64.urlsafe_b64decode(text[1:] + "=" * (-len(text[1:]) % 4))
@@ -289,7 +369,7 @@ def _fits(each: Change, wanted: frozenset[str], request: ChangesRequest) -> bool
 
 def _said(start: Place) -> str:
     if start.audit is not None:
-        return start.encoded()
+        return "the cursor"
     return rfc3339(from_micros(start.moment + 1)) if start.moment > 0 else "the beginning"
 
 

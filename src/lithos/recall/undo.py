@@ -168,7 +168,7 @@ class Undo:
         raise InvalidInput(f"a task's {op} cannot be undone", hint="lithos_task_update changes it back.")
 
     def _need_newest(self, event: Event) -> None:
-        wanted = EventFilter(thing=event["thing"], type="task", status="committed", store=self.events.store)
+        wanted = EventFilter(thing=event["thing"], type="task", status="committed")  # of every host
         rows = self.database.read(lambda tx: self.events.find(tx, wanted, limit=20))["events"]
         later = [
             each for each in rows if each["sequence"] > event["sequence"] and each["op"] not in ("finding", "renew")
@@ -178,7 +178,8 @@ class Undo:
 
     def _changed_since(self, event: Event, error: Conflict) -> Conflict:
         """Who changed it since, and the way out."""
-        wanted = EventFilter(thing=event["thing"], status="committed", store=self.events.store)
+        store = None if event["type"] == "task" else self.events.store
+        wanted = EventFilter(thing=event["thing"], status="committed", store=store)
         rows = self.database.read(lambda tx: self.events.find(tx, wanted, limit=20))["events"]
         later = [each for each in rows if each["sequence"] > event["sequence"]]
         by = f"{later[-1]['agent'] or 'a person'} (event {later[-1]['id']})" if later else "a person"

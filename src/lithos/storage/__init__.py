@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.storage.audit.event_query import Event, EventFilter, EventPage
+from lithos.storage.audit.events import CHANNEL as EVENTS_CHANNEL
 from lithos.storage.audit.events import Events
 from lithos.storage.audit.keys import Keyring, create_private, store_id
 from lithos.storage.audit.verify import Problem, Verdict
@@ -37,6 +38,7 @@ from lithos.storage.values import Answer, Deferred, EventDraft, FileChange, Mome
 
 __all__ = [
     "ALIVE_SQL",
+    "EVENTS_CHANNEL",
     "LEASE_COLUMNS",
     "STATE",
     "Answer",

@@ -18,15 +18,15 @@ def lithos_changes(
     lithos: Lithos,
     call: Call,
     since: Annotated[
-        str, Field(description='Time, "2h", "1d", "yesterday", a cursor, or "my last visit"', max_length=200)
+        str, Field(description='Time, "2h", "1d", "yesterday", a cursor, or "my last visit"', max_length=2000)
     ] = "my last visit",
     kinds: Annotated[list[ChangeKind] | None, Field(description="Only these")] = None,
     path_prefix: Annotated[str | None, Field(description="Only notes below this folder", max_length=800)] = None,
     agent: Annotated[str | None, Field(description="Only changes of this agent", max_length=200)] = None,
     limit: Annotated[int, Field(ge=1, le=500)] = 50,
-    cursor: Annotated[str | None, Field(description="next_cursor of the page before", max_length=1000)] = None,
+    cursor: Annotated[str | None, Field(description="next_cursor of the page before", max_length=5000)] = None,
     seen: Annotated[
-        str | None, Field(description="A cursor up to which you have read: moves your last visit", max_length=200)
+        str | None, Field(description="A cursor up to which you have read: moves your last visit", max_length=2000)
     ] = None,
 ) -> ChangesAnswer:
     """What changed, by agents and people: notes, tasks, claims, findings, thoughts, skills; newest first, a line each.

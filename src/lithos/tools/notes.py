@@ -10,6 +10,7 @@ from lithos.app import Lithos
 from lithos.board import FindingShown, TaskRef
 from lithos.core.call import Call
 from lithos.core.since import absolute
+from lithos.errors import InvalidInput
 from lithos.notes import (
     DEEPEST,
     LARGEST_PAGE,
@@ -243,10 +244,16 @@ def lithos_validate(
     lithos: Lithos,
     call: Call,
     duplicates: Annotated[bool, Field(description="Also compare all notes with each other; takes seconds")] = False,
+    kind: Annotated[str | None, Field(description="Only this kind of `counts`", max_length=100)] = None,
+    limit: Annotated[int | None, Field(description="Of each kind (3; 50 of one kind)", ge=1, le=1000)] = None,
+    offset: Annotated[int, Field(ge=0), Rare] = 0,
 ) -> Validation:
     """Problems of the vault that a person should fix: broken, ambiguous and stale links, frontmatter, duplicate ids,
-    clashing names, conflict copies, files that cannot be served, contradicting lifecycle fields, credentials."""
-    return lithos.notes.validator.validate(duplicates=duplicates)
+    clashing names, conflict copies, files that cannot be served, contradicting lifecycle fields, credentials. Counts,
+    and the first of each kind; kind= lists one."""
+    if offset and kind is None:
+        raise InvalidInput("offset pages through one kind", hint="Name the kind too, for example broken_links.")
+    return lithos.notes.validator.validate(duplicates=duplicates, kind=kind, limit=limit, offset=offset)
 
 
 @tool(toolset="operator")

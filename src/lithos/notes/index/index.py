@@ -13,6 +13,7 @@ from functools import cache
 
 from lithos.core.canonical import version_of
 from lithos.core.clock import Clock, micros, rfc3339
+from lithos.core.listeners import Listeners
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge, Unavailable
 from lithos.notes.format.document import Unreadable
 from lithos.notes.format.naming import is_note_path, path_id
@@ -96,6 +97,7 @@ class Index:
         self._unknown_ids: list[str] = []  # in search and not in the catalogue
         self._unprojected: list[str] = []  # paths whose note search lacks, last first
         self.progress = Progress()
+        self.changed = Listeners("the files of notes")
 
     # Three ways to learn of a change
 
@@ -268,6 +270,7 @@ class Index:
         if self.projector is not None:
             documents = [self._document(each) for each in found if each.note is not None]
             self.projector.apply([*map(Remove, applied.gone), *documents])
+        self.changed.wake()
         return applied
 
     def _marked(self, found: list[ReadFile], ours: Set[str]) -> list[ReadFile]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import weakref
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
@@ -19,10 +20,11 @@ import orjson
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated
 from mcp.shared.exceptions import MCPError
+from starlette.requests import Request
 
 from lithos.app import Lithos
 from lithos.errors import LithosError
-from lithos.recall import ChangesRequest
+from lithos.recall import ChangesRequest, Place
 from lithos.tools.registry import Answer
 
 _log = logging.getLogger(__name__)
@@ -38,10 +40,12 @@ TEMPLATES = {
     "lithos://task/{id}": ("task", "A task with its claims and findings", JSON),
     "lithos://chain/{key}": ("chain", "The latest thoughts of a chain", MARKDOWN),
 }
-MOST_SUBSCRIPTIONS = 200  # of one client
+MOST_SUBSCRIPTIONS = 200  # of one connection
+MOST_OF_ADDRESS = 2_000  # of one address over HTTP, where each stream is a connection
 MOST_COMPLETIONS = 100
 LONGEST_URI = 2_000
-LOOK_SECONDS = 0.5  # between two looks at what changed, while anybody is subscribed
+RETRY_SECONDS = 1.0  # after a look that failed
+GATHER_SECONDS = 0.02  # after a change: a hundred writes of one moment are one look
 
 
 def listed() -> types.ListResourcesResult:
@@ -112,7 +116,8 @@ def _completion(values: list[str], total: int | None = None) -> types.CompleteRe
 
 
 class Subscriptions:
-    """Who follows which resource, in both eras; one task looks for changes while there is anybody."""
+    """Who follows which resource, in both eras. One task looks at what changed, each time that something did, while
+    there are followers."""
 
     def __init__(self, lithos: Lithos) -> None:
         self._lithos = lithos
@@ -120,8 +125,11 @@ class Subscriptions:
         self._handler = ListenHandler(self._bus)
         self._things: dict[str, Thing] = {}  # by address
         self._streams: Counter[str] = Counter()  # open streams of the stateless revision, by address
+        self._held: Counter[Any] = Counter()  # addresses on open streams, by client
         self._sessions: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # connection → address → session
         self._looking: asyncio.Task[None] | None = None
+        self._starting = asyncio.Lock()
+        self._wake: Callable[[], None] = lambda: None  # has the task look; it ends when there are no followers
 
     # ------------------------------------------------------------------ clients that initialize
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
@@ -129,43 +137,71 @@ class Subscriptions:
         connection = _connection(context)
         held = self._sessions.get(connection, {})
         if uri not in held and len(held) >= MOST_SUBSCRIPTIONS:
-            raise _too_many()
+            raise _too_many(MOST_SUBSCRIPTIONS)
         await self._follow([uri])
+        if connection not in self._sessions:
+            weakref.finalize(connection, self._wake).atexit = False
         self._sessions.setdefault(connection, {})[uri] = context.session
         return types.EmptyResult()
 
     async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         parsed(str(params.uri))
         self._sessions.get(_connection(context), {}).pop(str(params.uri), None)
+        self._wake()
         return types.EmptyResult()
 
     # ------------------------------------------------------------------ the stateless revision
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
-        uris = [str(each) for each in params.notifications.resource_subscriptions or ()]
-        if len(uris) > MOST_SUBSCRIPTIONS:
-            raise _too_many()
-        await self._follow(uris)
-        self._streams.update(uris)
+        uris = list(dict.fromkeys(str(each) for each in params.notifications.resource_subscriptions or ()))
+        client, most = _client(context)
+        if len(uris) > MOST_SUBSCRIPTIONS or self._held[client] + len(uris) > most:
+            raise _too_many(MOST_SUBSCRIPTIONS if len(uris) > MOST_SUBSCRIPTIONS else most)
+        self._held[client] += len(uris)
         try:
-            return await self._handler(context, params)
+            await self._follow(uris)
+            self._streams.update(uris)
+            try:
+                return await self._handler(context, params)
+            finally:
+                self._streams.subtract(uris)
+                self._streams += Counter()  # drops what has no listener
         finally:
-            self._streams.subtract(uris)
-            self._streams += Counter()  # drops what has no listener
+            self._held[client] -= len(uris)
+            self._held += Counter()
+            self._wake()
 
     # ------------------------------------------------------------------ looking
-    async def _follow(self, uris: Iterable[str]) -> None:
-        """Resolve each address before anything is kept; begin to look."""
-        found = {uri: await asyncio.to_thread(self._thing, uri) for uri in uris if uri not in self._things}
-        if self._looking is None or self._looking.done():
-            start = await asyncio.to_thread(self._place)
-            self._looking = asyncio.create_task(self._look(start))
+    async def _follow(self, uris: Sequence[str]) -> None:
+        """Resolve each address before anything is kept; begin to look. Nothing is awaited from the end of this to the
+        moment when its caller is among the followers."""
+        found = await asyncio.to_thread(lambda: {uri: self._thing(uri) for uri in uris})
+        async with self._starting:
+            if self._looking is None or self._looking.done():
+                self._looking = await self._started()
         self._things.update(found)
 
-    def _place(self) -> str:
+    async def _started(self) -> asyncio.Task[None]:
+        """Listen first, then read where to begin: what comes between is looked at."""
+        loop, changed = asyncio.get_running_loop(), asyncio.Event()
+
+        def wake() -> None:
+            with contextlib.suppress(RuntimeError):  # the loop ended meanwhile
+                loop.call_soon_threadsafe(changed.set)
+
+        stop = self._lithos.changes.listen(wake)
+        self._wake = wake
+        try:
+            start = await asyncio.to_thread(self._place)
+        except BaseException:
+            stop()
+            raise
+        return asyncio.create_task(self._look(start, changed, stop))
+
+    def _place(self) -> Place:
         request = ChangesRequest("today", limit=1)
-        return self._lithos.changes.read(self._lithos.changes.start("today", None), request).place.encoded()
+        return self._lithos.changes.read(self._lithos.changes.start("today", None), request).place
 
     def _thing(self, uri: str) -> Thing:
         kind, name = parsed(uri)
@@ -183,25 +219,37 @@ class Subscriptions:
             raise MCPError(types.INVALID_PARAMS, f"there is no chain {name[:80]!r} to follow", {"uri": uri[:120]})
         return kind, name
 
-    async def _look(self, cursor: str) -> None:
-        """Run until no client follows anything."""
-        while self._followed():
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                cursor, changed = await asyncio.to_thread(self._changed_since, cursor)
-            except LithosError as error:
-                _log.warning("subscriptions: %s", error.message)
-                continue
-            if changed:
-                await self._tell(changed)
-        self._things.clear()
+    async def _look(self, place: Place, changed: asyncio.Event, stop: Callable[[], None]) -> None:
+        """Run as long as a client follows something."""
+        try:
+            while True:
+                await changed.wait()
+                if not self._followed():
+                    return
+                await asyncio.sleep(GATHER_SECONDS)
+                changed.clear()
+                try:
+                    place = await self._look_once(place)
+                except LithosError as error:
+                    _log.warning("subscriptions: %s", error.message)
+                    asyncio.get_running_loop().call_later(RETRY_SECONDS, changed.set)
+        finally:
+            stop()
+            self._things.clear()
+            self._looking = None
+
+    async def _look_once(self, place: Place) -> Place:
+        """Where the next look begins."""
+        after, things = await asyncio.to_thread(self._changed_since, place)
+        if things:
+            await self._tell(things)
+        return after
 
     def _followed(self) -> bool:
         return bool(self._streams) or any(self._sessions.values())
 
-    def _changed_since(self, cursor: str) -> tuple[str, set[Thing]]:
-        changes = self._lithos.changes
-        found = changes.read(changes.start(cursor, None), ChangesRequest(cursor))
+    def _changed_since(self, place: Place) -> tuple[Place, set[Thing]]:
+        found = self._lithos.changes.read(place, ChangesRequest("cursor"))
         things: set[Thing] = set()
         for each in found.changes:
             if each.kind == "thought":
@@ -212,7 +260,7 @@ class Subscriptions:
                 things.add(("note", each.id))
         if found.changes:
             things.add(("briefing", ""))
-        return found.place.encoded(), things
+        return found.place, things
 
     async def _tell(self, changed: set[Thing]) -> None:
         uris = [uri for uri, thing in list(self._things.items()) if thing in changed]
@@ -235,8 +283,17 @@ def _connection(context: Context) -> Any:
     return context.session._connection  # the SDK names a connection nowhere else
 
 
-def _too_many() -> MCPError:
+def _client(context: Context) -> tuple[Any, int]:
+    """Whom an open stream counts for, and how many addresses it may have: a guest's connection, or the address of an
+    HTTP client, whose requests have nothing else in common."""
+    request = context.request
+    if isinstance(request, Request):
+        return request.client.host if request.client else "", MOST_OF_ADDRESS
+    return None if request is None else id(request), MOST_SUBSCRIPTIONS
+
+
+def _too_many(most: int) -> MCPError:
     return MCPError(
         types.INVALID_PARAMS,
-        f"{MOST_SUBSCRIPTIONS} resources is the most that one client may follow; follow {BRIEFING} instead",
+        f"{most:,} resources is the most that one client may follow; follow {BRIEFING} instead",
     )

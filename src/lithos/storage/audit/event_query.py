@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -80,23 +81,35 @@ def find(tx: Tx, wanted: EventFilter, limit: int = 50, cursor: str | None = None
     return {"events": list(map(_event, shown)), "next_cursor": f"{last['at']}-{last['sequence']}" if last else None}
 
 
-def committed(tx: Tx, store: str, *, after: int | None, since: int, most: int) -> tuple[list[Event], int]:
-    """What was committed, newest first: after a position of the chain, which is the order of commits, or since a time
-    (microseconds). And the chain's position now, to go on from."""
-    head = tx.one("SELECT length FROM event_heads WHERE store = ?", store)
-    if after is not None:
+def committed(
+    tx: Tx, store: str, *, after: Mapping[str, int] | None, since: int, most: int
+) -> tuple[list[Event], dict[str, int]]:
+    """What was committed, newest first: after a position of each chain, which is the order of its commits, or since a
+    time (microseconds). And where the chains end now, to go on from. The board and the skills are every store's, notes
+    are files of one."""
+    heads = {row["store"]: int(row["length"]) for row in tx.all("SELECT store, length FROM event_heads")}
+    if after is None:
         rows = tx.all(
-            "SELECT e.* FROM event_chain c JOIN events e ON e.id = c.event_id AND e.position = c.position"
-            " WHERE c.store = ? AND c.position > ? AND e.status = 'committed' ORDER BY c.position DESC LIMIT ?",
-            *(store, after, most),
+            f"SELECT e.* FROM events e WHERE e.at >= ? AND e.status = 'committed' AND {_SEEN}"
+            " ORDER BY e.at DESC, e.sequence DESC LIMIT ?",
+            *(since, store, most),
         )
-    else:
-        rows = tx.all(
-            "SELECT * FROM events WHERE store = ? AND at >= ? AND status = 'committed'"
-            " ORDER BY at DESC, sequence DESC LIMIT ?",
-            *(store, since, most),
-        )
-    return list(map(_event, rows)), int(head["length"]) if head else 0
+        return list(map(_event, rows)), heads
+    rows = []
+    for each, length in heads.items():
+        if after.get(each, 0) < length:
+            rows += tx.all(
+                "SELECT e.* FROM event_chain c JOIN events e ON e.id = c.event_id AND e.position = c.position"
+                f" WHERE c.store = ? AND c.position > ? AND e.status = 'committed' AND {_SEEN}"
+                " ORDER BY c.position DESC LIMIT ?",
+                *(each, after.get(each, 0), store, most),
+            )
+    if len(heads) > 1:
+        rows.sort(key=lambda row: (row["at"], row["sequence"]), reverse=True)
+    return list(map(_event, rows[:most])), heads
+
+
+_SEEN = "(e.store = ? OR e.type IN ('task', 'skill'))"
 
 
 def _where(wanted: EventFilter, cursor: str | None) -> tuple[str, list[Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -18,6 +18,8 @@ from lithos.storage.audit.keys import Keyring
 from lithos.storage.audit.verify import Audit, Verdict, holds_anchor
 from lithos.storage.values import Deferred, EventDraft, Row, Tx
 
+CHANNEL = "events"  # notified when something that changed is committed
+_ANNOUNCED = frozenset({"note", "task", "skill"})  # what others see; the rest is bookkeeping
 EventStatus = Literal["pending", "written", "committed", "failed", "conflict"]
 
 
@@ -62,6 +64,7 @@ class Events:
         row |= self._row(call, draft, status, head.length + 1)
         tx.put(f"INSERT INTO events ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", *row.values())
         self._link(tx, head, [row], previous=0)
+        self._announce(tx, row)
         return str(row["id"])
 
     def advance(
@@ -103,6 +106,11 @@ class Events:
         row = {**known, **values}
         passed = [{**row, "status": status, "position": head.length + at} for at, status in enumerate(through, 1)]
         self._link(tx, head, [*passed, row], previous=known["position"])
+        self._announce(tx, row)
+
+    def _announce(self, tx: Tx, event: Row) -> None:
+        if event["status"] == "committed" and event["type"] in _ANNOUNCED:
+            tx.notify(CHANNEL)
 
     def rotate(self, tx: Tx, call: Call) -> int:
         """Use a new key from here on; returns its salt version. Old keys stay, to verify what they sealed."""
@@ -115,8 +123,10 @@ class Events:
         """Events of all stores, newest first."""
         return find(tx, wanted, limit, cursor)
 
-    def committed(self, tx: Tx, *, after: int | None, since: int, most: int) -> tuple[list[Event], int]:
-        """This store's committed events after a position of its chain or since a time, and the position now."""
+    def committed(
+        self, tx: Tx, *, after: Mapping[str, int] | None, since: int, most: int
+    ) -> tuple[list[Event], dict[str, int]]:
+        """What was committed after these positions of the stores' chains, or since a time; and the positions now."""
         return committed(tx, self.store, after=after, since=since, most=most)
 
     def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lithos.core.clock import Clock, SystemClock
+from lithos.core.listeners import Listeners
 from lithos.errors import ConfigInvalid, Damaged, Internal, LithosError, ReadOnly, StorageFull, Unavailable
 from lithos.storage.database.dialect import Dialect, Session
 from lithos.storage.database.migrate import Migration, applied, migrate
@@ -105,7 +106,7 @@ class Database:
             self._check_readable(migrations, refusal)
             self._session = None  # opened by the first write that the disk accepts
         self._jobs: deque[_Job] = deque()
-        self._listeners: dict[str, list[Callable[[], None]]] = {}
+        self._listeners: dict[str, Listeners] = {}
         self._state = threading.Condition(threading.Lock())
         self._led = False  # a caller commits, or is about to
         self._leader: int | None = None  # id of the thread that commits
@@ -180,9 +181,7 @@ class Database:
 
     def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop."""
-        listeners = self._listeners.setdefault(channel, [])
-        listeners.append(wake)
-        return lambda: listeners.remove(wake)
+        return self._listeners.setdefault(channel, Listeners(channel)).add(wake)
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -365,11 +364,8 @@ class Database:
             self._wake(channel)
 
     def _wake(self, channel: str) -> None:
-        for wake in tuple(self._listeners.get(channel, ())):
-            try:
-                wake()
-            except Exception:  # noqa: BLE001 a listener's failure must not stop the writer
-                _log.exception("a listener of %s failed", channel)
+        if (listeners := self._listeners.get(channel)) is not None:
+            listeners.wake()
 
 
 class _Failure:

@@ -121,8 +121,26 @@ def _passage(hit: Answer, place: int, field: str) -> Answer:
 
 
 def _read(answer: Answer) -> Answer:
-    metadata = {key: each for key, each in answer["metadata"].items() if key not in ("id", "title")}
-    return {**answer, "metadata": metadata, "links": [_link(each) for each in answer["links"]]}
+    metadata = {
+        key: _shortened(key, each) if isinstance(each, str) else each
+        for key, each in answer["metadata"].items()
+        if key not in ("id", "title")
+    }
+    return _alike({**answer, "metadata": metadata, "links": [_link(each) for each in answer["links"]]})
+
+
+def _alike(answer: Answer) -> Answer:
+    """Notes that may say the same are named by id and title."""
+    if "similar" not in answer:
+        return answer
+    rows = [{key: each for key, each in row.items() if key != "path"} for row in answer["similar"]]
+    return {**answer, "similar": rows}
+
+
+def _findings(answer: Answer) -> Answer:
+    """All are of the task that was asked for."""
+    rows = [{key: each for key, each in row.items() if key != "task_id"} for row in answer["findings"]]
+    return {**answer, "findings": rows}
 
 
 def _link(link: Answer) -> Answer:
@@ -199,6 +217,8 @@ _SHAPES: Mapping[str, Callable[[Answer], Answer]] = {
     "lithos_search": _search,
     "lithos_semantic": _search,
     "lithos_read": _read,
+    "lithos_write": _alike,
+    "lithos_finding_list": _findings,
     "lithos_task_status": _tasks,
     "lithos_task_list": _tasks,
     "lithos_task_ready": _tasks,
