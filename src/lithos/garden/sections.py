@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from lithos.core.markdown import Heading, Kind, Scan, rescan, scan
 from lithos.errors import InvalidInput, NotFound
+from lithos.garden.lists import item_ranges, marker_of
 
 PATH_SEPARATOR = " > "
 MOST_OFFERED = 30
-_PLACED = re.compile(r"(.+) \(line (\d{1,9})\)")
-_ITEM = re.compile(r"[ ]{0,3}(?:[-+*]|\d{1,9}[.)])[ \t]")
+LONGEST_LABEL = 400  # characters; every tool takes 500
+_PLACED_LAST = re.compile(r"(.*)\(line (\d{1,9})\)", re.DOTALL)
 ANCHOR = re.compile(r"^[ ]{0,3}<!--[ \t]*@anchor:[ \t]*(\S[^>\r\n]{0,200}?)[ \t]*-->[ \t]*$")
 
 
@@ -52,29 +53,42 @@ class Outline:
     def find(self, target: str) -> Section:
         """By anchor, by full heading path, by a heading that is the only one of its name, or by name and line."""
         wanted = target.strip()
-        found = self._named(wanted) or self._on_line(wanted)
+        found = self._meant(wanted)
         if len(found) == 1:
             return found[0]
         raise self._ambiguous(wanted, found) if found else self._missing(wanted)
 
+    def _meant(self, wanted: str) -> list[Section]:
+        return self._named(wanted) or self._on_line(wanted)
+
     def _named(self, wanted: str) -> list[Section]:
         by_anchor = [each for each in self.sections if each.anchor is not None and each.anchor == wanted]
-        by_path = [each for each in self.sections if each.name == wanted]
-        return by_anchor or by_path or [each for each in self.sections if each.heading == wanted]
+        by_path = [each for each in self.sections if each.name.strip() == wanted]
+        return by_anchor or by_path or [each for each in self.sections if each.heading.strip() == wanted]
 
     def _on_line(self, wanted: str) -> list[Section]:
-        """`Tasks (line 12)`, as an ambiguous name is answered."""
-        placed = _PLACED.fullmatch(wanted)
-        if placed is None:
-            return []
-        return [each for each in self._named(placed[1]) if each.first + 1 == int(placed[2])]
+        """`Tasks (line 12)`, or `(line 12)` alone. A heading may end so itself: the last number counts, and any part
+        before one of them may be the name."""
+        names: set[str] = set()
+        rest, line = wanted, ""
+        while placed := _PLACED_LAST.fullmatch(rest):
+            rest = placed[1].strip()
+            line = line or placed[2]
+            names.add(rest)
+        there = [each for each in self.sections if line and each.first + 1 == int(line)]
+        return [each for each in there if "" in names or not names.isdisjoint(map(str.strip, _names_of(each)))]
 
     def label(self, section: Section) -> str:
         """A name that `find` takes for this section and no other."""
-        for name in (section.anchor, section.name):
+        names = [name.strip() for name in (section.anchor, section.name) if name and len(name) <= LONGEST_LABEL]
+        for name in names:
             if name and self._named(name) == [section]:
                 return name
-        return f"{section.name} (line {section.first + 1})"
+        line = f"(line {section.first + 1})"
+        label = f"{names[-1]} {line}".strip() if names else line
+        while self._meant(label) != [section]:  # a heading reads like that
+            label += f" {line}"
+        return label
 
     def _missing(self, wanted: str) -> NotFound:
         return NotFound(
@@ -89,6 +103,10 @@ class Outline:
             hint="Send one of `candidates`; a line number counts until the file changes.",
             candidates=[self.label(each) for each in found[:MOST_OFFERED]],
         )
+
+
+def _names_of(section: Section) -> tuple[str, ...]:
+    return (section.name, section.heading, section.anchor or section.name)
 
 
 _recent: deque[Outline] = deque(maxlen=8)  # one change looks at the same three texts a dozen times
@@ -166,7 +184,11 @@ def append(outlined: Outline, section: Section, addition: str) -> str:
     missing_blank = not rest and last == len(lines)
     gap = "" if missing_blank or (rest and not rest[0].strip()) else end
     before = _joined(lines[:last], end)
-    apart = _starts_blank(lines, section) if last == section.body else not _goes_on(outlined.scan, last - 1, added)
+    apart = (
+        _starts_blank(lines, section)
+        if last == section.body
+        else not _goes_on(outlined.scan, section.body, last - 1, added)
+    )
     opening = end if apart else ""
     return before + opening + added + gap + "".join(rest)
 
@@ -197,8 +219,8 @@ def _starts_blank(lines: list[str], section: Section) -> bool:
     return section.body < section.end and not lines[section.body].strip()
 
 
-def _goes_on(scanned: Scan, last: int, addition: str) -> bool:
-    """Whether the addition continues the block that ends with this line."""
-    if _ITEM.match(addition):
-        return scanned.kinds[last] is Kind.NESTED and not scanned.lines[last].lstrip().startswith(">")
+def _goes_on(scanned: Scan, begin: int, last: int, addition: str) -> bool:
+    """Whether the addition continues the block that ends with line `last`, in a section that begins with `begin`."""
+    if marker_of(addition.partition("\n")[0]):
+        return any(after == last + 1 for _, after in item_ranges(scanned, begin, last + 1))
     return any(scanned.lines[last].lstrip().startswith(mark) and addition.startswith(mark) for mark in ("|", ">"))

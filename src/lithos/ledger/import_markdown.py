@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from lithos.core.markdown import Kind, scan
+from lithos.core.markdown import BEGINS, CONTINUES, Kind, scan
 from lithos.core.text import slug
 from lithos.ledger.render import SECTIONS
 from lithos.ledger.words import THOUGHT_TYPES
@@ -16,7 +16,7 @@ _OURS = re.compile(
     re.S,
 )
 _NAMED = re.compile(r"(?P<name>.{1,200}) \((?P<id>.{1,200})\)\Z")
-_BULLET = re.compile(r"\s{0,40}[-*+] +(?=\S)")
+_BULLET = re.compile(r"\s{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]+(?=\S)")
 _TYPE_OF = {slug(title): kinds[0] for title, kinds in SECTIONS} | {slug(name): name for name in THOUGHT_TYPES}
 _HINTS = (
     ("decision", "Decision"),
@@ -70,7 +70,8 @@ def _blocks(text: str) -> list[tuple[str, str]]:
         elif kind is Kind.BLANK:
             blank = True
         elif kind is not Kind.FRONT:
-            if ended or _BULLET.match(line) or (blank and not _continues(blocks[-1][1], line)):
+            is_item = kind is Kind.NESTED and scanned.inline[place] == BEGINS and _BULLET.match(line)
+            if ended or is_item or _leaves(blocks[-1][1], line, blank, kind, scanned.inline[place]):
                 blocks.append((current, [line]))
             else:
                 blocks[-1][1].extend(["\n", line] if blank else [line])
@@ -78,9 +79,13 @@ def _blocks(text: str) -> list[tuple[str, str]]:
     return [(heading, _joined(lines)) for heading, lines in blocks]
 
 
-def _continues(block: list[str], line: str) -> bool:
-    """After a blank line only what is indented still belongs to a bullet."""
-    return _BULLET.match(block[0]) is not None and line.startswith(("  ", "\t"))
+def _leaves(block: list[str], line: str, blank: bool, kind: Kind, inline: int) -> bool:
+    """Whether this line begins something else: after a blank line a new paragraph; below a bullet what is no part of
+    it, by its indent or as the going on of its paragraph."""
+    indented = line.startswith(("  ", "\t"))
+    if _BULLET.match(block[0]) is None:
+        return blank
+    return not indented if blank else kind is not Kind.NESTED or not (indented or inline == CONTINUES)
 
 
 def _joined(lines: list[str]) -> str:

@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
-from lithos.core.markdown.blocks import RAW, Heading, Kind, Scan, front_matter_end, rescan, scan, split_lines
+from lithos.core.markdown.blocks import (
+    BEGINS,
+    CONTINUES,
+    RAW,
+    Heading,
+    Kind,
+    Scan,
+    front_matter_end,
+    rescan,
+    scan,
+    split_lines,
+)
 from lithos.core.markdown.inline import InlineText
 
-__all__ = ["RAW", "Heading", "InlineText", "Kind", "Scan", "front_matter_end", "rescan", "scan", "split_lines"]
+__all__ = [
+    "BEGINS",
+    "CONTINUES",
+    "RAW",
+    "Heading",
+    "InlineText",
+    "Kind",
+    "Scan",
+    "front_matter_end",
+    "rescan",
+    "scan",
+    "split_lines",
+]

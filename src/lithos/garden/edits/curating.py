@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from lithos.core.markdown import CONTINUES
 from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
-from lithos.garden.rules.lint import item_ranges
+from lithos.garden.lists import item_ranges, marker_of
 from lithos.garden.rules.policy import Policy
 from lithos.garden.sections import Outline, Section, outline
 
 Op = Literal["append", "prune", "merge"]
-_MARKER = re.compile(r"^([-+*]|(\d{1,9})([.)]))[ \t]+")
-_PLACED = re.compile(r"line (\d{1,9}): ")
+_MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)")
+_PLACED = re.compile(r"line (\d{1,9}): ?")
 _LONGEST_ITEM = 4_000
 _LONGEST_SHOWN = 200
 
@@ -56,21 +57,28 @@ def _step(outlined: Outline, section: Section, op: Op, item: str, policy: Policy
     if op == "merge":
         if not found:
             return _appended(outlined, section, item)
-        first, after = _the_only(found, outlined, item)
-        return _respliced(outlined, first, after, _formatted(item, _marker(outlined.lines[first])))
+        first, after = _the_only(found, outlined, section, item, policy)
+        return _respliced(outlined, first, after, _formatted(_unplaced(item, first), _own_marker(outlined, first)))
     if not found:
-        raise _missing(outlined, section, item)
-    first, after = _the_only(found, outlined, item)
+        raise _missing(outlined, section, item, policy)
+    first, after = _the_only(found, outlined, section, item, policy)
     return _respliced(outlined, first, after, [])
 
 
 def _appended(outlined: Outline, section: Section, item: str) -> str:
     """At the end of the section's last list; where there is none, as a new list."""
-    ranges = item_ranges(outlined, section)
+    ranges = _ranges(outlined, section)
     if not ranges:
         return sections.append(outlined, section, "\n".join(_formatted(item, "-")))
-    first, after = ranges[-1]
-    return _respliced(outlined, after, after, _formatted(item, _next_marker(outlined.lines[first])))
+    after = ranges[-1][1]
+    lines = _formatted(item, _next_marker(outlined, ranges))
+    if after < section.own_end and outlined.scan.inline[after] == CONTINUES:
+        lines.append("")  # a table or tag at the margin: without a blank line it would become the new item's text
+    return _respliced(outlined, after, after, lines)
+
+
+def _ranges(outlined: Outline, section: Section) -> list[tuple[int, int]]:
+    return item_ranges(outlined.scan, section.body, section.own_end)
 
 
 def _respliced(outlined: Outline, first: int, after: int, lines: list[str]) -> str:
@@ -82,15 +90,17 @@ def _respliced(outlined: Outline, first: int, after: int, lines: list[str]) -> s
 
 
 def _matching(outlined: Outline, section: Section, item: str, policy: Policy) -> list[tuple[int, int]]:
-    """Items of the same text, or else of the same evidence token; `line 12: …` is the item on that line."""
-    ranges = item_ranges(outlined, section)
+    """Items of the same text; else the one on the line of `line 12: …`; else those of the same evidence token."""
+    ranges = _ranges(outlined, section)
+    texts = [_plain("".join(outlined.lines[first:after])) for first, after in ranges]
+    for wanted in dict.fromkeys((" ".join(item.split()), _plain(item))):  # an item may begin like a marker itself
+        if same := [place for place, text in zip(ranges, texts, strict=True) if text == wanted]:
+            return same
     if placed := _PLACED.match(item):
         return [place for place in ranges if place[0] + 1 == int(placed[1])]
-    texts = [_plain("".join(outlined.lines[first:after])) for first, after in ranges]
-    same = [place for place, text in zip(ranges, texts, strict=True) if text == _plain(item)]
     tokens = set(_tokens(item, policy))
-    if same or not tokens:
-        return same
+    if not tokens:
+        return []
     return [place for place, text in zip(ranges, texts, strict=True) if tokens & set(_tokens(text, policy))]
 
 
@@ -103,12 +113,18 @@ def _plain(item: str) -> str:
 
 
 def _bare(item: str) -> str:
-    """Without the line that an error put before it, and without its marker."""
-    return _MARKER.sub("", _PLACED.sub("", item.strip()))
+    """Without its marker."""
+    return _MARKER.sub("", item.strip(), count=1)
+
+
+def _unplaced(item: str, first: int) -> str:
+    """Without the `line 12: ` that an error put before the text of the item there."""
+    placed = _PLACED.match(item)
+    return item[placed.end() :] if placed and int(placed[1]) == first + 1 else item
 
 
 def _checked(item: str) -> str:
-    if not _plain(item):
+    if not item.strip():
         raise InvalidInput("an item is empty", hint="Send the text of each item.")
     if len(item) > _LONGEST_ITEM:
         raise InvalidInput(f"an item has {len(item)} characters; {_LONGEST_ITEM} is the most")
@@ -117,46 +133,61 @@ def _checked(item: str) -> str:
 
 def _formatted(item: str, marker: str) -> list[str]:
     """The item's lines, continuation lines indented below its first; blank lines inside it would end the list."""
-    first, *rest = [line.strip() for line in _bare(item).splitlines() if line.strip()]
+    lines = [line.strip() for line in _bare(item).splitlines() if line.strip()]
+    if not lines:
+        raise InvalidInput("an item has a marker and no text", hint="Send the text of each item.")
     indent = " " * (len(marker) + 1)
-    return [f"{marker} {first}", *(indent + line for line in rest)]
+    return [f"{marker} {lines[0]}", *(indent + line for line in lines[1:])]
 
 
-def _marker(line: str) -> str:
-    found = _MARKER.match(line)
-    return found[1] if found else "-"
+def _own_marker(outlined: Outline, first: int) -> str:
+    found = marker_of(outlined.lines[first])
+    return found["indent"] + found["sign"] if found else "-"
 
 
-def _next_marker(line: str) -> str:
-    found = _MARKER.match(line)
-    if found is None:
-        return "-"
-    return f"{int(found[2]) + 1}{found[3]}" if found[2] else found[1]
+def _next_marker(outlined: Outline, ranges: list[tuple[int, int]]) -> str:
+    """The marker of the item after the last: the next number, unless the list gives each item the same one."""
+    last = marker_of(outlined.lines[ranges[-1][0]])
+    if last is None or not last["number"]:
+        return _own_marker(outlined, ranges[-1][0])
+    before = None
+    if len(ranges) > 1 and not "".join(outlined.lines[ranges[-2][1] : ranges[-1][0]]).strip():  # of the same list
+        before = marker_of(outlined.lines[ranges[-2][0]])
+    same = before is not None and before["sign"] == last["sign"]
+    return f"{last['indent']}{int(last['number']) + (not same)}{last['dot']}"
 
 
-def _the_only(found: list[tuple[int, int]], outlined: Outline, item: str) -> tuple[int, int]:
+def _the_only(
+    found: list[tuple[int, int]], outlined: Outline, section: Section, item: str, policy: Policy
+) -> tuple[int, int]:
     if len(found) > 1:
         raise InvalidInput(
             f"{_plain(item)[:120]!r} fits {len(found)} items",
             hint="Send one of `candidates`; a line number counts until the file changes.",
-            candidates=[_placed(outlined, first) for first, _ in found],
+            candidates=[_placed(outlined, section, place, policy) for place in found],
         )
     return found[0]
 
 
-def _missing(outlined: Outline, section: Section, item: str) -> NotFound:
-    there = [_offered(outlined, *place) for place in item_ranges(outlined, section)]
+def _missing(outlined: Outline, section: Section, item: str, policy: Policy) -> NotFound:
+    there = [_offered(outlined, section, place, policy) for place in _ranges(outlined, section)[:30]]
     return NotFound(
         f"no item of {section.name!r} reads {_plain(item)[:120]!r}",
         hint="Send one of `candidates`, or an evidence token.",
-        candidates=there[:30],
+        candidates=there,
     )
 
 
-def _offered(outlined: Outline, first: int, after: int) -> str:
-    text = _plain("".join(outlined.lines[first:after]))
-    return text if len(text) <= _LONGEST_SHOWN else _placed(outlined, first)
+def _offered(outlined: Outline, section: Section, place: tuple[int, int], policy: Policy) -> str:
+    """A text that means this item and no other."""
+    text = _plain("".join(outlined.lines[place[0] : place[1]]))
+    fits = 0 < len(text) <= _LONGEST_SHOWN and _matching(outlined, section, text, policy) == [place]
+    return text if fits else _placed(outlined, section, place, policy)
 
 
-def _placed(outlined: Outline, first: int) -> str:
-    return f"line {first + 1}: {outlined.lines[first].strip()[:_LONGEST_SHOWN]}"
+def _placed(outlined: Outline, section: Section, place: tuple[int, int], policy: Policy) -> str:
+    line = f"line {place[0] + 1}: "
+    text = line + _plain(outlined.lines[place[0]])[:_LONGEST_SHOWN]
+    while _matching(outlined, section, text, policy) != [place]:  # an item reads like that
+        text = line + text
+    return text

@@ -120,12 +120,11 @@ def edited(text: str | None, edit: Edit, policy: Policy) -> str:
 
 def logged(text: str, line: str, policy: Policy, kind: Kind | None, changed: str | None) -> str:
     """The text with one line under its Change Log; as it is where there is none, or where it was the log itself."""
-    log = _change_log(outline(text, policy.anchor_pattern), policy)
+    outlined = outline(text, policy.anchor_pattern)
+    log = _change_log(outlined, policy)
     if kind not in policy.change_log.kinds or log is None or (changed and changed in (log.anchor, log.name)):
         return text
-    target = log.anchor or log.name
-    after = sections.append(outline(text, policy.anchor_pattern), log, f"- {line}")
-    return _in_section(text, target, after, policy)
+    return _in_section(text, outlined.label(log), sections.append(outlined, log, f"- {line}"), policy)
 
 
 def fixed(text: str, policy: Policy) -> str:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from lithos.core.markdown import Kind
+from lithos.garden.lists import item_ranges
 from lithos.garden.rules.policy import Policy, Severity
 from lithos.garden.sections import Outline, Section, outline
 from lithos.notes import Frontmatter, parse_frontmatter
 
-_ITEM = re.compile(r"^(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 _ASCII_SPACES = (" ", "\n", "\t", "\r", "\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x1f")
 CAPS = ("evidence_cap", "section_length")
 _ABSENT = object()
@@ -92,21 +91,8 @@ def check_change(before: str | None, after: str | None, policy: Policy, user_id:
 
 def items_of(outlined: Outline, section: Section) -> list[str]:
     """The list items of a section's own text, each with its continuation lines."""
-    return ["".join(outlined.lines[first:after]) for first, after in item_ranges(outlined, section)]
-
-
-def item_ranges(outlined: Outline, section: Section) -> list[tuple[int, int]]:
-    """(first line, line after the last that is not blank) of each top-level list item of a section's own text."""
-    found: list[tuple[int, int]] = []
-    for index in range(section.body, section.own_end):
-        line = outlined.lines[index]
-        if not line.strip() or outlined.scan.kinds[index] is not Kind.NESTED:
-            continue
-        if _ITEM.match(line):
-            found.append((index, index + 1))
-        elif found:
-            found[-1] = (found[-1][0], index + 1)
-    return found
+    ranges = item_ranges(outlined.scan, section.body, section.own_end)
+    return ["".join(outlined.lines[first:after]) for first, after in ranges]
 
 
 def front_matter(outlined: Outline) -> str | None:
