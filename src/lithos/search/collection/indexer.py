@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import logging
-import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +16,7 @@ from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.collection.catalogue import Catalogue, IndexEntry, KnownDocument
 from lithos.search.collection.chunking import cut_passages
 from lithos.search.collection.columns import Columns
+from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
@@ -47,6 +47,7 @@ class Indexer:
         self._embedding = embedding
         self._vectors_path = vectors
         self._faults = faults or NoFaults()
+        self._texts = TextGenerations(folder, shape, self._faults)
         self._changed = threading.Condition()
         self._opening = threading.RLock()
         self._unindexed: dict[str, UnindexedChange] = {}
@@ -214,7 +215,7 @@ class Indexer:
         catalogue = self.catalogue()
         with self._opening:
             if self._fulltext is None:
-                self._fulltext = self._recovered(catalogue)
+                self._fulltext = self._open_text(catalogue)
             return self._fulltext
 
     def semantic(self) -> SemanticIndex:
@@ -266,31 +267,14 @@ class Indexer:
         quarantine(self._folder, self._folder.with_name(f"{self._folder.name}.damaged"))
         return self._opened()
 
-    def _recovered(self, catalogue: Catalogue) -> FullText:
-        """The full-text index with nothing in it that the catalogue does not hold."""
-        self._discard_others(catalogue.generation())
+    def _open_text(self, catalogue: Catalogue) -> FullText:
         try:
-            fulltext = self._text(catalogue.generation())
-            moving = catalogue.unfinished()
-            if moving:
-                fulltext.write(moving, ())
-                catalogue.sweep()
-            fulltext.compare(self._passages())
+            fulltext = self._texts.recovered(catalogue, self._passages())
             if fulltext.worn():
                 self._run_soon(self.rebuild_text)
             return fulltext
         except Damaged as damage:
             return self._rebuild_text_later(damage)
-
-    def _text(self, generation: int) -> FullText:
-        folder, shape = self._folder / f"text{generation}", self._shape
-        return FullText(folder, shape.numbers, self._faults, parted=shape.parted)
-
-    def _discard_others(self, generation: int) -> None:
-        """Delete what a kill left of a rebuild, and the generation before it."""
-        for folder in self._folder.glob("text*"):
-            if folder.name != f"text{generation}":
-                shutil.rmtree(folder, ignore_errors=True)
 
     def _rebuild_text_later(self, damage: Damaged) -> FullText:
         """Move the damaged index aside; an empty one serves until the thread has rebuilt it from the catalogue."""
@@ -298,29 +282,21 @@ class Indexer:
         self.problems["words"] = "the full-text index was damaged and is being rebuilt"
         catalogue = self.catalogue()
         self._forget_moving()
-        quarantine(self._folder / f"text{catalogue.generation()}", self._folder / "damaged")
+        self._texts.move_damaged_aside(catalogue)
         self._run_soon(self.rebuild_text)
-        return self._new_generation(catalogue.generation() + 1)
-
-    def _new_generation(self, generation: int) -> FullText:
-        made = self._text(generation)
-        self.catalogue().use_generation(generation)
-        return made
+        return self._texts.empty(catalogue)
 
     def rebuild_text(self) -> None:
         """Rebuild the full-text index from the catalogue, beside the old one, which answers until then."""
         catalogue = self.catalogue()
         with self._changed:
             ordinals = sorted(known.ordinal for known in self._known.values())
-        generation = catalogue.generation() + 1
-        shutil.rmtree(self._folder / f"text{generation}", ignore_errors=True)
-        made = self._text(generation)
-        made.refill(catalogue.entries(ordinals))
+        made = self._texts.rebuilt(catalogue, ordinals)
         with self._opening:
-            catalogue.use_generation(generation)
+            catalogue.use_generation(catalogue.generation() + 1)
             self._fulltext = made
             self.problems.pop("words", None)
-        self._discard_others(generation)
+        self._texts.discard_others(catalogue.generation())
 
     def _run_soon(self, work: Callable[[], None]) -> None:
         with self._changed:
@@ -542,8 +518,8 @@ class Indexer:
         catalogue = self.catalogue()
         catalogue.clear()
         with self._opening:
-            self._fulltext = self._new_generation(catalogue.generation() + 1)
-        self._discard_others(catalogue.generation())
+            self._fulltext = self._texts.empty(catalogue)
+        self._texts.discard_others(catalogue.generation())
         if meaning := self.semantic_if_usable():
             meaning.exchange([known.ordinal for known in self._known.values()], ())
         with self._changed:
