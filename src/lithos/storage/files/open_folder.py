@@ -82,9 +82,10 @@ class OpenFolder:
         try:
             if like is not None:
                 _take_after(descriptor, like)
-            for start in range(0, len(data), _CHUNK):
+            rest = memoryview(data)
+            while rest:
                 self.faults.at("write:bytes")
-                _write_all(descriptor, data[start : start + _CHUNK])
+                rest = rest[os.write(descriptor, rest[:_CHUNK]) :]
             self.faults.at("write:flush")
             flush(descriptor)
         except Exception:
@@ -152,12 +153,6 @@ def _read_all(descriptor: int, size: int) -> bytes:
     while part := os.read(descriptor, _CHUNK):
         parts.append(part)
     return b"".join(parts)
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
 
 
 def _take_after(descriptor: int, old: os.stat_result) -> None:

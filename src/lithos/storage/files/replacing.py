@@ -24,8 +24,7 @@ from lithos.storage.files.kernel import held_by_others
 from lithos.storage.files.open_folder import OpenFolder
 from lithos.storage.files.os_errors import changed
 from lithos.storage.files.paths import conflict_name, joined
-from lithos.storage.files.staged import HELD, OLD, StagedFile, new_name
-from lithos.storage.files.values import File
+from lithos.storage.files.staged import HELD, OLD, StagedFile
 
 _PUT_BACK_TRIES = 16  # each needs another save by a person within microseconds
 _CLOSING_TRIES, _CLOSING_PAUSE = 50, 0.002  # 0.1 s in all: a save in place takes far less, `tail -f` never closes
@@ -42,7 +41,6 @@ class Replacement:
     name: str
     before: str
     after: str
-    data: bytes
     root: int
     watch: Watch
     now: Callable[[], datetime]
@@ -56,10 +54,8 @@ class Replacement:
         return StagedFile.make(kind, before or self.before, self.after, self.name)
 
 
-def create(place: OpenFolder, name: str, data: bytes, root: int) -> None:
-    """FileExistsError if the name is taken."""
-    fresh = new_name()
-    place.write_durably(fresh, data)
+def put_new(place: OpenFolder, fresh: str, name: str, data: bytes, root: int) -> None:
+    """Give the staged file `fresh` its name. FileExistsError if the name is taken."""
     _or_unlink(place, fresh, lambda: place.rename_new(fresh, name))
     try:
         place.must_be_at(root)
@@ -70,10 +66,9 @@ def create(place: OpenFolder, name: str, data: bytes, root: int) -> None:
         raise
 
 
-def replace(change: Replacement, old: File) -> None:
-    """Conflict, and nothing changed, if the file is not at version `before` at the moment of the exchange."""
-    fresh = new_name()
-    change.place.write_durably(fresh, change.data, like=old.stat)
+def put(change: Replacement, fresh: str) -> None:
+    """Put the staged file `fresh` in the place of the old one. Conflict, and nothing changed, if that is not at version
+    `before` at the moment of the exchange."""
     if change.place.kernel.exchanges:
         staged = change.staged(OLD)
         _or_unlink(change.place, fresh, lambda: change.place.rename(fresh, staged.name))

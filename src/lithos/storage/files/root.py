@@ -129,11 +129,13 @@ class Root:
             checked_new(path)
         self.sweep()
         folder, name = split(checked(path))
+        fresh = new_name()
         with translated(path), self._locked(path):
             if before is None:
                 with self._tree.place(folder, make=True) as place:
+                    place.write_durably(fresh, data)
                     try:
-                        replacing.create(place, name, data, self._tree.descriptor)
+                        replacing.put_new(place, fresh, name, data, self._tree.descriptor)
                     except FileExistsError:
                         raise changed(path, place.version(name)) from None
                 self._recent.add(data)
@@ -147,8 +149,9 @@ class Root:
                         return Replaced(before, data)
                     if history:
                         self._history.keep(path, old.data)
+                    place.write_durably(fresh, data, like=old.stat)
                     change = self._change(place, name, before, data)
-                    replacing.replace(change, old)
+                    replacing.put(change, fresh)
             except FileNotFoundError:
                 raise changed(path, None) from None
             self._recent.drop(before)
@@ -310,7 +313,6 @@ class Root:
             name,
             before,
             version_of(data),
-            data,
             self._tree.descriptor,
             self._watch,
             self._clock.now,
