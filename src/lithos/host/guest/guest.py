@@ -107,7 +107,10 @@ class Guest:
             elif fd == self._stdout:
                 raise ClientGone
             elif self._socket is not None:
-                self._on_host_event(event)
+                if event & select.POLLOUT:
+                    self._write_host(self._socket)
+                if event & (select.POLLIN | _GONE):
+                    self._read_host(self._socket)
 
     def _poll_seconds(self) -> float:
         now = time.monotonic()
@@ -218,13 +221,6 @@ class Guest:
         identity = {"pipe": wire.PIPE, "version": __version__, "id": self._id, "pid": os.getpid()}
         options = {**self._options.connection(), "options": self._options.host_wide()}
         return wire.line({"lithos": "guest", **identity, **options, "resent": self._replay.resent()})
-
-    def _on_host_event(self, event: int) -> None:
-        assert self._socket is not None
-        if event & select.POLLOUT:
-            self._write_host(self._socket)
-        if event & (select.POLLIN | _GONE):
-            self._read_host(self._socket)
 
     def _write_host(self, host: socket.socket) -> None:
         try:

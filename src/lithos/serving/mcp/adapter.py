@@ -29,7 +29,7 @@ from lithos.tools.answers.errors import as_lithos_error, failure_on
 from lithos.tools.answers.mentions import followable
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from lithos.tools.dispatch.dispatch import LARGEST_ARGUMENTS, Ready
+from lithos.tools.dispatch.dispatch import LARGEST_ARGUMENTS
 from lithos.tools.registry import Answer, Registry, Tool
 
 _calls = logging.getLogger("lithos.calls")
@@ -189,17 +189,13 @@ class Adapter:
             ready = self._registry.ready(name, arguments, traced(caller, context), self._options.largest)
             agent, called = ready.call.agent, ready.tool.name
             async with self._options.gate(context.request, ready.tool):
-                return await self._run(ready), "ok", agent
+                # A cancelled request leaves its thread running: the call ends, and its answer is stored for a retry.
+                waits, run = ready.tool.waits, ready.run_lean
+                answer: Answer = await (run(self._lithos) if waits else self._workers.run(run, self._lithos))
+                return answer, "ok", agent
         except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
             refusal = as_lithos_error(error, name[:40])
             return failure_on(refusal, self._names(caller), called), refusal.code, agent
-
-    async def _run(self, ready: Ready) -> Answer:
-        if ready.tool.waits:
-            answer: Answer = await ready.run_lean(self._lithos)
-            return answer
-        # A cancelled request leaves its thread running: the call ends, and its answer is stored for a retry.
-        return await self._workers.run(ready.run_lean, self._lithos)
 
     def _list(self, toolsets: tuple[str, ...], agent: bool, attributed: bool, read_only: bool) -> types.ListToolsResult:
         shown, names = [], self._named(toolsets, read_only)

@@ -55,7 +55,14 @@ class Ready:
         if self.tool.notes:
             lithos.notes.ensure_scanned()
         with nullcontext() if self.tool.reads else lithos.embedding.resting():
-            answer = self._warned(self._answer(lithos))
+            try:
+                answer = self._call_function(lithos)
+            except Rebuilding:  # a damaged catalogue: a read is asked once more when the files have been read again
+                if not self.tool.reads:
+                    raise
+                lithos.notes.ensure_scanned()
+                answer = self._call_function(lithos)
+            answer = self._warned(answer)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
@@ -69,7 +76,7 @@ class Ready:
         found = field_warnings(self.values) if answer.get("success", True) else []
         return {**answer, "warnings": [*answer.get("warnings", ()), *found]} if found else answer
 
-    def _with_ids(self, lithos: Any) -> Any:
+    def _call_function(self, lithos: Any) -> Any:
         """The function's answer, given ids where the caller gave names."""
         if not self.tool.references or self.tool.waits:
             return self.tool.function(lithos, self.call, **self.values)
@@ -105,16 +112,6 @@ class Ready:
         fewer = replace(self, values={**self.values, "limit": rows}, limited=True)
         cut: dict[str, Any] = {**lean(self.tool.name, fewer.run(lithos)), "truncated": True}
         return {**cut, "next_offset": self.values["offset"] + rows} if "offset" in self.values else cut
-
-    def _answer(self, lithos: Any) -> Any:
-        """A read that meets a damaged catalogue is asked once more when the files have been read again."""
-        try:
-            return self._with_ids(lithos)
-        except Rebuilding:
-            if not self.tool.reads:
-                raise
-        lithos.notes.ensure_scanned()
-        return self._with_ids(lithos)
 
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
