@@ -21,6 +21,7 @@ from lithos.storage.effects.effects import Effects
 from lithos.storage.effects.idempotency import KEEP_HOURS, Idempotency
 from lithos.storage.faults import Faults
 from lithos.storage.files import Limits, Root
+from lithos.storage.files.durable import flush_path, make_folder
 from lithos.storage.files.folder_lock import hold_folder, hold_folders
 
 STATE = ".lithos"
@@ -47,7 +48,8 @@ class Storage(Part):
         make_private_folder(self.state)
         with ExitStack() as opened:
             for folder in options.roots.values():
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_folder(folder)
+            flush_path(options.data_dir)  # a guest that made the folder did not
             opened.enter_context(hold_folders(options.data_dir, options.roots.values()))
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             check_identity(self.database, self.state)
@@ -110,7 +112,7 @@ def _open_database(options: StorageOptions, state: Path, clock: Clock, faults: F
 def make_private_folder(folder: Path) -> None:
     """With its parents. A folder that cannot be made or written, and holds no memory yet, refuses the start."""
     try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
         probe = folder / ".probe"
         probe.touch(mode=0o600)
         probe.unlink()

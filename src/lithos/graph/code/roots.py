@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pwd
 import re
-import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,6 +14,7 @@ import orjson
 from lithos.core.call import Call
 from lithos.errors import ConfigInvalid, Conflict, Forbidden, InvalidInput, NotFound
 from lithos.graph.code.rule import Rule
+from lithos.storage import make_folder, replace_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}\Z")
 _HINT = "Name one repository, for example: lithos code add ~/work/shop."
@@ -116,13 +115,8 @@ class Roots:
         return {spec.name: spec for spec in specs}
 
     def _write(self, specs: dict[str, RootSpec]) -> None:
-        self._file.parent.mkdir(parents=True, exist_ok=True)
-        data = orjson.dumps([asdict(spec) for spec in specs.values()], option=orjson.OPT_INDENT_2)
-        with tempfile.NamedTemporaryFile(dir=self._file.parent, prefix=".lithos-", delete=False) as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(file.name).replace(self._file)
+        make_folder(self._file.parent)
+        replace_file(self._file, orjson.dumps([asdict(spec) for spec in specs.values()], option=orjson.OPT_INDENT_2))
 
 
 def unknown(name: str, known: Iterable[str]) -> NotFound:

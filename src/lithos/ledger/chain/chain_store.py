@@ -16,11 +16,11 @@ from lithos.core.text import slug
 from lithos.errors import Damaged
 from lithos.ledger.chain.chain import Chain, not_there
 from lithos.ledger.chain.format import VERSION
-from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.chain.opening import HEADER, header_bytes, read_header
 from lithos.ledger.chain.segments import ADAPTERS, segment_path
 from lithos.ledger.environment import Environment
 from lithos.ledger.words import Adapter
+from lithos.storage import flush_path, make_folder
 
 UNFINISHED = ".new-"
 MOST_OPEN = 32  # chains; each takes up to 3 descriptors and from 0.3 MB
@@ -41,7 +41,7 @@ class ChainStore:
         self._held: WeakValueDictionary[str, Chain] = WeakValueDictionary()  # with those a caller still uses
         self._damaged: set[str] = set()  # keys of chains that were damaged when they were last closed
         self._lock = threading.Lock()
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(folder)
         _sweep(folder)
 
     def chain(self, key: str, adapter: Adapter | None = None) -> Chain:
@@ -95,9 +95,9 @@ class ChainStore:
         }
         _write_durably(fresh / HEADER, header_bytes(fields))
         _write_durably(segment_path(fresh, 0, ADAPTERS[adapter]), ADAPTERS[adapter].magic)
-        sync_folder(fresh)
+        flush_path(fresh)
         fresh.rename(folder)
-        sync_folder(self.folder)
+        flush_path(self.folder)
 
     def keys(self) -> list[str]:
         return sorted(key for folder in chain_folders(self.folder) if (key := _key_of(folder)) is not None)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from lithos.errors import Damaged, InvalidInput
 from lithos.ledger.chain.columns import CHECKSUMS, FILES
-from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.chain.segments import ADAPTERS, SEGMENT_BYTES, Adapter, Rest, Segment, list_segments, read_blocks
+from lithos.storage import flush_path
 
 UNFINISHED = ".converting"
 DECIDED = "converting.txt"  # from here on the new files are the chain; holds the new adapter's name
@@ -24,7 +24,7 @@ def convert(folder: Path, to: str) -> int:
         raise InvalidInput(f"the chain is stored as {to} already")
     count = _write(folder, old, adapter)
     _durably(folder / DECIDED, to.encode())
-    sync_folder(folder)
+    flush_path(folder)
     finish_conversion(folder)
     return count
 
@@ -44,9 +44,9 @@ def finish_conversion(folder: Path) -> bool:
         path.rename(path.with_suffix(adapter.suffix))
     for name in (*FILES, CHECKSUMS):
         (folder / name).unlink(missing_ok=True)
-    sync_folder(folder)
+    flush_path(folder)
     (folder / DECIDED).unlink()
-    sync_folder(folder)
+    flush_path(folder)
     return True
 
 

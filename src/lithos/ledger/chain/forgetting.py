@@ -19,10 +19,10 @@ from lithos.errors import InvalidInput
 from lithos.ledger.chain.chain import FORGETTING, Chain
 from lithos.ledger.chain.columns import FORGOTTEN
 from lithos.ledger.chain.format import NAMES, ThoughtEntry, is_redacted, redacted, redacted_hash
-from lithos.ledger.chain.log import sync_folder
 from lithos.ledger.proofs.checkpoints import Checkpoint
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, Request
+from lithos.storage import flush_path
 
 
 class Forgotten(TypedDict):
@@ -100,7 +100,7 @@ class Forgetting:
                 self._forget_agent(entry.record["agent_id"])
             self._scrub(entry.record["id"])
         (chain.folder / FORGETTING).unlink()
-        sync_folder(chain.folder)
+        flush_path(chain.folder)
 
 
 def erasures_of(chain: Chain, entry: ThoughtEntry, by: str) -> list[Erasure]:
@@ -153,4 +153,4 @@ def _announce(folder: Path, erasures: list[Erasure], reason: str, by: str) -> No
         file.flush()
         os.fsync(file.fileno())
     unfinished.rename(folder / FORGETTING)
-    sync_folder(folder)
+    flush_path(folder)

@@ -12,7 +12,7 @@ from pathlib import Path
 from lithos.errors import Damaged, ReadOnly, StorageFull, Unavailable
 from lithos.ledger.chain.format import RawEntry
 from lithos.ledger.chain.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entries, segment_path
-from lithos.storage import Faults
+from lithos.storage import Faults, flush_path
 
 REWRITING = ".rewriting"
 
@@ -77,7 +77,7 @@ class Log:
             write_all(descriptor, self.adapter.magic, 0)
             self._faults.at("ledger.segment")
             os.fdatasync(descriptor)
-            sync_folder(self.folder)
+            flush_path(self.folder)
         except OSError:
             os.close(descriptor)
             path.unlink()  # or the next attempt would fail, because the file exists
@@ -148,7 +148,7 @@ class Log:
         try:
             self._faults.at("ledger.erase")
             fresh.rename(segment.path)
-            sync_folder(self.folder)
+            flush_path(self.folder)
             os.pwrite(old, bytes(size), offset)
             os.fsync(old)
         finally:
@@ -180,14 +180,6 @@ def _open_to_write(path: Path) -> int:
             hint="Restore the chain from a backup, or its permissions.",
             finding="malformed",
         ) from None
-
-
-def sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def write_all(descriptor: int, data: bytes | bytearray, offset: int) -> None:

@@ -14,6 +14,7 @@ from lithos.errors import InvalidInput
 from lithos.ledger.chain.format import canonical_bytes
 from lithos.ledger.chain.log import append_whole
 from lithos.ledger.registry.keys import SigningKey, verify_signature
+from lithos.storage import flush_path, make_folder
 
 CHECKPOINT = b"lithos.checkpoint.v1\n"
 FIELDS = ("chain_key", "head_hash", "origin", "public_key", "registry", "root", "signature", "size", "timestamp")
@@ -115,12 +116,15 @@ class CheckpointFile:
         return None
 
     def append(self, checkpoint: Checkpoint) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(self.path.parent)
+        fresh = not self.path.exists()
         descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             append_whole(descriptor, canonical_bytes(dict(checkpoint)) + b"\n")
         finally:
             os.close(descriptor)
+        if fresh:
+            flush_path(self.path.parent)
 
     def _ends_whole(self) -> bool:
         with self.path.open("rb") as file:

@@ -17,7 +17,8 @@ import orjson
 
 from lithos.core.canonical import canonical_json
 from lithos.errors import Damaged
-from lithos.ledger.chain.log import append_whole, sync_folder, translated
+from lithos.ledger.chain.log import append_whole, translated
+from lithos.storage import flush_path
 
 REGISTRY = b"lithos.registry.v1\n"
 FIELDS = ("agent_id", "at", "by", "details", "op", "prev_hash", "seq", "thoughts")
@@ -79,7 +80,7 @@ class History:
         finally:
             os.close(descriptor)
         if change.seq == 0:
-            sync_folder(self.path.parent)
+            flush_path(self.path.parent)
         return _with_hash(change, digest)
 
     def _lines(self) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, InvalidInput
 from lithos.ledger.chain.format import canonical_bytes
-from lithos.storage import create_private
+from lithos.storage import create_private, make_folder
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -80,7 +80,7 @@ def host_key(folder: Path) -> SigningKey:
 
 
 def _new_host_key(path: Path) -> SigningKey:
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_folder(path.parent)
     create_private(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
     made = signing_key(bytes.fromhex(path.read_text(encoding="ascii").strip()))
     path.with_suffix(".pub").write_text(made.public.hex() + "\n", encoding="ascii")

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 
 from lithos.errors import Damaged
+from lithos.storage.files.durable import flush_path, make_folder, replace_file
 
 _NAME = re.compile(r"^events-(\d{4,})\.key$")
 KEY_BYTES = 32
@@ -49,7 +50,7 @@ class Keyring:
     def add(self, version: int) -> bytes:
         """Create a key; an existing one of that version is kept and returned."""
         with self._lock:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self._folder)
             create_private(self._path(version), secrets.token_hex(KEY_BYTES).encode())
             self._known[version] = _read_key(self._path(version))
             self._newest = max(self.newest(), version)
@@ -64,10 +65,8 @@ class Keyring:
             return None
 
     def set_anchor(self, length: int, mac: str) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        unfinished = self._folder / f".{ANCHOR}.{secrets.token_hex(4)}"
-        create_private(unfinished, f"{length} {mac}\n".encode())
-        unfinished.replace(self._folder / ANCHOR)
+        make_folder(self._folder)
+        replace_file(self._folder / ANCHOR, f"{length} {mac}\n".encode())
 
     def _path(self, version: int) -> Path:
         return self._folder / f"events-{version:04d}.key"
@@ -76,7 +75,7 @@ class Keyring:
 def store_id(folder: Path) -> str:
     """The id of a data directory, created on first use: it names the directory's chain in a shared database."""
     path = folder / "store-id"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder)
     if path.exists() and not path.is_file():
         raise Damaged("store-id is not a file", hint="Move it away and restore .lithos/store-id from a backup.")
     if not path.exists():
@@ -104,16 +103,8 @@ def create_private(path: Path, content: bytes) -> bool:
         return False
     finally:
         unfinished.unlink(missing_ok=True)
-    _flush_folder(path.parent)
+    flush_path(path.parent)
     return True
-
-
-def _flush_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _read_key(path: Path) -> bytes:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import secrets
 from pathlib import Path
 from typing import Any
 
 from lithos.errors import Damaged
 from lithos.storage.database.database import Database
+from lithos.storage.files.durable import replace_file
 from lithos.storage.values import Tx
 
 FILE = "database.json"
@@ -40,11 +40,8 @@ def record_identity(database: Database, state: Path) -> None:
     path = state / FILE
     if _recorded(path) == now:
         return
-    fresh = path.with_name(f".{FILE}.{os.getpid()}")
     with contextlib.suppress(OSError):  # a full or read-only disk: the record of before still names the database
-        fresh.write_text(json.dumps(now), encoding="ascii")
-        fresh.chmod(0o600)
-        fresh.replace(path)
+        replace_file(path, json.dumps(now).encode())
 
 
 def _recorded(path: Path) -> dict[str, Any] | None:

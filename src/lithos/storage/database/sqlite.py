@@ -28,6 +28,7 @@ from lithos.errors import (
 from lithos.storage.database.dialect import Session
 from lithos.storage.database.page_checksums import add_checksums, checksum_vfs
 from lithos.storage.disk import read_only, storage_full, why_unwritable
+from lithos.storage.files.durable import flush_path
 from lithos.storage.values import Moment, Row, Tx
 
 # STRICT: SQLite refuses the wrong types that PostgreSQL refuses.
@@ -151,9 +152,9 @@ class SqliteSession:
                 backup.step()
         finally:
             target.close()
-        _flush(unfinished)
+        flush_path(unfinished)
         unfinished.replace(path)
-        _flush(path.parent)
+        flush_path(path.parent)
 
     def close(self) -> None:
         self._connection.close()
@@ -365,11 +366,3 @@ def _identity(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

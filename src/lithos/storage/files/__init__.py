@@ -1,5 +1,6 @@
 """Files confined beneath one folder, replaced durably, with nothing of anybody's lost."""
 
+from lithos.storage.files.durable import flush_path, make_folder, replace_file
 from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, best_kernel
 from lithos.storage.files.paths import checked, checked_new, copied_from, is_conflict_copy
 from lithos.storage.files.root import Root
@@ -21,5 +22,8 @@ __all__ = [
     "checked",
     "checked_new",
     "copied_from",
+    "flush_path",
     "is_conflict_copy",
+    "make_folder",
+    "replace_file",
 ]

@@ -199,8 +199,8 @@ def take_away(change: Replacement) -> None:
     if held is None:
         raise changed(change.path, change.place.version(change.name))
     try:
-        change.place.flush()
-        leave(change, held)
+        held = leave(change, held)
+        change.place.flush()  # a held file that a power cut left would come back, although its removal was acknowledged
     except Exception:
         give_back(change, held)
         raise
@@ -255,8 +255,8 @@ def give_back(change: Replacement, held: StagedFile) -> None:
         raise
 
 
-def leave(change: Replacement, held: StagedFile) -> None:
-    """The taken file is no longer to come back: from now on it is only watched."""
+def leave(change: Replacement, held: StagedFile) -> StagedFile:
+    """The taken file is no longer to come back: from now on it is only watched, under another name."""
     left = StagedFile(OLD, held.before, held.after, held.random, held.target)
     try:
         change.place.rename(held.name, left.name)
@@ -264,6 +264,7 @@ def leave(change: Replacement, held: StagedFile) -> None:
         change.watch(change.place.folder, held)
         raise
     change.watch(change.place.folder, left)
+    return left
 
 
 def _make_conflict_copy(change: Replacement, name: str) -> None:
