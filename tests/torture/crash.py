@@ -1,196 +1,196 @@
-"""Kill the host again and again under mixed load, then compare what clients were told with what tools can reach."""
+"""Kill the host again and again under mixed load, at random moments and inside its own system calls."""
 
 from __future__ import annotations
 
-import json
+import os
 import random
+import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lithos.app import Lithos, open_lithos
-from lithos.errors import LithosError
-from lithos.settings import LithosConfig, StorageSettings
-from lithos.tools.catalogue import catalogue
-from tests.faults.test_host_kills import Killer
-from tests.support.guests import GuestProcess, Household, household
+from tests.support.guests import GuestProcess, Household
+from tests.support.waiting import PATIENCE, until
+from tests.torture import warm_start
+from tests.torture.load import Agent, Told
+from tests.torture.system_calls import library, preloaded
 
 GUESTS = 3
+AS_GUEST = "import sys; sys.executable = sys.argv.pop(1); from lithos.cli.entry import main; raise SystemExit(main())"
 
 
-@dataclass
-class Told:
-    """What the clients of one round were told."""
+class WarmHousehold(Household):
+    """Guests whose hosts are forked from one process that has imported everything."""
 
-    notes: dict[str, str | None] = field(default_factory=dict)  # id → content; None: deleted
-    tasks: dict[str, str] = field(default_factory=dict)  # id → title
-    thoughts: list[str] = field(default_factory=list)
-    unsure: set[str] = field(default_factory=set)  # ids and texts whose last call ended in an error
-    calls: int = 0
+    def __init__(self, folder: Path, seed: int) -> None:
+        super().__init__(folder / "data")
+        self._log = folder / "hosts"
+        socket, self._stand_in = folder / "warm.sock", folder / "python"
+        warm_start.write_stand_in(str(self._stand_in), str(socket))
+        command = [sys.executable, "-m", "tests.torture.warm_start", str(socket), str(self._log), str(seed)]
+        self._warm = subprocess.Popen(command, env=preloaded() if library() else None)
+        until(socket.exists, "a warm process")
+
+    def guest(self, *flags: str, **popen: Any) -> GuestProcess:
+        return super().guest(*flags, command=[sys.executable, "-c", AS_GUEST, str(self._stand_in)], **popen)
+
+    def started(self) -> list[int]:
+        return [int(line) for line in _lines(self._log.with_suffix(".started"))]
+
+    def killed_inside(self) -> dict[int, str]:
+        """Hosts that died at a change of a file, and at which."""
+        pairs = (line.split(" ", 1) for line in _lines(self._log.with_suffix(".killed")))
+        return {int(pid): where for pid, where in pairs}
+
+    def hosts(self) -> list[int]:
+        return [pid for pid in self.started() if _lives(pid)]
+
+    def check_out(self) -> None:
+        try:
+            super().check_out()
+        finally:
+            self._warm.kill()
+            self._warm.wait()
 
 
-class RandomKiller(Killer):
-    """Some moment between the first instant of a host and two seconds into its work, more often early."""
+class Killer:
+    """Ends every host: while it starts, or some time after it is ready, unless it has died at a change by then."""
 
-    def __init__(self, home: Household, dice: random.Random, most: int) -> None:
-        super().__init__(home, 0.0, most)
-        self._dice = dice
+    def __init__(self, home: WarmHousehold, seed: int, most: int, answers: Callable[[], int]) -> None:
+        self._home, self._dice, self._most, self._answers = home, random.Random(seed), most, answers
+        self._from_outside: set[int] = set()
+        self._enough = threading.Event()
+        self._thread = threading.Thread(target=self._kill_again_and_again)
 
-    def _is_time(self) -> bool:
-        return not self._enough.wait(0.02 + self._dice.random() ** 2 * 2)
+    @property
+    def kills(self) -> int:
+        return len(self._from_outside | set(self._home.killed_inside()))
+
+    def __enter__(self) -> Killer:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._enough.set()
+        self._thread.join()
+
+    def _kill_again_and_again(self) -> None:
+        while self.kills < self._most and not self._enough.wait(0.005):
+            for pid in self._home.hosts():
+                if self._is_time(pid) and self.kills < self._most:
+                    self._kill(pid)
+
+    def _is_time(self, pid: int) -> bool:
+        """False: it has died by itself, or there have been enough."""
+        if self._dice.random() < 0.15:
+            return not self._enough.wait(self._dice.random() * 0.2)
+        while not self._enough.wait(0.005):
+            holder = self._home.host_lock.read_holder()
+            if not _lives(pid):
+                return False
+            if holder.get("pid") == pid and holder.get("ready"):
+                return self._is_busy(pid)
+        return False
+
+    def _is_busy(self, pid: int) -> bool:
+        """After some answers, not after some time: how fast anything is plays no part."""
+        enough = self._answers() + int(self._dice.random() ** 2 * 40)
+        while self._answers() < enough:
+            if self._enough.wait(0.002) or not _lives(pid):
+                return False
+        return not self._enough.wait(self._dice.random() * 0.03)
+
+    def _kill(self, pid: int) -> None:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        self._from_outside.add(pid)
+
+    def unexplained(self) -> set[int]:
+        """Hosts that ended and that nothing killed."""
+        alive = set(self._home.hosts())
+        return set(self._home.started()) - alive - self._from_outside - set(self._home.killed_inside())
 
 
 class Client:
-    """One guest that creates, updates and deletes its own notes, makes tasks and appends thoughts."""
+    """A guest for one agent; a new one takes the place of a guest that has given up."""
 
-    def __init__(self, guest: GuestProcess, who: int, seed: int, told: Told, lock: threading.Lock) -> None:
-        self._guest, self._who, self._told, self._lock = guest, who, told, lock
-        self._dice = random.Random(seed * 100 + who)
-        self._mine: list[str] = []
-        self._number = 0
+    def __init__(self, home: WarmHousehold) -> None:
+        self._home = home
+        self._guest = self._new()
 
-    def act(self) -> None:
-        self._number += 1
-        kinds = [self._create, self._create, self._update, self._update, self._delete, self._task, self._think]
-        self._dice.choice(kinds if self._mine else [self._create])()
+    def _new(self) -> GuestProcess:
+        guest = self._home.guest("--toolsets", "all")
+        guest.initialize()
+        return guest
 
-    def _call(self, about: str, tool: str, **arguments: Any) -> dict[str, Any] | None:
-        answer = self._guest.request("tools/call", {"name": tool, "arguments": arguments})
-        with self._lock:
-            self._told.calls += 1
-            if "result" in answer and not answer["result"]["isError"]:
-                content: dict[str, Any] = answer["result"]["structuredContent"]
-                return content
-            self._told.unsure.add(about)
-        return None
-
-    def _word(self) -> str:
-        return f"word{self._who}x{self._number}"
-
-    def _create(self) -> None:
-        title = f"note {self._who} {self._number}"
-        made = self._call(title, "lithos_write", title=title, content=self._word(), agent=f"a{self._who}")
-        if made is not None:
-            self._mine.append(made["id"])
-            self._told.notes[made["id"]] = self._word()
-
-    def _update(self) -> None:
-        note = self._dice.choice(self._mine)
-        if self._call(note, "lithos_write", id=note, content=self._word(), agent=f"a{self._who}") is not None:
-            self._told.notes[note] = self._word()
-
-    def _delete(self) -> None:
-        note = self._mine.pop(self._dice.randrange(len(self._mine)))
-        if self._call(note, "lithos_delete", id=note, agent=f"a{self._who}") is not None:
-            self._told.notes[note] = None
-
-    def _task(self) -> None:
-        title = f"task {self._who} {self._number}"
-        made = self._call(title, "lithos_task_create", title=title, agent=f"a{self._who}")
-        if made is not None:
-            self._told.tasks[made["task_id"]] = title
-
-    def _think(self) -> None:
-        thought = {"thought_type": "Insight", "content": f"thought {self._word()}", "agent_id": f"a{self._who}"}
-        if self._call(thought["content"], "mentisdb_append", **thought) is not None:
-            self._told.thoughts.append(thought["content"])
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any] | None:
+        try:
+            answer = self._guest.request("tools/call", {"name": tool, "arguments": arguments})
+        except (AssertionError, OSError):
+            self._guest.process.wait(PATIENCE)  # raises if it still runs: then it has not given up, it hangs
+            self._guest = self._new()
+            return None
+        if "result" not in answer or answer["result"]["isError"]:
+            return None
+        content: dict[str, Any] = answer["result"]["structuredContent"]
+        return content
 
 
-def campaign(data_dir: Path, seed: int, kills: int) -> tuple[Told, int]:
-    """So many kills at random moments; what the clients were told, and how many kills there were."""
-    told, lock, dice = Told(), threading.Lock(), random.Random(seed)
-    with household(data_dir) as home:
-        clients = []
-        for who in range(GUESTS):
-            guest = home.guest("--toolsets", "all")
-            guest.initialize()
-            clients.append(Client(guest, who, seed, told, lock))
-        with RandomKiller(home, dice, kills) as killer:
+def campaign(folder: Path, seed: int, kills: int) -> tuple[Told, dict[str, Any]]:
+    """So many kills; what the clients were told, and counts. Judge `folder / "data"` afterwards."""
+    told, home = Told(), WarmHousehold(folder, seed)
+    try:
+        clients = [Client(home) for _ in range(GUESTS)]
+        agents = [Agent(client.call, told, str(who), seed) for who, client in enumerate(clients)]
+        failed: list[BaseException] = []
+        with Killer(home, seed, kills, lambda: told.answers) as killer:
 
-            def work(client: Client) -> None:
-                while killer.kills < kills:
-                    client.act()
+            def work(agent: Agent) -> None:
+                try:
+                    while killer.kills < kills and not failed:
+                        agent.act()
+                except BaseException as error:
+                    failed.append(error)
 
-            threads = [threading.Thread(target=work, args=(client,)) for client in clients]
+            threads = [threading.Thread(target=work, args=(agent,)) for agent in agents]
             for thread in threads:
                 thread.start()
             for thread in threads:
                 thread.join()
+        unexplained = killer.unexplained()
+        inside = Counter(_kind(where) for where in home.killed_inside().values())
         home.lithos("stop", check=False)
-    return told, killer.kills
-
-
-def judge(data_dir: Path, told: Told) -> None:
-    """Every acknowledged operation is there once and is found by search, the doctor is green, and a rebuild of what is
-    derived differs in nothing. Raises AssertionError."""
-    memory = open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir)))
-    try:
-        memory.notes.reindex()
-        before = _compare(memory, told)
-        examined = catalogue().call(memory, "lithos_doctor", {"full": True}, _operator())
-        wrong = [each for each in examined["findings"] if each["severity"] == "error"]
-        assert wrong == [], wrong
-        memory.notes.reindex(clear=True)
-        assert _compare(memory, told) == before
     finally:
-        memory.close()
+        home.check_out()
+    assert not failed, failed
+    assert not unexplained, f"hosts ended that nothing killed: {unexplained}; see {home.host_lock.log_path}"
+    counts = {"kills": killer.kills, "kills inside calls": sum(inside.values()), "calls": told.calls}
+    return told, {**counts, "unsure": told.errors, "where": dict(inside), **told.counts()}
 
 
-def _compare(memory: Lithos, told: Told) -> dict[str, Any]:
-    for note, content in told.notes.items():
-        if note in told.unsure:
-            continue
-        assert _content(memory, note) == content, (note, content)
-        if content is not None:
-            assert _found(memory, content) == [note], (note, content)
-    tasks = _pages(memory)
-    for task, title in told.tasks.items():
-        assert tasks.get(task) == title, (task, title)
-    assert [title for title, times in Counter(tasks.values()).items() if times > 1] == []
-    said = Counter(_thoughts(memory))
-    assert {text: said[text] for text in told.thoughts} == dict.fromkeys(told.thoughts, 1)
-    return {"notes": {note: _content(memory, note) for note in told.notes}, "tasks": tasks}
+def _kind(where: str) -> str:
+    for part in (".tantivy", ".vectors", ".catalogue", "coordination.db", "ledger", "knowledge", "garden"):
+        if part in where:
+            return part
+    return "other"
 
 
-def _content(memory: Lithos, note: str) -> str | None:
+def _lives(pid: int) -> bool:
     try:
-        return str(catalogue().call(memory, "lithos_read", {"id": note})["content"]).strip()
-    except LithosError:
-        return None
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
-def _found(memory: Lithos, word: str) -> list[str]:
-    return [hit["id"] for hit in catalogue().call(memory, "lithos_search", {"query": word})["results"]]
-
-
-def _pages(memory: Lithos) -> dict[str, str]:
-    found: dict[str, str] = {}
-    cursor: str | None = None
-    while True:
-        asked = {"limit": 100, **({"cursor": cursor} if cursor else {})}
-        page = catalogue().call(memory, "lithos_task_list", asked)
-        found |= {task["id"]: task["title"] for task in page["tasks"]}
-        cursor = page.get("next_cursor")
-        if cursor is None:
-            return found
-
-
-def _thoughts(memory: Lithos) -> list[str]:
+def _lines(path: Path) -> list[str]:
     try:
-        chain = memory.ledger.chain(None)
-    except LithosError:
+        return path.read_text().splitlines()
+    except FileNotFoundError:
         return []
-    return [str(entry.body["content"]) for entry in chain.entries(range(chain.size)) if entry.body]
-
-
-def _operator() -> Any:
-    from lithos.tools.caller import Caller
-
-    return Caller(operator=True)
-
-
-def report(seed: int, told: Told, kills: int) -> str:
-    counts = {"seed": seed, "kills": kills, "calls": told.calls, "notes": len(told.notes), "tasks": len(told.tasks)}
-    return json.dumps({**counts, "thoughts": len(told.thoughts), "unsure": len(told.unsure)})

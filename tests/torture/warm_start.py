@@ -1,0 +1,127 @@
+"""Hosts that start in a tenth of a second: a process that has imported everything forks one for each guest that asks.
+
+Guests spawn `sys.executable -m lithos.host`; here that is a script of one line around this file (`write_stand_in`). It
+passes its arguments, environment and descriptors to the process that waits at SOCKET (`python -m
+tests.torture.warm_start SOCKET LOG SEED`), which forks. Everything after the imports is the real host. Where the layer
+of `system_calls.c` is loaded, most hosts are armed: they die at some change of their files, or in the middle of it.
+"""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+import socket
+import sys
+
+FDS = 5  # stdin, stdout, stderr, lock, listener
+
+
+def ask(path: str, arguments: list[str]) -> int:
+    """As a guest's `sys.executable`: the exit code of the first process of a host."""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(path)
+        wish = json.dumps({"arguments": arguments, "environment": dict(os.environ)}).encode()
+        rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", range(FDS)))
+        server.sendmsg([len(wish).to_bytes(4, "big")], [rights])
+        server.sendall(wish)
+        return 0 if server.recv(1) else 71
+
+
+def write_stand_in(script: str, path: str) -> None:
+    """An executable in place of Python, for guests. Without `site` it starts in 15 ms."""
+    with open(script, "w") as file:
+        file.write(f"#!{os.path.realpath(sys.executable)} -IS\nimport sys\nsys.argv[1:1] = [{path!r}]\n")
+        file.write(f"exec(compile(open({os.path.abspath(__file__)!r}).read(), 'warm_start', 'exec'))\n")
+    os.chmod(script, 0o700)
+
+
+def serve(path: str, log: str, seed: int) -> None:
+    import random
+    import signal
+
+    import tests.torture.judge as judge
+
+    _import_all()
+    judge.embed_cheaply()
+    dice = random.Random(seed)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: a killed host is gone at once
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(path)
+    listener.listen(16)
+    while True:
+        guest, _ = listener.accept()
+        with guest:
+            size, fds, _, _ = socket.recv_fds(guest, 4, FDS)
+            wish = json.loads(_exactly(guest, int.from_bytes(size, "big")))
+            plan = _plan(dice)
+            pid = os.fork()
+            if pid == 0:
+                listener.close()
+                guest.close()
+                _be_host(wish, fds, plan, log)
+            with open(f"{log}.started", "a") as started:
+                started.write(f"{pid}\n")
+            for fd in fds:
+                os.close(fd)
+            guest.sendall(b"!")
+
+
+def _plan(dice):  # type: ignore[no-untyped-def]
+    """(changes until the kill, torn, in paths that contain this); None: not armed."""
+    where = ["", "", ".tantivy", ".tantivy", "coordination.db", "catalogue", "ledger", "knowledge", "garden", "vectors"]
+    chosen = dice.choice(where)
+    torn, count = dice.random() < 0.4, int(dice.random() ** 2 * (800 if chosen in where[:6] else 30)) + 1
+    return None if dice.random() < 0.25 else (count, torn, chosen)
+
+
+def _exactly(guest: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        data += guest.recv(size - len(data))
+    return data
+
+
+def _import_all() -> None:
+    import lithos.host.server.background
+    import lithos.host.server.event_loop
+    import lithos.host.server.host
+    import lithos.host.server.host_config
+    import lithos.host.server.listener
+    import lithos.serving
+    import lithos.tools.catalogue
+
+    lithos.tools.catalogue.catalogue()
+
+
+def _be_host(wish, fds, plan, log):  # type: ignore[no-untyped-def]
+    import fcntl
+    import signal
+    from pathlib import Path
+
+    from lithos.host.options import DATA_DIR, parse_serve
+    from lithos.host.server import background
+    from tests.torture.system_calls import SystemCalls
+
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    copies = [fcntl.fcntl(fd, fcntl.F_DUPFD, 50) for fd in fds]
+    for target, copy in enumerate(copies):
+        os.dup2(copy, target, inheritable=target < 3)
+    os.closerange(FDS, 4096)
+    os.setsid()
+    os.environ.clear()
+    os.environ.update(wish["environment"])
+    options = parse_serve(wish["arguments"][3:], os.environ)  # after -P -m lithos.host
+    assert options is not None, wish
+    if plan is not None and SystemCalls.loaded():
+        changes, torn, containing = plan
+        calls = SystemCalls(Path(options.get(DATA_DIR) or ""))
+        calls.kill_at(changes, torn=torn, containing=containing, log=Path(f"{log}.killed"))
+    background._serve(options)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 4 and sys.argv[3].isdigit():
+        serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    else:
+        raise SystemExit(ask(sys.argv[1], sys.argv[2:]))
