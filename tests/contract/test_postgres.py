@@ -28,11 +28,11 @@ from lithos.storage import (
     open_postgres,
 )
 from tests.support.cut import Wire
+from tests.support.one_batch import in_one_batch
 from tests.support.postgres_server import Server, make_standby, remove
 from tests.support.states import PostgresStates, execute, with_database
 from tests.support.storage_bench import keyed
 from tests.support.waiting import until
-from tests.unit.test_database import in_one_batch
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
 DEADLINE_S = 60

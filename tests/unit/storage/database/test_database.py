@@ -12,6 +12,7 @@ import pytest
 from lithos.core.clock import FakeClock
 from lithos.errors import Damaged, Forbidden, Internal, NotFound, Unavailable, Unsupported
 from lithos.storage import Crash, Database, Migration, PlannedFaults, Tx, open_database
+from tests.support.one_batch import hold_writer, in_one_batch
 from tests.support.waiting import until
 
 THINGS = (Migration(1, "things", "CREATE TABLE things (name {text} PRIMARY KEY, size {integer}) {strict};"),)
@@ -30,41 +31,6 @@ def add(name: str, size: int = 1):
 
 def names(database: Database) -> list[str]:
     return [row["name"] for row in database.read(lambda tx: tx.all("SELECT name FROM things ORDER BY name"))]
-
-
-def hold_writer(database: Database) -> threading.Event:
-    """Keep the writer busy until the event is set, so that what comes meanwhile forms one batch."""
-    inside, release = threading.Event(), threading.Event()
-
-    def wait(tx: Tx) -> None:
-        inside.set()
-        assert release.wait(60)
-
-    threading.Thread(target=database.write, args=(wait,), daemon=True).start()
-    assert inside.wait(60)
-    return release
-
-
-def in_one_batch(database: Database, works) -> list[object]:
-    """What each work gave or raised, all of them committed together."""
-    results: list[object] = [None] * len(works)
-
-    def call(position: int) -> None:
-        try:
-            results[position] = database.write(works[position])
-        except BaseException as error:
-            results[position] = error
-
-    release = hold_writer(database)
-    threads = [threading.Thread(target=call, args=(position,)) for position in range(len(works))]
-    for position, thread in enumerate(threads):
-        thread.start()
-        while len(database._jobs) <= position:
-            thread.join(0.001)
-    release.set()
-    for thread in threads:
-        thread.join(60)
-    return results
 
 
 def test_a_write_is_seen_by_every_read_after_it(database: Database) -> None:
