@@ -45,6 +45,7 @@ PRUNE_SECONDS = 3600.0
 COMPARE_SECONDS = 60.0
 REST_SECONDS = 30.0
 FINISH_SECONDS = 5.0
+SCRUB_SECONDS = 10.0
 P = TypeVar("P", bound=Part)
 _log = logging.getLogger("lithos")
 
@@ -115,6 +116,7 @@ class Lithos:
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
         yield Job("finish the start", FINISH_SECONDS, self.finish_opening)
         yield Job("drop old answers, versions and trash", PRUNE_SECONDS, self.storage.prune)
+        yield Job("check pages of the database", SCRUB_SECONDS, self.storage.check_some_pages)
         yield Job("sweep staged files", SWEEP_SECONDS, self.storage.sweep)
         yield Job("record when agents were seen", FLUSH_SECONDS, self.agents.flush)
         yield Job("record when tokens were used", FLUSH_SECONDS, self.tokens.flush)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.storage.acknowledged import Mark, marked
 from lithos.storage.audit.event_query import Event, EventFilter, EventPage
 from lithos.storage.audit.events import CHANNEL as EVENTS_CHANNEL
 from lithos.storage.audit.events import Events
@@ -69,6 +70,7 @@ __all__ = [
     "Keyring",
     "Lease",
     "Limits",
+    "Mark",
     "Migration",
     "Moment",
     "NewEntry",
@@ -106,6 +108,7 @@ __all__ = [
     "lease_from",
     "lease_of",
     "make_folder",
+    "marked",
     "open_database",
     "open_postgres",
     "prolong",

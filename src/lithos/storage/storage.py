@@ -13,9 +13,11 @@ from lithos.core.part import Part
 from lithos.errors import ConfigInvalid, LithosError
 from lithos.storage.audit.events import Events
 from lithos.storage.audit.keys import Keyring, store_id
+from lithos.storage.database.commit_count import CommitCount
 from lithos.storage.database.database import Database, open_database, open_postgres
 from lithos.storage.database.identity import check_identity, record_identity
 from lithos.storage.database.migrate import coordination_migrations
+from lithos.storage.database.page_checksums import PageCheck
 from lithos.storage.disk import disk_problem, why_unwritable
 from lithos.storage.effects.effects import Effects
 from lithos.storage.effects.idempotency import KEEP_HOURS, Idempotency
@@ -24,6 +26,7 @@ from lithos.storage.files import Limits, Root
 from lithos.storage.files.durable import flush_path, make_folder
 from lithos.storage.files.folder_lock import hold_folder, hold_folders
 
+PAGES_AT_ONCE = 2_000  # of 4 KB: 10 ms of work every few seconds
 STATE = ".lithos"
 DATABASE = "coordination.db"
 SERVER_PATIENCE_S = 10.0  # PostgreSQL may be starting together with us
@@ -53,6 +56,7 @@ class Storage(Part):
             opened.enter_context(hold_folders(options.data_dir, options.roots.values()))
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             check_identity(self.database, self.state)
+            self._pages = PageCheck(self.state / DATABASE) if options.database_url is None else None
             for folder in options.shared_roots:
                 opened.enter_context(hold_folder(folder))
             self.roots: Mapping[str, Root] = {
@@ -82,6 +86,15 @@ class Storage(Part):
         for root in self.roots.values():
             root.sweep()
 
+    def check_some_pages(self) -> None:
+        """A slow look at every page of the database in turn; `problem` says what it found."""
+        if self._pages is not None:
+            self._pages.run(PAGES_AT_ONCE)
+
+    def wrong_pages(self) -> int:
+        """Read all of the database now: how many of its pages are not what was written."""
+        return len(self._pages.run()) if self._pages is not None else 0
+
     def sizes(self) -> dict[str, int]:
         return {
             "coordination": self.database.size(),
@@ -90,19 +103,32 @@ class Storage(Part):
         }
 
     def problem(self) -> str | None:
-        return self.database.problem() or disk_problem(self.state)
+        wrong = len(self._pages.wrong) if self._pages is not None else 0
+        damaged = f"pages of {DATABASE} are not what was written: {wrong}" if wrong else None
+        return self.database.problem() or damaged or disk_problem(self.state)
 
     def close(self) -> None:
         with suppress(LithosError):  # a database that is out of reach: the record of the start stays
             record_identity(self.database, self.state)
         self._opened.close()
+        if self._pages is not None:
+            self._pages.close()
 
 
 def _open_database(options: StorageOptions, state: Path, clock: Clock, faults: Faults) -> Database:
     migrations = coordination_migrations()
     if options.database_url is None:
-        path = state / DATABASE
-        return open_database(path, migrations, synchronous=options.synchronous, clock=clock, faults=faults)
+        # Without a flush at each commit a power loss may take commits that the mark still knows.
+        count = CommitCount(state / DATABASE) if options.synchronous == "FULL" else None
+        how = options.synchronous
+        database = open_database(state / DATABASE, migrations, synchronous=how, clock=clock, faults=faults, count=count)
+        try:
+            if count is not None:
+                database.read(count.check)
+        except BaseException:
+            database.close()
+            raise
+        return database
     lease_clock = None if isinstance(clock, SystemClock) else clock  # a test's clock measures leases there too
     return open_postgres(
         options.database_url, migrations, clock=lease_clock, faults=faults, patience_s=SERVER_PATIENCE_S

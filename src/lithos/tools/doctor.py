@@ -84,13 +84,19 @@ def _parts(lithos: Lithos, full: bool) -> Iterator[Finding]:
 def _coordination(lithos: Lithos, full: bool) -> Iterator[Finding]:
     database = lithos.storage.database
     if database.dialect.name != "sqlite":
-        yield _ok("coordination", "PostgreSQL checks its pages itself")
+        row = database.read(lambda tx: tx.one("SHOW data_checksums"))
+        if row and row["data_checksums"] != "on":
+            todo = "pg_checksums --enable, while the server is stopped."
+            yield _warning("coordination", "this PostgreSQL keeps no page checksums", todo)
+        else:
+            yield _ok("coordination", "PostgreSQL compares page checksums itself")
         return
-    if database.size() > QUICK_BYTES and not full:
-        yield _ok("coordination", "too large to be read as a whole; --full does it")
-        return
-    rows = database.read(lambda tx: tx.all("PRAGMA integrity_check(5)"))
-    wrong = [str(value) for row in rows for value in row.values() if value != "ok"]
+    wrong = []
+    if pages := lithos.storage.wrong_pages():
+        wrong.append(f"{pages} pages are not what was written")
+    elif full or database.size() <= QUICK_BYTES:
+        rows = database.read(lambda tx: tx.all("PRAGMA quick_check(5)" if not full else "PRAGMA integrity_check(5)"))
+        wrong = [str(value) for row in rows for value in row.values() if value != "ok"]
     for each in wrong:
         yield _error("coordination", f"coordination.db: {each}", "Restore it from a backup (*.bak); not repaired here.")
     if not wrong:

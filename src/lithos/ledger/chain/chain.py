@@ -14,12 +14,11 @@ from typing import Any, overload
 from lithos.core.clock import micros, rfc3339
 from lithos.errors import Damaged, LedgerFork, NotFound, ReadOnly
 from lithos.ledger.chain import admission, idempotency
-from lithos.ledger.chain.acknowledged import Mark
 from lithos.ledger.chain.columns import FORGETS
 from lithos.ledger.chain.convert import convert, finish_conversion
 from lithos.ledger.chain.format import SALT_BYTES, Json, ThoughtEntry, canonical_bytes, open_entry, seal
 from lithos.ledger.chain.log import Log, translated
-from lithos.ledger.chain.opening import Opening, Tail, check_link, read_header
+from lithos.ledger.chain.opening import ACKNOWLEDGED, Opening, Tail, check_link, read_header
 from lithos.ledger.chain.segments import ADAPTERS, list_segments
 from lithos.ledger.chain.tickets import Flushed, Stored, Ticket
 from lithos.ledger.environment import Environment
@@ -29,6 +28,7 @@ from lithos.ledger.proofs.merkle_file import Nodes
 from lithos.ledger.registry.history import History, Op, RegistryChange
 from lithos.ledger.registry.registry import Key, Registry
 from lithos.ledger.thoughts import Draft, Request
+from lithos.storage import Mark
 
 CHECKPOINT_EVERY = 1024
 REBUILD_AT_ONCE = 4096  # thoughts; bounds memory
@@ -93,7 +93,7 @@ class Chain:
         self._forgets: dict[int, int] = {}  # index of a forgotten thought → of the newest thought that says so
         self._forgets_seen = 0
         self._take_over(tail)
-        self._mark = Mark(self.folder)
+        self._mark = Mark(self.folder / ACKNOWLEDGED)
         self._open_registry()
         self._since_checkpoint = self.size - tail.trusted
         # Thoughts before this were vouched for by a checkpoint at opening; `verify_some` hashes them in passing.

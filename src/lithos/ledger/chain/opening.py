@@ -11,7 +11,6 @@ import orjson
 from lithos.core.canonical import canonical_json
 from lithos.errors import Damaged
 from lithos.ledger.chain import columns as columns_module
-from lithos.ledger.chain.acknowledged import marked
 from lithos.ledger.chain.columns import ColumnFiles, Columns
 from lithos.ledger.chain.format import Json, ThoughtEntry, open_entry, origin_hash
 from lithos.ledger.chain.log import Log
@@ -19,8 +18,10 @@ from lithos.ledger.chain.segments import Block, Rest, list_segments, read_blocks
 from lithos.ledger.proofs import merkle
 from lithos.ledger.proofs.checkpoints import Checkpoint, CheckpointFile
 from lithos.ledger.proofs.merkle_file import Nodes
+from lithos.storage import marked
 
 HEADER = "chain.json"
+ACKNOWLEDGED = "acknowledged.bin"
 HEADER_FIELDS = ("chain_key", "created_at", "nonce", "version")
 
 
@@ -89,7 +90,7 @@ class Opening:
         self._log = log
         self._trust = trust
         self._checkpoint = checkpoints.last(origin)
-        self._acknowledged = max(marked(folder), self._checkpoint["size"] if self._checkpoint else 0)
+        self._acknowledged = max(marked(folder / ACKNOWLEDGED), self._checkpoint["size"] if self._checkpoint else 0)
 
     def run(self) -> Tail:
         tail = self._trusted_part()

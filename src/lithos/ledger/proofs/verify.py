@@ -14,10 +14,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from lithos.errors import Damaged
-from lithos.ledger.chain import acknowledged as mark
 from lithos.ledger.chain.columns import pack_row
 from lithos.ledger.chain.format import Json, ThoughtEntry
-from lithos.ledger.chain.opening import read_header
+from lithos.ledger.chain.opening import ACKNOWLEDGED, read_header
 from lithos.ledger.chain.segments import Segment, list_segments
 from lithos.ledger.proofs import merkle
 from lithos.ledger.proofs.checking import Look, Part, check_segment
@@ -25,6 +24,7 @@ from lithos.ledger.proofs.checkpoints import Checkpoint, CheckpointFile
 from lithos.ledger.registry.history import History
 from lithos.ledger.registry.keys import signed_bytes, verify_signature
 from lithos.ledger.registry.registry import Registry
+from lithos.storage import marked
 
 # Exit codes of `lithos ledger verify`; the first finding decides. Below 10 are the command line's own.
 EXIT_CODES = {
@@ -101,7 +101,7 @@ class Verification:
         self._against = against
         self._workers = workers
         signed = max((found["size"] for _, found in self._checkpoints if found is not None), default=0)
-        self._acknowledged = max(mark.marked(folder), signed)
+        self._acknowledged = max(marked(folder / ACKNOWLEDGED), signed)
         self._limit = self._acknowledged if live else None
         self._signatures: set[str | None] = set()
         self.report = Report()

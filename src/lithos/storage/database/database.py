@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.listeners import Listeners
 from lithos.errors import ConfigInvalid, Damaged, Internal, LithosError, ReadOnly, StorageFull, Unavailable
+from lithos.storage.database.commit_count import CommitCount
 from lithos.storage.database.dialect import Dialect, Session
 from lithos.storage.database.migrate import Migration, applied, migrate
 from lithos.storage.database.sqlite import RESERVE_BYTES, SqliteDialect
@@ -44,12 +45,13 @@ def open_database(
     clock: Clock | None = None,
     faults: Faults | None = None,
     reserve_bytes: int = RESERVE_BYTES,
+    count: CommitCount | None = None,
 ) -> Database:
     """Open, create or migrate the SQLite file at `path`. A derived database needs no reserve for a full disk."""
     clock = clock or SystemClock()
     path.parent.mkdir(parents=True, exist_ok=True)
     dialect = SqliteDialect(path, clock=clock, synchronous=synchronous, reserve_bytes=reserve_bytes)
-    return Database(dialect, migrations, where=path.name, clock=clock, faults=faults)
+    return Database(dialect, migrations, where=path.name, clock=clock, faults=faults, count=count)
 
 
 def open_postgres(
@@ -95,8 +97,10 @@ class Database:
         where: str,
         clock: Clock,
         faults: Faults | None = None,
+        count: CommitCount | None = None,
     ) -> None:
         self.dialect = dialect
+        self._count = count
         self._faults = faults or NoFaults()
         self._open_session = partial(self._opened, migrations, where, clock)
         self._readers = _Readers(dialect, READERS)
@@ -202,6 +206,8 @@ class Database:
             while self._led:
                 self._state.wait()
         self._readers.close()
+        if self._count is not None:
+            self._count.close()
         if self._session is not None:
             self._session.close()
         self.dialect.close()
@@ -297,9 +303,13 @@ class Database:
             if all(job.error is not None for job in batch):  # nothing is left to commit
                 session.rollback()
                 return None
+            if self._count is not None:
+                self._count.add(session.tx)
             self._faults.at("commit.send")
             sent = True
             session.commit()
+            if self._count is not None:
+                self._count.committed()
             self._faults.at("commit.done")
         except Exception as error:  # noqa: BLE001 the callers of the batch get it; the writer goes on
             return self._judged(error, sent)
