@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
+from typing import Any, NotRequired
 
 import orjson
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
+from lithos.core.cursor import next_page, offset_of
 from lithos.core.names import agent_name
 from lithos.core.part import Part
 from lithos.errors import NotFound
@@ -58,6 +59,7 @@ class ListedAgent(TypedDict):
 class AgentList(TypedDict):
     agents: list[ListedAgent]
     total: int
+    next_cursor: NotRequired[str]
 
 
 class Agents(Part):
@@ -190,12 +192,17 @@ class Agents(Part):
             }
         return {**row, "last_seen_at": max(row["last_seen_at"], held[1])}
 
-    def list(self, type: str | None, active_since: str | None, limit: int, offset: int) -> AgentList:
+    def list(
+        self, type: str | None, active_since: str | None, limit: int, offset: int, cursor: str | None = None
+    ) -> AgentList:
         """The last seen first."""
+        filters = ["lithos_agent_list", type, active_since]
+        offset = offset_of(cursor, filters) if cursor else offset
         since = None if active_since is None else micros(parse_time(active_since, "active_since"))
         rows = [row for row in self._all() if _matches(row, type, since)]
         rows.sort(key=lambda row: (-row["last_seen_at"], row["id"]))
-        return {"agents": [_listed(row) for row in rows[offset : offset + limit]], "total": len(rows)}
+        more = next_page(filters, offset, limit, len(rows))
+        return {"agents": [_listed(row) for row in rows[offset : offset + limit]], "total": len(rows), **more}
 
 
 def _merged(known: Row | None, given: dict[str, str | None]) -> Row:

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 class Paths(TypedDict):
     paths: list[str]
     truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
 
 
 class Slice(TypedDict):
@@ -37,6 +38,7 @@ class Match(TypedDict):
 class Matches(TypedDict):
     matches: list[Match]
     truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
 
 
 class Hashes(TypedDict):
@@ -163,6 +165,7 @@ class PathHistory(TypedDict):
     path: str
     version: str | None
     changes: list[Chapter]
+    next_cursor: NotRequired[str]
 
 
 class Explanation(TypedDict):

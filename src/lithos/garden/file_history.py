@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from lithos.core.call import Call
 from lithos.core.canonical import version_of
+from lithos.core.cursor import next_page, offset_of
 from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
 from lithos.garden.answers import Chapter, PathHistory, Undone
 from lithos.garden.editor import tell_of_the_others
@@ -45,19 +46,30 @@ class FileHistory:
         self._events = events
         self._effects = effects
 
-    def of(self, root: str, path: str, limit: int = 50) -> PathHistory:
+    def of(self, root: str, path: str, limit: int = 50, cursor: str | None = None) -> PathHistory:
         """Newest first; a diff where both versions are still kept."""
-        events = self._database.read(lambda tx: self._of_path(tx, path, min(limit, MOST)))
+        filters, limit = ["lithos_file_history", root, path], min(limit, MOST)
+        offset = offset_of(cursor, filters)
+        events = self._database.read(lambda tx: self._of_path(tx, path, offset + limit + 1))
         version = self._roots[root].version(path)
         if version is None and not events:
             raise NotFound(f"nothing is known of {path!r}", hint="Paths are relative to the garden or the vault.")
-        return {"path": path, "version": version, "changes": [self._chapter(root, path, each) for each in events]}
+        shown = [self._chapter(root, path, each) for each in events[offset : offset + limit]]
+        return {"path": path, "version": version, "changes": shown, **next_page(filters, offset, limit, len(events))}
 
     def _of_path(self, tx: Tx, path: str, limit: int) -> list[Event]:
-        found = self._events.find(tx, EventFilter(path=path), limit=limit)["events"]
-        found += self._events.find(tx, EventFilter(thing=path, op="move"), limit=limit)["events"]  # away from here
+        found = self._newest(tx, EventFilter(path=path), limit)
+        found += self._newest(tx, EventFilter(thing=path, op="move"), limit)  # away from here
         unique = {event["id"]: event for event in found}
         return sorted(unique.values(), key=lambda event: event["sequence"], reverse=True)[:limit]
+
+    def _newest(self, tx: Tx, wanted: EventFilter, limit: int) -> list[Event]:
+        page = self._events.find(tx, wanted, limit=limit)
+        found = page["events"]
+        while page["next_cursor"] and len(found) < limit:
+            page = self._events.find(tx, wanted, limit=limit - len(found), cursor=page["next_cursor"])
+            found += page["events"]
+        return found
 
     def _chapter(self, root: str, path: str, event: Event) -> Chapter:
         changes: list[dict[str, Any]] = event["details"].get("changes", [])

@@ -8,6 +8,7 @@ from typing import cast
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock
+from lithos.core.cursor import next_cursor, place_of
 from lithos.core.ids import Ids
 from lithos.core.markdown import split_lines
 from lithos.errors import InvalidInput, LithosError, NotFound
@@ -78,12 +79,19 @@ class Garden:
 
     # Looking
 
-    def files(self, call: Call, path: str | None = None, glob: str | None = None) -> answers.Paths:
+    def files(
+        self, call: Call, path: str | None = None, glob: str | None = None, cursor: str | None = None
+    ) -> answers.Paths:
         folder = self._folder(call, path)
+        filters = ["lithos_fs_list", folder, glob]
+        (after,) = place_of(cursor, filters, str) or [""]
         files = (entry.path for entry in self.root.scan(folder) if entry.kind == "file")
         mine = (path for path in files if self._allows(call, path))
-        found = sorted(path for path in mine if reading.glob_matches(path, folder, glob))
-        return {"paths": found[:MOST_PATHS], "truncated": True} if len(found) > MOST_PATHS else {"paths": found}
+        found = sorted(path for path in mine if path > after and reading.glob_matches(path, folder, glob))
+        if len(found) <= MOST_PATHS:
+            return {"paths": found}
+        shown = found[:MOST_PATHS]
+        return {"paths": shown, "truncated": True, "next_cursor": next_cursor(filters, shown[-1:])}
 
     def read(self, target: Target, ranges: Sequence[tuple[int, int]] | None = None) -> answers.Reading:
         text, version = self._text(target)
@@ -173,11 +181,11 @@ class Garden:
 
     # For maintainers
 
-    def history_of(self, path: str, root: str | None, limit: int) -> answers.PathHistory:
+    def history_of(self, path: str, root: str | None, limit: int, cursor: str | None = None) -> answers.PathHistory:
         """The story of a file; without a root, of the one that has such a file."""
         known = [name for name in (GARDEN, VAULT) if name in self._roots]
         chosen = root or next((name for name in known if self._roots[name].exists(path)), GARDEN)
-        return self.history.of(chosen, path, limit)
+        return self.history.of(chosen, path, limit, cursor)
 
     def move(self, call: Call, path: str, new_path: str) -> answers.Moved:
         version = self.root.version(path)

@@ -9,6 +9,7 @@ from itertools import islice
 
 import re2
 
+from lithos.core.cursor import next_cursor, offset_of
 from lithos.core.markdown import split_lines
 from lithos.errors import InvalidInput
 from lithos.garden.answers import Match, Matches, SectionShown, Slice
@@ -27,6 +28,7 @@ class Search:
     ignore_case: bool = False
     context: int = 0
     limit: int = 100
+    cursor: str | None = None
 
 
 def text_of(data: bytes, path: str) -> str:
@@ -79,13 +81,15 @@ def glob_matches(path: str, folder: str, glob: str | None) -> bool:
 def search(root: Root, folder: str, wanted: Search, allowed: Callable[[str], bool]) -> Matches:
     """Lines that match, in linear time for any pattern."""
     pattern = compiled(wanted)
-    found: list[Match] = []
-    for path, data in _hits(root.contents(folder), pattern):
-        for match in _in_file(path, data, pattern, wanted.context) if allowed(path) else ():
-            if len(found) == wanted.limit:
-                return {"matches": found, "truncated": True}
-            found.append(match)
-    return {"matches": found}
+    filters = ["lithos_fs_search", folder, wanted.pattern, wanted.ignore_case, wanted.context]
+    offset = offset_of(wanted.cursor, filters)
+    hits = ((path, data) for path, data in _hits(root.contents(folder), pattern) if allowed(path))
+    matches = (match for path, data in hits for match in _in_file(path, data, pattern, wanted.context))
+    found = list(islice(matches, offset, offset + wanted.limit + 1))
+    if len(found) <= wanted.limit:
+        return {"matches": found}
+    place = [offset + wanted.limit]
+    return {"matches": found[: wanted.limit], "truncated": True, "next_cursor": next_cursor(filters, place)}
 
 
 def _hits(files: Iterator[tuple[str, bytes]], pattern: re2._Regexp) -> Iterator[tuple[str, bytes]]:

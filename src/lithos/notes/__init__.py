@@ -35,7 +35,7 @@ from lithos.notes.search import MeaningAnswer, NoteHit, NoteSearch, ScopeRequest
 from lithos.notes.validation import KINDS, NOTICES
 from lithos.notes.vault.loaded import ROOT
 from lithos.notes.vault.moving import Move
-from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE
+from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE, MOST_TAGS
 from lithos.notes.vault.vault import Vault, WriteChecks
 from lithos.notes.vault.writing import WriteRequest
 
@@ -43,6 +43,7 @@ __all__ = [
     "DEEPEST",
     "KINDS",
     "LARGEST_PAGE",
+    "MOST_TAGS",
     "NOTE_KEYWORDS",
     "NOTE_NUMBERS",
     "NOTICES",

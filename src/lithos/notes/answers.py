@@ -73,6 +73,7 @@ class Conflicting(TypedDict):
 class ConflictList(TypedDict):
     conflicts: list[Conflicting]
     total: int
+    next_cursor: NotRequired[str]
 
 
 class LinkedNote(TypedDict):
@@ -115,20 +116,29 @@ class ListedNote(TypedDict):
     tags: list[str]
 
 
-class NoteList(TypedDict):
+class Completeness(TypedDict):
+    degraded: bool  # files not read, or links not resolved yet
+    degraded_reason: NotRequired[str]
+
+
+class NoteList(Completeness):
     items: list[ListedNote]
     total: int
+    next_cursor: NotRequired[str]
 
 
-class NoteLinks(TypedDict):
+class NoteLinks(Completeness):
     outgoing: list[LinkedNote]
     incoming: list[LinkedNote]
+    total: int
     truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
 
 
-class Tags(TypedDict):
+class Tags(Completeness):
     tags: dict[str, int]
     truncated: NotRequired[bool]
+    next_cursor: NotRequired[str]
 
 
 class Rewritten(TypedDict):
@@ -158,6 +168,7 @@ class Version(TypedDict):
 class NoteHistory(TypedDict):
     id: str
     versions: list[Version]
+    next_cursor: NotRequired[str]
 
 
 class Difference(TypedDict):

@@ -7,8 +7,6 @@ the position in each audit chain, the moment of what people saved, and the numbe
 
 from __future__ import annotations
 
-import base64
-import binascii
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +21,7 @@ from typing_extensions import TypedDict
 
 from lithos.board import Board
 from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
+from lithos.core.cursor import pack, unpack
 from lithos.core.since import HINT, parse_since
 from lithos.errors import InvalidInput, LithosError
 from lithos.ledger import Filter, Ledger, Thought
@@ -68,7 +67,7 @@ class Place:
     others: int = 0  # thoughts on the chains that are not counted
 
     def encoded(self) -> str:
-        return "c" + _pack([self.audit, self.moment, self.thoughts, self.others])
+        return "c" + pack([self.audit, self.moment, self.thoughts, self.others])
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +289,7 @@ class _Page:
 
     def encoded(self, request: ChangesRequest) -> str:
         parts = [self.start.encoded(), self.end.encoded(), micros(self.until), self.offset, request.fingerprint()]
-        return "p" + _pack(parts)
+        return "p" + pack(parts)
 
     @classmethod
     def parse(cls, text: str, request: ChangesRequest) -> _Page:
@@ -326,21 +325,10 @@ def _counts(given: Any) -> dict[str, int] | None:
     return None if given is None else {str(name): int(count) for name, count in given.items()}
 
 
-def _pack(parts: list[Any]) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps(parts)).decode().rstrip("=")
-
-
 def _unpack(text: str, mark: str) -> list[Any]:
     if not text.startswith(mark) or len(text) > LONGEST_CURSOR:
         raise ValueError(text[:20])
-    try:
-        raw = base64.urlsafe_b64decode(text[1:] + "=" * (-len(text[1:]) % 4))
-        parts: list[Any] = orjson.loads(raw)
-    except (binascii.Error, orjson.JSONDecodeError) as error:
-        raise ValueError(text[:20]) from error
-    if not isinstance(parts, list):
-        raise ValueError(text[:20])
-    return parts
+    return unpack(text[1:])
 
 
 def _folder(prefix: str | None) -> str:

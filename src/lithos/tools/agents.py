@@ -10,6 +10,7 @@ from lithos.agents import AgentInfo, AgentList, Registered
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.since import absolute
+from lithos.tools.arguments import Cursor
 from lithos.tools.registry import tool
 
 
@@ -43,6 +44,8 @@ def lithos_agent_list(
     active_since: Annotated[str | None, Field(description="Only seen since (ISO 8601)")] = None,
     limit: Annotated[int, Field(ge=1, le=1000)] = 100,
     offset: Annotated[int, Field(ge=0)] = 0,
+    cursor: Cursor = None,
 ) -> AgentList:
     """Who works here, last seen first."""
-    return lithos.agents.list(type, absolute(active_since, lithos.clock.now(), "active_since"), limit, offset)
+    since = absolute(active_since, lithos.clock.now(), "active_since")
+    return lithos.agents.list(type, since, limit, offset, cursor)

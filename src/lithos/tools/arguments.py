@@ -9,5 +9,6 @@ from pydantic import Field
 Agent = Annotated[str, Field(description="Your agent identifier")]
 ChainKey = Annotated[str | None, Field(description="Which chain; left out: the default one", max_length=200)]
 LimitOf50 = Annotated[int | None, Field(description="Default 50", ge=1)]
+Cursor = Annotated[str | None, Field(description="next_cursor of the page before")]
 Texts = list[str] | None
 Time = Annotated[str | None, Field(description="RFC 3339")]

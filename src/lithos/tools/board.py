@@ -26,7 +26,7 @@ from lithos.board import (
 )
 from lithos.core.call import Call
 from lithos.core.since import absolute
-from lithos.tools.arguments import Agent
+from lithos.tools.arguments import Agent, Cursor
 from lithos.tools.dispatch.references import Refers
 from lithos.tools.registry import tool
 
@@ -37,7 +37,6 @@ Minutes = Annotated[int, Field(strict=True, gt=0, description="Minutes from now 
 Token = Annotated[int, Field(strict=True, description="The token your claim returned: refused if you lost it")]
 Priority = Annotated[int, Field(strict=True, ge=0, le=4, description="0 urgent … 4 someday (default 2)")]
 Limit = Annotated[int, Field(strict=True, ge=1, le=LARGEST_PAGE)]
-Cursor = Annotated[str, Field(description="next_cursor of the page before")]
 Since = Annotated[str, Field(description="Only after this time (ISO 8601)")]
 
 
@@ -103,7 +102,7 @@ def lithos_task_status(
     call: Call,
     task_id: Annotated[str | None, Field(description="Omit for all open tasks"), Refers("task")] = None,
     limit: Limit = USUAL_PAGE,
-    cursor: Cursor | None = None,
+    cursor: Cursor = None,
 ) -> TaskPage:
     """Who works on what: open tasks with their claims; one task with description, dependencies, notes, findings."""
     return lithos.board.status(task_id, Page(limit, cursor))
@@ -130,7 +129,7 @@ def lithos_finding_list(
     task_id: TaskId,
     since: Since | None = None,
     limit: Limit = USUAL_PAGE,
-    cursor: Cursor | None = None,
+    cursor: Cursor = None,
 ) -> FindingPage:
     """What agents found on a task, oldest first."""
     return lithos.board.findings(task_id, absolute(since, lithos.clock.now()), Page(limit, cursor))
@@ -171,7 +170,7 @@ def lithos_task_ready(
     tags: Annotated[list[str] | None, Field(description="Having all of these")] = None,
     include_claimed: Annotated[bool, Field(description="Also tasks of which others hold an aspect")] = False,
     limit: Limit = USUAL_PAGE,
-    cursor: Cursor | None = None,
+    cursor: Cursor = None,
 ) -> TaskPage:
     """What you can take now: open, not blocked, not held; most urgent first. Then lithos_task_claim."""
     return lithos.board.ready(Page(limit, cursor), tags=tags or (), claimed=include_claimed)
@@ -188,7 +187,7 @@ def lithos_task_list(
     blocked: Annotated[bool | None, Field(description="true: waits for others; false: ready")] = None,
     since: Annotated[str | None, Field(description="Only changed after this time (ISO 8601)")] = None,
     limit: Limit = USUAL_PAGE,
-    cursor: Cursor | None = None,
+    cursor: Cursor = None,
 ) -> TaskPage:
     """Tasks that fit all filters, oldest first, with their live claims."""
     wanted = TaskFilter(status, tuple(tags or ()), created_by, claimed_by, blocked, absolute(since, lithos.clock.now()))

@@ -9,6 +9,7 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.notes import ConflictList, Decayed, FeedbackGiven, Outcomes, Promoted, Source
+from lithos.tools.arguments import Cursor
 from lithos.tools.registry import tool
 
 Ids = Annotated[list[str], Field(max_length=200)]
@@ -80,7 +81,8 @@ def lithos_conflicts(
     call: Call,
     claim_id: Annotated[str | None, Field(description="Only this claim")] = None,
     limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50,
+    cursor: Cursor = None,
 ) -> ConflictList:
     """Notes that may contradict each other: several with one claim_id, or nearly the same text; most trusted first,
     then newest. Candidates only: read them, then merge, supersede or leave them."""
-    return lithos.knowledge.likes.conflicts(claim_id, limit)
+    return lithos.knowledge.likes.conflicts(claim_id, limit, cursor)

@@ -14,6 +14,7 @@ from lithos.errors import InvalidInput
 from lithos.notes import (
     DEEPEST,
     LARGEST_PAGE,
+    MOST_TAGS,
     Deleted,
     Difference,
     Direction,
@@ -33,7 +34,7 @@ from lithos.notes import (
     WriteRequest,
     Written,
 )
-from lithos.tools.arguments import Agent
+from lithos.tools.arguments import Agent, Cursor
 from lithos.tools.dispatch.references import Refers
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
@@ -155,10 +156,11 @@ def lithos_list(
     limit: Limit = 50,
     offset: Annotated[int, Field(strict=True, ge=0)] = 0,
     status: Annotated[StatusFilter | None, Field(description="Default: what counts now"), Rare] = None,
+    cursor: Cursor = None,
 ) -> NoteList:
     """List notes, newest first."""
     return lithos.notes.reader.list(
-        path_prefix, tags, author, absolute(since, lithos.clock.now()), limit, offset, status
+        path_prefix, tags, author, absolute(since, lithos.clock.now()), limit, offset, status, cursor
     )
 
 
@@ -169,17 +171,23 @@ def lithos_links(
     id: NoteId,
     direction: Direction = "both",
     depth: Annotated[int, Field(strict=True, ge=1, le=DEEPEST)] = 1,
+    limit: Limit = LARGEST_PAGE,
+    cursor: Cursor = None,
 ) -> NoteLinks:
     """The notes that a note links to (outgoing) and that link to it (incoming), up to depth steps away."""
-    return lithos.notes.reader.links(id, direction, depth)
+    return lithos.notes.reader.links(id, direction, depth, limit, cursor)
 
 
 @tool(toolset="notes", notes=True, reads=True, title="List tags")
 def lithos_tags(
-    lithos: Lithos, call: Call, prefix: Annotated[str, Field(description="Only tags that begin so")] = ""
+    lithos: Lithos,
+    call: Call,
+    prefix: Annotated[str, Field(description="Only tags that begin so")] = "",
+    limit: Annotated[int, Field(strict=True, ge=1, le=MOST_TAGS)] = MOST_TAGS,
+    cursor: Cursor = None,
 ) -> Tags:
     """All tags with the number of notes that have each. lithos_list(tags=[…]) shows the notes."""
-    return lithos.notes.reader.tags(prefix)
+    return lithos.notes.reader.tags(prefix, limit, cursor)
 
 
 @tool(toolset="notes", notes=True, title="Move or rename a note")
@@ -199,11 +207,15 @@ def lithos_move(
 
 @tool(toolset="notes", notes=True, reads=True, title="Versions of a note")
 def lithos_note_history(
-    lithos: Lithos, call: Call, id: NoteId, limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50
+    lithos: Lithos,
+    call: Call,
+    id: NoteId,
+    limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50,
+    cursor: Cursor = None,
 ) -> NoteHistory:
     """Who changed a note, when, from which version to which, newest first; of a deleted note too. `kept`: the replaced
     version can still be compared with or brought back."""
-    return lithos.notes.history.of(id, limit)
+    return lithos.notes.history.of(id, limit, cursor)
 
 
 @tool(toolset="notes", notes=True, reads=True, title="Compare versions of a note")

@@ -17,6 +17,7 @@ _DESTINATION = re.compile(
 )
 _BRACKETS = re.compile(r"\[+")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:|//")
+LONGEST_CALL = 120  # characters of a link's text that count as a name of its note
 _LONGEST_LINE = 1_000  # of a frontmatter that is looked back on: more would make one endless line quadratic
 _ATTACHMENT = re.compile(
     r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|heic|tiff?|ico|pdf|mp[34]|m4a|wav|ogg|oga|ogv|flac|3gp|webm|mov|mkv|avi"
@@ -35,10 +36,23 @@ class WikiLink(NamedTuple):
     heading: str = ""  # "#Heading" or "#^block", as written
     markdown: bool = False  # [text](other.md), relative to the folder of the note
     embed: bool = False
+    attachment: bool = False  # named like an attachment: a link only where a note has that name, such as p5.js.md
+
+    @property
+    def calls(self) -> str | None:
+        """What the link calls its note, where that is more than the name it links by."""
+        said = " ".join(self.display.split())[:LONGEST_CALL]
+        if self.embed or not said or "](" in said or said.casefold() in self._spellings():
+            return None
+        return said
+
+    def _spellings(self) -> set[str]:
+        named = self.target.casefold()
+        return {named, named.removesuffix(".md"), f"{named}{self.heading.casefold()}", named.rpartition("/")[2]}
 
 
 def find_links(text: str) -> list[WikiLink]:
-    """In the order of the text. Code, comments and math hold none; attachments and places in the same note are none."""
+    """In the order of the text. Code, comments and math hold none; places in the same note are none."""
     if ("[[" not in text or "]]" not in text) and ("](" not in text or ".md" not in text.lower()):
         return []
     return list(_LinkFinder(text).links())
@@ -90,12 +104,18 @@ class _LinkFinder:
             target = target[:-1]
         name, mark, place = target.partition("#")
         stripped = name.strip()
-        if not stripped or _ATTACHMENT.search(stripped):
+        if not stripped:
             return None
         start = found.start() + 2 + len(name) - len(name.lstrip())
         embed = self.text[found.start() - 1 : found.start()] == "!"
         return WikiLink(
-            stripped, display.strip() or target.strip(), start, start + len(stripped), mark + place, False, embed
+            stripped,
+            display.strip() or target.strip(),
+            start,
+            start + len(stripped),
+            mark + place,
+            embed=embed,
+            attachment=_ATTACHMENT.search(stripped) is not None,
         )
 
     def _markdown(self, at: int) -> tuple[WikiLink | None, int]:

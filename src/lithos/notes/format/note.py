@@ -109,6 +109,11 @@ class Note:
         return list(dict.fromkeys(each for each in named if each and each != self.title))
 
     @property
+    def origins(self) -> list[str]:
+        """Where it comes from: files, addresses, commits, tasks; one or a list."""
+        return [each for name in ("provenance", "source") for each in _texts(self.fields.get(name)) if each.strip()]
+
+    @property
     def contributors(self) -> list[str]:
         return _texts(self.fields.get("contributors"))
 

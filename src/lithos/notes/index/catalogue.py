@@ -17,6 +17,7 @@ from lithos.notes.fields import COLUMNS, NoteField
 from lithos.notes.format.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
+from lithos.notes.index.called import NOT_CALLED, all_called, called_by, refresh_called
 from lithos.notes.index.schema import FINGERPRINT, MIGRATIONS
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.notes.vault.resolving import Named, Names
@@ -30,8 +31,8 @@ FORMER_FOLDER = ".graph"
 
 _FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken')"
-_OWN_COLUMNS = 19  # of `notes` besides those of the frontmatter fields
+_LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken', ?, ?)"
+_OWN_COLUMNS = 20  # of `notes` besides those of the frontmatter fields
 _NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (_OWN_COLUMNS + len(COLUMNS)))})"
 
 
@@ -69,6 +70,7 @@ class CatalogueChanges:
     gone: list[str] = field(default_factory=list)  # ids
     again: list[str] = field(default_factory=list)  # files to be read again, because an id is free now
     moved: dict[str, str] = field(default_factory=dict)  # former path → id
+    called: dict[str, str] = field(default_factory=dict)  # path → `notes.called`, where it is another than before
 
 
 def open_catalogue(data_dir: Path, clock: Clock) -> Catalogue:
@@ -147,19 +149,28 @@ class Catalogue:
             with suppress(StorageFull, ReadOnly):  # then the next scan reads these files again
                 self._database.write(work)
 
-    def settle(self) -> None:
-        """Resolve every link again, if a scan (also one that was killed) left any open."""
-        if not self.read(lambda tx: queries.mark(tx, _UNSETTLED)):
-            return
+    def is_settled(self) -> bool:
+        """Whether every link was resolved after the last scan."""
+        return not self.read(lambda tx: queries.mark(tx, _UNSETTLED))
+
+    def settle(self) -> list[str]:
+        """Resolve every link again, if a scan (also one that was killed) left any open. Returns the paths of the notes
+        that links call otherwise than before."""
+        if self.is_settled():
+            return []
         names = self.read(lambda tx: [row["name"] for row in tx.all("SELECT DISTINCT name FROM links ORDER BY name")])
         for portion in portions(names, _NAMES_AT_ONCE):
             self._database.write(lambda tx, portion=portion: resolve(tx, portion))  # type: ignore[misc]
+        called: list[str] = []
+        for numbers in portions(self.read(all_called), _NAMES_AT_ONCE):
+            called += self._database.write(lambda tx, numbers=numbers: refresh_called(tx, numbers))  # type: ignore[misc]
         self._database.write(lambda tx: tx.run("DELETE FROM marks WHERE name = ?", _UNSETTLED))
+        return called
 
     def is_complete(self) -> bool:
         """Whether a scan has ended here before: what is new from now on is a change."""
         known = self.read(lambda tx: tx.one("SELECT 1 AS one FROM files LIMIT 1"))
-        return known is not None and not self.read(lambda tx: queries.mark(tx, _UNSETTLED))
+        return known is not None and self.is_settled()
 
     def last_change(self) -> int:
         """When the newest change was seen, in microseconds."""
@@ -186,17 +197,22 @@ class _Update:
         new = self._numbered(old)
         touched = _changed_names(old, new)
         freed = [row["id"] for row in old if row["number"] not in new]
+        renamed: set[int] = set()
         if old:
-            self._remove([row["number"] for row in old])
+            numbers = [row["number"] for row in old]
+            renamed = called_by(self._tx, numbers)
+            self._remove(numbers)
             self._read_again([row["path"] for row in old])
         self._insert(new)
+        called: dict[str, str] = {}
         if not settle:
             self._tx.run("INSERT OR REPLACE INTO marks VALUES (?, '1')", _UNSETTLED)
         else:
-            resolve(self._tx, sorted(touched), sorted(new))
+            renamed |= resolve(self._tx, sorted(touched), sorted(new))
+            called = refresh_called(self._tx, renamed.union(new))
         kept = {each.id for each in new.values()}
         moved = {row["path"]: row["id"] for row in old if row["number"] in new and _has_moved(row, new[row["number"]])}
-        return CatalogueChanges([each for each in freed if each not in kept], self._again(freed), moved)
+        return CatalogueChanges([each for each in freed if each not in kept], self._again(freed), moved, called)
 
     def _old(self) -> list[Row]:
         """The notes that these files or ids had; two notes that trade ids are both among them."""
@@ -260,19 +276,24 @@ class _Update:
         return [row["path"] for row in rows]
 
 
-def resolve(tx: Tx, names: Sequence[str], sources: Sequence[int] = ()) -> None:
-    """Let the links that use one of these last names, and those of these notes, find their notes."""
+def resolve(tx: Tx, names: Sequence[str], sources: Sequence[int] = ()) -> set[int]:
+    """Let the links that use one of these last names, and those of these notes, find their notes. Returns the notes
+    that gained or lost a link which gives them a name."""
     links = queries.links_to_resolve(tx, names, sources)
     if not links:
-        return
+        return set()
     known = Names.of(Named(*row) for row in queries.named(tx, sorted({link[4] for link in links})))
     changed = []
-    for source, position, target, markdown, _, note, status, path in links:
+    renamed: set[int | None] = set()
+    for source, position, target, markdown, _, note, status, path, attachment, calls in links:
         found = known.resolve(target, path, bool(markdown))
-        if found.number != note or found.status != status:
-            changed.append((found.number, found.status, source, position))
+        now = "attachment" if attachment and found.status == "broken" else found.status
+        if found.number != note or now != status:
+            changed.append((found.number, now, source, position))
+            renamed |= {note, found.number} if calls is not None else set()
     if changed:
         tx.many("UPDATE links SET note = ?, status = ? WHERE source = ? AND position = ?", changed)
+    return {number for number in renamed if number is not None}
 
 
 def portions(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -294,7 +315,7 @@ def _note_row(number: int, found: ReadFile) -> tuple[Any, ...]:
         *(updated, int(note.moment("updated_at") is None), found.changed, int(found.edited), int(found.by_us)),
         note.version,
         *(note.front.problem, int(note.document.front is None)),
-        *(orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode()),
+        *(orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode(), NOT_CALLED),
         *(_column(note, each) for each in COLUMNS),
         *(found.effective_status, ends(note, updated), found.minhash),
     )
@@ -322,10 +343,10 @@ def _name_rows(number: int, found: ReadFile) -> Iterator[tuple[int, str]]:
     return ((number, name) for name in {last_name(each) for each in names})
 
 
-def _link_rows(number: int, found: ReadFile) -> Iterator[tuple[int, int, str, int, str]]:
+def _link_rows(number: int, found: ReadFile) -> Iterator[tuple[int, int, str, int, str, int, str | None]]:
     for position, link in enumerate(found.note.links if found.note else ()):
         name = last_name(name_key(without_suffix(link.target.rstrip("/"))))
-        yield number, position, link.target, int(link.markdown), name
+        yield number, position, link.target, int(link.markdown), name, int(link.attachment), link.calls
 
 
 def link_names(note_id: str, path: str, title: str, aliases: Iterable[str]) -> set[str]:

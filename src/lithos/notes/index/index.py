@@ -19,6 +19,7 @@ from lithos.notes.format.document import Unreadable
 from lithos.notes.format.naming import is_note_path, path_id
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
+from lithos.notes.index.called import NOT_CALLED
 from lithos.notes.index.catalogue import Catalogue, CatalogueChanges, KnownFile, ReadFile, portions
 from lithos.notes.index.identities import IdClaim, Identities, IdRecord, Renamed, assign
 from lithos.notes.index.note_rule import NoteRule
@@ -50,6 +51,7 @@ class Progress:
     problem: str | None = None
     current_at: str | None = None  # when the last scan ended
     scans: int = 0  # that have ended
+    links_open: bool = False  # a scan has read files and not resolved their links yet
 
     @property
     def behind(self) -> str:
@@ -58,6 +60,8 @@ class Progress:
             return f"files not read yet: {self.total - self.done}"
         if self.state == "starting" and not self.scans:
             return "the files were not looked at yet"
+        if self.links_open:
+            return "the links between notes are not resolved yet"
         return self.problem or "" if self.state == "unreachable" else ""
 
 
@@ -96,7 +100,7 @@ class Index:
         self._scanning = threading.Lock()
         self._unknown_ids: list[str] = []  # in search and not in the catalogue
         self._unprojected: list[str] = []  # paths whose note search lacks, last first
-        self.progress = Progress()
+        self.progress = Progress(links_open=not catalogue.is_settled())
         self.changed = Listeners("the files of notes")
 
     # Three ways to learn of a change
@@ -185,7 +189,7 @@ class Index:
         before = self.progress
         self.progress = replace(before, state="scanning", done=0, total=total, held=len(found.held), problem=None)
         self._carry_out(found)
-        self._catalogue.settle()  # what a scan that was killed has left open
+        self._settle()  # what a scan that was killed has left open
         self._complete = True
         problem = f"{len(found.held)} notes are out of reach and kept as they were" if found.held else None
         now = rfc3339(self._clock.now())
@@ -212,6 +216,7 @@ class Index:
         return [each for each in dated if each.path in now and now[each.path].version == each.version]
 
     def _carry_out_in_portions(self, found: ScanDiff) -> None:
+        self.progress = replace(self.progress, links_open=True)
         renamed = self._renames(found.gone)
         records = self._identities.records
         ordered = sorted(found.changed, key=lambda path: (path in records, path))
@@ -224,7 +229,15 @@ class Index:
                 gone = [path for path in portion if self._is_gone(path)]
                 self._take([], gone, self._known_now(gone), settle=False)
             self._advance(len(portion))
-        self._catalogue.settle()
+        self._settle()
+
+    def _settle(self) -> None:
+        """Resolve the links that a scan left open; search learns the names that they give their notes."""
+        called = self._catalogue.settle()
+        for portion in portions(called, _PORTION):
+            with self._lock:
+                self._project(self.documents_at(portion))
+        self.progress = replace(self.progress, links_open=False)
 
     def _advance(self, count: int) -> None:
         self.progress = replace(self.progress, done=self.progress.done + count)
@@ -268,10 +281,15 @@ class Index:
         self._identities.remember(applied.moved)
         self.minhashes.change({**dict.fromkeys(applied.gone), **{each.id: each.minhash for each in found if each.note}})
         if self.projector is not None:
-            documents = [self._document(each) for each in found if each.note is not None]
-            self.projector.apply([*map(Remove, applied.gone), *documents])
+            called = applied.called
+            documents = [self._document(each, called.pop(each.seen.path, NOT_CALLED)) for each in found if each.note]
+            self._project([*map(Remove, applied.gone), *documents, *self.documents_at([*called])])
         self.changed.wake()
         return applied
+
+    def _project(self, changes: Sequence[DocumentChange]) -> None:
+        if self.projector is not None:
+            self.projector.apply(changes)
 
     def _marked(self, found: list[ReadFile], ours: Set[str]) -> list[ReadFile]:
         """Mark whose change it is, and what is a change although the catalogue has no such note: one that Lithos made
@@ -303,9 +321,10 @@ class Index:
         renamed = now if seen.ctime_ns < 0 else seen.ctime_ns // 1000
         return min(now, max(seen.mtime_ns // 1000, renamed))
 
-    def _document(self, found: ReadFile) -> DocumentChange:
+    def _document(self, found: ReadFile, called: str) -> DocumentChange:
         assert found.note is not None
-        return search_document(found.note, found.id, found.note.updated(found.seen.mtime_ns), found.effective_status)
+        updated = found.note.updated(found.seen.mtime_ns)
+        return search_document(found.note, found.id, updated, found.effective_status, called)
 
     def allows_note(self, path: str) -> bool:
         """Whether a file at this path is served; hidden and ignored files and conflict copies never are."""
@@ -420,7 +439,8 @@ class Index:
         for row in filter(None, rows):
             look = self._look(row["path"], None)
             if isinstance(look, ReadFile) and look.note is not None and look.seen.version == row["version"]:
-                found.append(search_document(look.note, row["id"], row["updated"], row["effective_status"]))
+                known = (row["id"], row["updated"], row["effective_status"], row["called"])
+                found.append(search_document(look.note, *known))
         return found
 
     # The folder

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import orjson
+
 from lithos.core.canonical import sha256_hex
 from lithos.notes.fields import COLUMNS
 from lithos.notes.format.note import Note
+from lithos.notes.index.called import NOT_CALLED
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.search import Document
 
 
-def search_document(note: Note, note_id: str, updated: int, effective_status: str) -> Document:
-    """`updated` in microseconds, as the catalogue has it; a note that names no time of its making was always there."""
+def search_document(
+    note: Note, note_id: str, updated: int, effective_status: str, called: str = NOT_CALLED
+) -> Document:
+    """`updated` in microseconds and `called`, as the catalogue has them; a note that names no time of its making was
+    always there."""
     filtered = [field for field in COLUMNS if field.filtered]
     times = {field.column: max(0, note.moment(field.name) or 0) / 1e6 for field in filtered if field.type == "time"}
     numbers = {**times, "updated": updated / 1e6, "ends": ends(note, updated) / 1e6}
@@ -20,17 +26,18 @@ def search_document(note: Note, note_id: str, updated: int, effective_status: st
         id=note_id,
         title=note.title,
         text=note.search_text,
-        hash=search_hash(note.path, note.version, updated),
+        hash=search_hash(note.path, note.version, updated, called),
         version=note.version,
         path=note.path,
         author=note.text("author") or "",
-        names=(*note.other_names, *filter(None, [note.text("provenance")])),
+        names=tuple(dict.fromkeys([*note.other_names, *note.origins, *orjson.loads(called)])),
         tags=tuple(note.tags),
         keywords=keywords,
         numbers=numbers,
     )
 
 
-def search_hash(path: str, version: str, updated: int) -> str:
-    """Of everything that a document is made from: the bytes, their path, and when they were last changed."""
-    return sha256_hex(f"{version} {updated} {path}".encode())[:32]
+def search_hash(path: str, version: str, updated: int, called: str) -> str:
+    """Of everything that a document is made from: the bytes, their path, when they were last changed, and what links
+    to the note call it."""
+    return sha256_hex(f"{version} {updated} {path} {called}".encode())[:32]

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from lithos.notes.answers import LinkedNote
 from lithos.storage import Row, Tx, copied_from
 
 Direction = Literal["outgoing", "incoming", "both"]
 # Beyond any path: the end of a range of paths that share a prefix.
 _LAST = "\U0010ffff"
+_LARGEST = 2**53
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +162,15 @@ def without_own_id(tx: Tx, paths: Sequence[str]) -> list[list[Any]]:
     return as_json(tx, "path, id, version", f"(SELECT path, id, version FROM {where})", _listed(paths))
 
 
-def list_notes(tx: Tx, wanted: NoteFilter, limit: int, offset: int) -> tuple[list[Row], int]:
-    """(a page, how many there are in all); the newest first, by path where times are equal."""
+def list_notes(
+    tx: Tx, wanted: NoteFilter, limit: int, offset: int, after: tuple[int, str] | None = None
+) -> tuple[list[Row], int]:
+    """(a page, how many there are in all); the newest first, by path where times are equal. `after`: behind the note
+    of this time and path."""
     where, values = wanted.where()
     total = tx.one(f"SELECT count(*) AS total FROM notes WHERE {where}", *values)
+    if after is not None:
+        where, values = f"{where} AND (updated < ? OR (updated = ? AND path > ?))", [*values, after[0], *after]
     columns = "id, title, path, updated, tags, author, version"
     rows = tx.all(
         f"SELECT {columns} FROM notes WHERE {where} ORDER BY updated DESC, path LIMIT ? OFFSET ?",
@@ -184,14 +191,15 @@ def changed_since(tx: Tx, since: int, path_prefix: str) -> list[Row]:
     )
 
 
-def tag_counts(tx: Tx, prefix: str, limit: int) -> dict[str, int]:
-    """The most used first."""
+def tag_counts(tx: Tx, prefix: str, limit: int, after: Sequence[Any] | None = None) -> list[tuple[str, int]]:
+    """The most used first; `after`: behind the tag of this count and name."""
+    place = (after[0], *after) if after else (_LARGEST, _LARGEST, "")
     rows = tx.all(
         "SELECT tag, count(*) AS notes FROM tags WHERE tag >= ? AND tag < ? GROUP BY tag"
-        " ORDER BY notes DESC, tag LIMIT ?",
-        *(prefix, prefix + _LAST, limit),
+        " HAVING notes < ? OR (notes = ? AND tag > ?) ORDER BY notes DESC, tag LIMIT ?",
+        *(prefix, prefix + _LAST, *place, limit),
     )
-    return {row["tag"]: row["notes"] for row in rows}
+    return [(row["tag"], row["notes"]) for row in rows]
 
 
 _REACH = """(
@@ -206,8 +214,22 @@ _OUTGOING = _REACH.format(to="links.note", start="links.source")
 _INCOMING = _REACH.format(to="links.source", start="links.note")
 
 
-def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth: int) -> list[tuple[str, str, str]]:
-    """(id, title, path) of the notes that can be reached in so many steps, nearest first, each once."""
+class Reached(NamedTuple):
+    step: int
+    path: str
+    id: str
+    title: str
+
+    @property
+    def place(self) -> tuple[int, str]:
+        return self.step, self.path
+
+    def shown(self) -> LinkedNote:
+        return {"id": self.id, "title": self.title, "path": self.path}
+
+
+def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth: int) -> list[Reached]:
+    """The notes that can be reached in so many steps, nearest first, each once."""
     sql = _OUTGOING if direction == "outgoing" else _INCOMING
     steps: dict[int, int] = {}
     for reached, step in as_json(tx, "number, depth", sql, number, depth):
@@ -215,8 +237,7 @@ def reach(tx: Tx, number: int, direction: Literal["outgoing", "incoming"], depth
     del steps[number]
     where = "notes WHERE number IN (SELECT value FROM json_each(?))"
     rows = as_json(tx, "number, id, title, path", where, _listed(list(steps)))
-    rows.sort(key=lambda row: (steps[row[0]], row[3]))
-    return [(note_id, title, path) for _, note_id, title, path in rows]
+    return sorted(Reached(steps[reached], path, note_id, title) for reached, note_id, title, path in rows)
 
 
 def links_of(tx: Tx, number: int) -> list[Row]:
@@ -237,8 +258,8 @@ def conflict_copies(tx: Tx, paths: Sequence[str]) -> list[str]:
 
 
 def links_to_resolve(tx: Tx, names: Sequence[str], sources: Sequence[int]) -> list[list[Any]]:
-    """[source, position, target, markdown, name, note, status, path of the source], each once."""
-    columns = "links.source, position, target, markdown, name, note, links.status, notes.path"
+    """[source, position, target, markdown, name, note, status, path of the source, attachment, calls], each once."""
+    columns = "links.source, position, target, markdown, name, note, links.status, notes.path, attachment, calls"
     joined = "links CROSS JOIN notes ON notes.number = links.source WHERE"
     found = as_json(tx, columns, f"{joined} name IN (SELECT value FROM json_each(?))", _listed(names))
     known = set(names)
@@ -273,10 +294,10 @@ def counts(tx: Tx) -> dict[str, int]:
     return dict(row) if row else {}
 
 
-def versions(tx: Tx) -> dict[str, tuple[str, str, int]]:
-    """id → (path, version, updated) of every note."""
-    rows = as_json(tx, "id, path, version, updated", "notes")
-    return {note_id: (path, version, updated) for note_id, path, version, updated in rows}
+def versions(tx: Tx) -> dict[str, tuple[str, str, int, str]]:
+    """id → (path, version, updated, called) of every note."""
+    rows = as_json(tx, "id, path, version, updated, called", "notes")
+    return {note_id: (path, version, updated, called) for note_id, path, version, updated, called in rows}
 
 
 def minhashes(tx: Tx) -> dict[str, bytes]:
@@ -287,7 +308,8 @@ def minhashes(tx: Tx) -> dict[str, bytes]:
 def unresolved(tx: Tx) -> list[Row]:
     return tx.all(
         "SELECT notes.path, position, links.target, links.status, links.markdown, links.name FROM links"
-        " JOIN notes ON notes.number = links.source WHERE links.note IS NULL ORDER BY notes.path, position"
+        " JOIN notes ON notes.number = links.source WHERE links.note IS NULL AND links.status <> 'attachment'"
+        " ORDER BY notes.path, position"
     )
 
 

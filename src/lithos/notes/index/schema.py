@@ -39,6 +39,7 @@ CREATE TABLE notes (
     bare INTEGER NOT NULL,  -- 1: no frontmatter
     tags TEXT NOT NULL,
     aliases TEXT NOT NULL,
+    called TEXT NOT NULL,  -- what links to it call it; search finds it by that
 {_FIELD_COLUMNS}
     effective_status TEXT NOT NULL,  -- the status as filters see it
     ends INTEGER NOT NULL,  -- until when it is current
@@ -72,7 +73,7 @@ CREATE TABLE names (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX names_by_name ON names (name, number);
 
--- Of the frontmatter, then of the body.
+-- Of the frontmatter, then of the body. `status` is resolved, ambiguous, broken or attachment.
 CREATE TABLE links (
     source INTEGER NOT NULL,
     position INTEGER NOT NULL,
@@ -81,10 +82,13 @@ CREATE TABLE links (
     name TEXT NOT NULL,
     note INTEGER,  -- of a Markdown link: by path or unique file name, never by title
     status TEXT NOT NULL,
+    attachment INTEGER NOT NULL,  -- 1: named like a file that is no note; without a note it is not broken
+    calls TEXT,  -- the text of the link, where it is another name for its note
     PRIMARY KEY (source, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX links_by_name ON links (name);
 CREATE INDEX links_by_note ON links (note, source) WHERE note IS NOT NULL;
+CREATE INDEX links_that_call ON links (note, calls) WHERE note IS NOT NULL AND calls IS NOT NULL;
 
 CREATE TABLE marks (
     name TEXT PRIMARY KEY,

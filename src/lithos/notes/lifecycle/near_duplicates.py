@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lithos.core.clock import from_micros, rfc3339
+from lithos.core.cursor import next_page, offset_of
 from lithos.notes.answers import Conflicting, ConflictList, Neighbouring, Similar
 from lithos.notes.format.naming import last_name, name_key
 from lithos.notes.index.catalogue import Catalogue
@@ -156,12 +157,16 @@ class NearDuplicates:
             [_shown(known[each], words[group[0]], words[each]) for each in group] for group in clusters(texts, pairs)
         ]
 
-    def conflicts(self, claim_id: str | None = None, limit: int = 50) -> ConflictList:
+    def conflicts(self, claim_id: str | None = None, limit: int = 50, cursor: str | None = None) -> ConflictList:
         """The same claim in several notes, then near-duplicates that differ: the most trusted and newest first."""
+        filters = ["lithos_conflicts", claim_id]
+        offset = offset_of(cursor, filters)
         found = [self._conflict("same claim_id", claim, rows) for claim, rows in self._claims(claim_id).items()]
-        if claim_id is None and len(found) < limit:
-            found += self._differing(limit - len(found))
-        return {"conflicts": found[:limit], "total": len(found)}
+        wanted = offset + limit + 1
+        if claim_id is None and len(found) < wanted:
+            found += self._differing(wanted - len(found))
+        more = next_page(filters, offset, limit, len(found))
+        return {"conflicts": found[offset : offset + limit], "total": len(found), **more}
 
     def disputed_claims(self, limit: int) -> list[Conflicting]:
         """The same claim in several notes; without comparing all texts, which takes seconds."""

@@ -10,6 +10,7 @@ from typing import cast
 
 from lithos.core.call import Call
 from lithos.core.canonical import same_version, version_of
+from lithos.core.cursor import next_page, offset_of
 from lithos.errors import Conflict, NotFound
 from lithos.notes.answers import Difference, NoteHistory, Restored, Version, Written
 from lithos.notes.format.document import Unreadable
@@ -20,7 +21,7 @@ from lithos.notes.lifecycle.effective_status import status_of
 from lithos.notes.vault.loaded import ROOT, Loaded
 from lithos.notes.vault.vault import Vault
 from lithos.notes.vault.writing import with_fields
-from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, KeptVersion, Outcome, Plan
+from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, KeptVersion, Outcome, Plan, Tx
 
 _LONGEST_DIFF = 200_000
 
@@ -31,9 +32,11 @@ class History:
         self._database = database
         self._events = events
 
-    def of(self, note_id: str, limit: int = 50) -> NoteHistory:
+    def of(self, note_id: str, limit: int = 50, cursor: str | None = None) -> NoteHistory:
         """Newest first; a note that was deleted has one too."""
-        events = self._past(note_id, limit)
+        filters = ["lithos_note_history", note_id]
+        offset = offset_of(cursor, filters)
+        events = self._past(note_id, offset + limit + 1)
         if not events:
             self._vault.find(note_id)
         kept = {each.version: each for path in _paths(events, self._path(note_id)) for each in self._kept(path)}
@@ -41,7 +44,9 @@ class History:
         versions = [_version(event, kept) for event in events]
         # Replaced as part of a change of another note: one that was moved, and whose links followed.
         versions += [_replaced(each) for version, each in kept.items() if version not in audited]
-        return {"id": note_id, "versions": sorted(versions, key=lambda each: each["at"], reverse=True)[:limit]}
+        versions.sort(key=lambda each: each["at"], reverse=True)
+        more = next_page(filters, offset, limit, len(versions))
+        return {"id": note_id, "versions": versions[offset : offset + limit], **more}
 
     def _path(self, note_id: str) -> str | None:
         row = self._vault.catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
@@ -54,7 +59,16 @@ class History:
 
     def _past(self, note_id: str, limit: int) -> list[Event]:
         wanted = EventFilter(thing=note_id, type="note", status="committed")
-        return self._database.read(lambda tx: self._events.find(tx, wanted, limit=limit))["events"]
+
+        def work(tx: Tx) -> list[Event]:
+            page = self._events.find(tx, wanted, limit=limit)
+            found = page["events"]
+            while page["next_cursor"] and len(found) < limit:
+                page = self._events.find(tx, wanted, limit=limit - len(found), cursor=page["next_cursor"])
+                found += page["events"]
+            return found
+
+        return self._database.read(work)
 
     def diff(self, note_id: str, old: str | None = None, new: str | None = None) -> Difference:
         """Of two versions; left out, the newest is the file as it is, and the older the one before it."""

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from typing import get_args
+from typing import Literal, get_args
 
 import orjson
 
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
+from lithos.core.cursor import next_cursor, place_of
 from lithos.core.references import Candidate, bare_name, is_part_of_id
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, LithosError, NotFound, Unsupported
 from lithos.notes.answers import (
     Ancestor,
+    Completeness,
     LinkedNote,
     ListedNote,
     Neighbouring,
@@ -25,7 +27,7 @@ from lithos.notes.answers import (
 )
 from lithos.notes.format.naming import SUFFIX, last_name, path_key, relative_path
 from lithos.notes.index import queries
-from lithos.notes.index.queries import Direction, NoteFilter
+from lithos.notes.index.queries import Direction, NoteFilter, Reached
 from lithos.notes.lifecycle.decisions import successor
 from lithos.notes.lifecycle.effective_status import UNAPPROVED, effective_status, is_procedural, status_of
 from lithos.notes.lifecycle.lineage import ancestors, trust_of
@@ -35,7 +37,6 @@ from lithos.notes.vault.resolving import Named, Names, is_by_title
 from lithos.notes.vault.vault import Vault
 from lithos.storage import Row, Tx
 
-MOST_LINKED = 1_000
 MOST_TAGS = 5_000
 LARGEST_PAGE = 1_000
 DEEPEST = 3
@@ -190,9 +191,11 @@ class Reader:
             return []
         rows = self._catalogue.read(lambda tx: queries.links_of(tx, found.row["number"]))
         if len(rows) != len(links):  # saved again between the two looks
-            rows = [{"id": None, "status": "broken", "name": ""} for _ in links]
+            rows = [{"id": None, "status": "attachment" if each.attachment else "broken", "name": ""} for each in links]
         shown: list[NoteLink] = []
         for link, row in zip(links, rows, strict=True):
+            if row["status"] == "attachment":
+                continue
             each: NoteLink = {
                 "target": link.target + link.heading,
                 "display": link.display,
@@ -221,33 +224,66 @@ class Reader:
         limit: int = 50,
         offset: int = 0,
         status: StatusFilter | None = None,
+        cursor: str | None = None,
     ) -> NoteList:
         moment = None if since is None else micros(parse_time(since, "since"))
         prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
+        filters = ["lithos_list", prefix, tags, author, since, status]
+        after = place_of(cursor, filters, int, str)
         effective_status = None if status == "all" else status or "active"
         current_at = micros(self._vault.now()) if status is None else None
         wanted = NoteFilter(
             prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, effective_status, current_at
         )
-        rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit, offset))
-        return {"items": [_listed(row) for row in rows], "total": total}
+        place = None if after is None else (after[0], after[1])
+        rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit + 1, offset, place))
+        answer: NoteList = {"items": [_listed(row) for row in rows[:limit]], "total": total, "degraded": False}
+        self._add_completeness(answer)
+        if len(rows) > limit:
+            answer["next_cursor"] = next_cursor(filters, [rows[limit - 1]["updated"], rows[limit - 1]["path"]])
+        return answer
 
-    def links(self, note_id: str, direction: Direction = "both", depth: int = 1) -> NoteLinks:
+    def links(
+        self,
+        note_id: str,
+        direction: Direction = "both",
+        depth: int = 1,
+        limit: int = LARGEST_PAGE,
+        cursor: str | None = None,
+    ) -> NoteLinks:
+        """At most `limit` each way, nearest first."""
         if direction not in get_args(Direction) or not 1 <= depth <= DEEPEST:
             raise InvalidInput(f"direction is one of {', '.join(get_args(Direction))}, depth 1 to {DEEPEST}")
+        filters = ["lithos_links", note_id, direction, depth]
+        place = place_of(cursor, filters, int, str, int, str) or [-1, "", -1, ""]
         number = self._number(note_id)
-        found = {
-            each: self._catalogue.read(lambda tx, each=each: queries.reach(tx, number, each, depth))  # type: ignore[misc]
-            for each in ("outgoing", "incoming")
-            if direction in (each, "both")
-        }
+
+        def work(tx: Tx) -> tuple[list[Reached], list[Reached]]:
+            ways: tuple[Literal["outgoing", "incoming"], ...] = ("outgoing", "incoming")
+            out, into = (queries.reach(tx, number, way, depth) if direction in (way, "both") else [] for way in ways)
+            return out, into
+
+        outgoing, incoming = self._catalogue.read(work)
+        after_out = [each for each in outgoing if each.place > (place[0], place[1])]
+        after_in = [each for each in incoming if each.place > (place[2], place[3])]
         answer: NoteLinks = {
-            "outgoing": _linked(found.get("outgoing", [])),
-            "incoming": _linked(found.get("incoming", [])),
+            "outgoing": [each.shown() for each in after_out[:limit]],
+            "incoming": [each.shown() for each in after_in[:limit]],
+            "total": len(outgoing) + len(incoming),
+            "degraded": False,
         }
-        if any(len(each) > MOST_LINKED for each in found.values()):
-            answer["truncated"] = True
+        self._add_completeness(answer)
+        if len(after_out) > limit or len(after_in) > limit:
+            # The end of a shorter way: the last place that its page gave, or the one before it.
+            last_out = after_out[:limit][-1].place if after_out else (place[0], place[1])
+            last_in = after_in[:limit][-1].place if after_in else (place[2], place[3])
+            answer["truncated"], answer["next_cursor"] = True, next_cursor(filters, [*last_out, *last_in])
         return answer
+
+    def _add_completeness(self, answer: Completeness) -> None:
+        """Say so where files are not read or links not resolved yet."""
+        if behind := self._vault.index.progress.behind:
+            answer["degraded"], answer["degraded_reason"] = True, behind
 
     def _number(self, note_id: str) -> int:
         row = self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id))
@@ -256,11 +292,17 @@ class Reader:
         number: int = row["number"]
         return number
 
-    def tags(self, prefix: str = "") -> Tags:
-        counts = self._catalogue.read(lambda tx: queries.tag_counts(tx, prefix.removeprefix("#"), MOST_TAGS + 1))
-        if len(counts) <= MOST_TAGS:
-            return {"tags": counts}
-        return {"tags": dict(list(counts.items())[:MOST_TAGS]), "truncated": True}
+    def tags(self, prefix: str = "", limit: int = MOST_TAGS, cursor: str | None = None) -> Tags:
+        """The most used first."""
+        filters = ["lithos_tags", prefix]
+        after = place_of(cursor, filters, int, str)
+        counts = self._catalogue.read(lambda tx: queries.tag_counts(tx, prefix.removeprefix("#"), limit + 1, after))
+        answer: Tags = {"tags": dict(counts[:limit]), "degraded": False}
+        self._add_completeness(answer)
+        if len(counts) > limit:
+            tag, notes = counts[limit - 1]
+            answer["truncated"], answer["next_cursor"] = True, next_cursor(filters, [notes, tag])
+        return answer
 
 
 def _candidate(row: Row) -> Candidate:
@@ -299,7 +341,3 @@ def _listed(row: Row) -> ListedNote:
         "updated": rfc3339(from_micros(row["updated"])),
         "tags": orjson.loads(row["tags"]),
     }
-
-
-def _linked(rows: list[tuple[str, str, str]]) -> list[LinkedNote]:
-    return [{"id": note_id, "title": title, "path": path} for note_id, title, path in rows[:MOST_LINKED]]

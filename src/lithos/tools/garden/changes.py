@@ -21,6 +21,7 @@ from lithos.garden import (
     edit_of,
     for_user,
 )
+from lithos.tools.arguments import Cursor
 from lithos.tools.garden.arguments import Change, Edit, Path, Rationale, User
 from lithos.tools.registry import tool
 
@@ -83,9 +84,10 @@ def lithos_file_history(
     path: Path,
     root: Literal["garden", "vault"] | None = None,
     limit: Annotated[int, Field(ge=1, le=200)] = 50,
+    cursor: Cursor = None,
 ) -> PathHistory:
     """A file's story: who changed it, when, why, with diffs."""
-    return lithos.garden.history_of(path, root, limit)
+    return lithos.garden.history_of(path, root, limit, cursor)
 
 
 @tool(toolset="operator", notes=True)

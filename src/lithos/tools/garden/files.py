@@ -9,6 +9,7 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.garden import Appended, Hashes, Made, Matches, Moved, Paths, Reading, Search, Written, for_user
+from lithos.tools.arguments import Cursor
 from lithos.tools.garden.arguments import IfMatch, Path, Rationale, User
 from lithos.tools.registry import tool
 
@@ -22,9 +23,10 @@ def lithos_fs_list(
     path: Folder = None,
     glob: Annotated[str | None, Field(max_length=200, description="For example *.md or parts/*/profile.md")] = None,
     user_id: User = None,
+    cursor: Cursor = None,
 ) -> Paths:
     """List a user's files that you may read and tend."""
-    return lithos.garden.files(for_user(call, user_id), path, glob)
+    return lithos.garden.files(for_user(call, user_id), path, glob, cursor)
 
 
 @tool(toolset="garden", notes=True, reads=True)
@@ -51,9 +53,11 @@ def lithos_fs_search(
     context: Annotated[int, Field(ge=0, le=10, description="Lines around each match")] = 0,
     limit: Annotated[int, Field(ge=1, le=1000)] = 100,
     user_id: User = None,
+    cursor: Cursor = None,
 ) -> Matches:
     """Find lines in a user's files by pattern: path, line number and the line."""
-    return lithos.garden.search(for_user(call, user_id), root, Search(pattern, ignore_case, context, limit))
+    wanted = Search(pattern, ignore_case, context, limit, cursor)
+    return lithos.garden.search(for_user(call, user_id), root, wanted)
 
 
 @tool(toolset="garden", notes=True, reads=True)

@@ -8,7 +8,7 @@ from lithos.notes.format.links import WikiLink, find_links
 
 
 def targets(text: str) -> list[str]:
-    return [link.target for link in find_links(text)]
+    return [link.target for link in find_links(text) if not link.attachment]
 
 
 @pytest.mark.parametrize(
