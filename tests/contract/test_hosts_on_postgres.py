@@ -19,7 +19,7 @@ from lithos.core.clock import SystemClock
 from lithos.core.ids import RandomIds
 from lithos.errors import ClaimLost
 from lithos.storage import Effects, Events, Idempotency, Keyring, coordination_migrations, open_postgres
-from tests.faults.test_board_hammer import hammer
+from tests.support.hammer import hammer
 from tests.support.hammer_worker import now
 from tests.support.lease_history import Op, possible
 from tests.support.postgres_server import Server, make_server, remove

@@ -20,7 +20,7 @@ from lithos.settings import LithosConfig
 from lithos.storage.database.postgres import LIMITS
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.flows.test_skills import SKILL
+from tests.support.skill_text import SKILL
 from tests.support.states import PostgresStates, execute
 from tests.support.waiting import until
 

@@ -13,8 +13,8 @@ from lithos.app import open_lithos
 from lithos.ledger import Verification
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
-from tests.faults.test_host_kills import Killer
 from tests.support.guests import GuestProcess, Household
+from tests.support.host_kills import Killer
 from tests.support.ledgers import independent_check
 
 CHAIN = "kills"

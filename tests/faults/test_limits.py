@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.served import Served, served
 from tests.support.guests import INITIALIZE
+from tests.support.served import Served, served
 
 THOUGHT = {"thought_type": "Insight", "content": "c", "agent_id": "ann"}
 

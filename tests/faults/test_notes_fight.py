@@ -15,8 +15,8 @@ from lithos.core.clock import SystemClock
 from lithos.errors import Conflict
 from lithos.notes import WriteRequest
 from lithos.storage import Limits
-from tests.faults.test_files_stress import PERSON
 from tests.support.notes_bench import NotesBench, dump
+from tests.support.person import PERSON
 
 # Slower than in the fight over bare files: a write of the agent takes some milliseconds, and some must get through.
 SLOW_PERSON = PERSON.replace("dice.random() * 0.003", "dice.random() * 0.05")

@@ -22,8 +22,8 @@ from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
-from tests.faults.served import Served, lithos, served
 from tests.support.guests import GuestProcess, Household
+from tests.support.served import Served, lithos, served
 from tests.support.small_disk import fill_the_disk, run_on_a_small_disk
 from tests.support.waiting import until
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support.note_calls import CallTool
+from tests.support.shell import Shell
 
 
 @pytest.fixture
@@ -15,3 +17,8 @@ def write(call: CallTool) -> CallTool:
         return call("lithos_write", **{"title": title, "content": content, "agent": "ann", **more})
 
     return written
+
+
+@pytest.fixture
+def shell(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(data_dir, capsys)

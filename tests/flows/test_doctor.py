@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.faults.served import lithos
-from tests.faults.test_heals import a_segment_gone, fill, half_malformed
+from tests.support.damage import a_segment_gone, fill, half_malformed
+from tests.support.served import lithos
 
 
 def examined(data_dir: Path, *flags: str) -> tuple[int, dict[str, Any]]:

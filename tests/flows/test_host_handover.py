@@ -10,8 +10,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.faults.test_host_kills import Tally, check, write
 from tests.support.guests import LITHOS, GuestProcess, Household
+from tests.support.host_kills import Tally, check, write
 from tests.support.wire import Raw
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.flows.test_board_cli import Shell, shell
-
-__all__ = ["shell"]  # the fixture
+from tests.support.shell import Shell
 
 
 def write(shell: Shell, title: str, content: str, *more: str) -> str:

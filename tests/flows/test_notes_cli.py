@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.flows.test_board_cli import Shell
-
-
-@pytest.fixture
-def shell(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
-    return Shell(data_dir, capsys)
+from tests.support.shell import Shell
 
 
 def test_a_note_is_written_shown_moved_deleted_and_restored(shell: Shell, data_dir: Path) -> None:

@@ -11,21 +11,10 @@ from lithos.core.clock import FakeClock
 from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound, SecretRefused
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
+from tests.support.skill_text import SKILL
 
 pytestmark = pytest.mark.both_databases
 
-SKILL = """---
-name: Safe Deploys
-description: How we deploy.
-tags: [deploy, ops]
-triggers: ["before a release"]
-warnings: ["Needs a canary."]
----
-
-# Safe Deploys
-
-Deploy to one machine first.
-"""
 SUMMARY_FIELDS = {
     "skill_id",
     "name",

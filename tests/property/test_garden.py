@@ -24,8 +24,8 @@ from lithos.garden.targets import Target
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.storage.files import Kernel
 from lithos.tools.catalogue import catalogue
-from tests.property.test_paths import HOSTILE
-from tests.property.test_sections import documents
+from tests.support.hostile_paths import HOSTILE
+from tests.support.markdown_texts import documents
 
 POLICY = load_policy()
 NUMBERS = count()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.faults.test_commit_faults import STEPS, acknowledged_until_killed, whole_pairs
+from tests.support.commit_kills import STEPS, acknowledged_until_killed, whole_pairs
 
 killings = {"point": st.sampled_from(STEPS), "visit": st.integers(1, 60), "callers": st.integers(1, 12)}
 
