@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lithos import from_settings
 from lithos.agents import Agents, Tokens
+from lithos.chronicle import Chronicle
 from lithos.core.call import Call
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
@@ -75,10 +76,10 @@ class Lithos:
         database, effects = storage.database, storage.effects
         agents = self.agents = self._add(Agents(database, effects, clock))
         self.tokens = self._add(Tokens(database, effects, clock))
-        self.sessions = self._add(from_settings.sessions(config, storage))
+        sessions = self.sessions = self._add(from_settings.sessions(config, storage))
 
         embedding = self.embedding = Embedding(open_embedder(config.search.embedding_model))
-        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents))
+        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents, sessions))
         self.registrar = Registrar(ledger, effects)
         self.skills = Skills(
             database, effects, clock, ids, uploader=self.registrar.uploader, refuse_secrets=ledger.refuse_secrets
@@ -101,14 +102,15 @@ class Lithos:
         kinds: list[Kind] = [
             NoteKind(notes, self.note_search),
             *(WorkKind(name, work) for name in WORK),
-            ThoughtKind(ledger),
+            ThoughtKind(ledger, sessions.viewer),
             CodeKind(self.code),
         ]
+        self.chronicle = Chronicle(sessions, ledger)
         self.recall = Recall(kinds, most=config.search.max_results)
         self.changes = Changes(
             database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit
         )
-        self.briefing = Briefing(self.board, notes, self.knowledge, self.changes, self.recall)
+        self.briefing = Briefing(self.board, notes, self.knowledge, self.changes, self.recall, sessions.viewer)
         self.undo = Undo(database, storage.events, notes, self.board, self.garden)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(self._jobs(config, feedback)))

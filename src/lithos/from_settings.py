@@ -91,10 +91,10 @@ def sessions(config: LithosConfig, storage: Storage) -> Sessions:
         settings.auto_suspend_minutes or None,
         settings.enable_git_isolation,
     )
-    return Sessions(storage.database, storage.effects, storage.ids, defaults=defaults)
+    return Sessions(storage.database, storage.effects, storage.ids, store_id=storage.events.store, defaults=defaults)
 
 
-def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents) -> Ledger:
+def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents, sessions: Sessions) -> Ledger:
     settings = config.ledger
     environment = Environment(
         storage.clock,
@@ -114,6 +114,7 @@ def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents:
         forget_agent=agents.forget,
         search=_thought_search(config, storage, embedding),
         storage_root=storage.data_dir,
+        sessions=sessions,
     )
 
 

@@ -19,6 +19,7 @@ FILES = sorted(SOURCE.rglob("*.py"))
 FACADES = (
     "agents",
     "board",
+    "chronicle",
     "garden",
     "ledger",
     "notes",

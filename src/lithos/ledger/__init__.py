@@ -29,6 +29,7 @@ from lithos.ledger.proofs.verify import EXIT_CODES, Report, Verification, Verify
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
 from lithos.ledger.registry.keys import host_key, signing_key
 from lithos.ledger.registry.registrar import Registrar
+from lithos.ledger.scopes import EntryScope
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
 from lithos.ledger.thoughts import Draft, sign_arguments
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
@@ -49,6 +50,7 @@ __all__ = [
     "Checkpoint",
     "Direction",
     "Draft",
+    "EntryScope",
     "Environment",
     "Filter",
     "Forgotten",

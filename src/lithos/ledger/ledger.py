@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from typing_extensions import TypedDict
@@ -46,11 +46,16 @@ from lithos.ledger.query import Filter, Walk, matches, traverse
 from lithos.ledger.registry.registry import Agent
 from lithos.ledger.relations import LinksByTarget, causal_thread
 from lithos.ledger.render import MAX_TOKENS
+from lithos.ledger.scopes import ChainScopes, KnownSessions, NoSessions
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.words import Adapter
 from lithos.search import Collection, Query, SearchResult
+from lithos.sessions import ALL, PUBLIC, Viewer, visible
 from lithos.storage import folder_size
+
+if TYPE_CHECKING:
+    from lithos.ledger.chain.columns import Mask
 
 LIMIT = 50
 MOST = 1000
@@ -78,6 +83,7 @@ class Ledger(Part):
         scrub: Callable[[str], object] = lambda thought_id: None,
         forget_agent: Callable[[str], object] = lambda agent_id: None,
         storage_root: Path | None = None,
+        sessions: KnownSessions | None = None,
     ) -> None:
         self.folder = folder
         self.environment = environment
@@ -88,6 +94,9 @@ class Ledger(Part):
         self._forgetting = Forgetting(self._search, scrub, forget_agent)
         self._storage_root = storage_root or folder.parent.parent
         self._chains = ChainStore(folder, environment, self._opened)
+        self._sessions = sessions or NoSessions()
+        self._scopes: WeakKeyDictionary[Chain, ChainScopes] = WeakKeyDictionary()
+        self._search.use(self.scopes)
         self._links: WeakKeyDictionary[Chain, LinksByTarget] = WeakKeyDictionary()
         self._lock = threading.Lock()
         self.appended = Listeners("the ledger")
@@ -109,6 +118,33 @@ class Ledger(Part):
 
     def keys(self) -> list[str]:
         return self._chains.keys()
+
+    def scopes(self, chain: Chain) -> ChainScopes:
+        """Which of the chain's thoughts belong to sessions."""
+        with self._lock:
+            found = self._scopes.get(chain)
+            if found is None:
+                found = self._scopes[chain] = ChainScopes(chain, self._sessions)
+            return found
+
+    def rescope(self, chain_key: str, indexes: Sequence[int]) -> None:
+        """These thoughts were promoted or taken back."""
+        self._search.rescope(self.chain(chain_key), indexes)
+
+    def _seen(self, chain: Chain, chosen: Filter, viewer: Viewer) -> Mask | None:
+        scopes = self.scopes(chain)
+        return scopes.seen(viewer) if chosen.entries is None else scopes.entries(chosen.entries)
+
+    def _sees(self, chain: Chain, index: int, viewer: Viewer) -> bool:
+        return visible(self.scopes(chain).row(index), viewer)
+
+    def _newest(self, chain: Chain, viewer: Viewer, most: int) -> tuple[list[int], int]:
+        """Indexes of the newest thoughts that the viewer may see, oldest first; and how many it sees in all."""
+        seen = self.scopes(chain).seen(viewer)
+        if seen is None:
+            return [*range(max(0, chain.size - most), chain.size)], chain.size
+        places = matches(chain, Filter(seen=seen))
+        return [int(index) for index in places[-most:]], len(places)
 
     def _opened(self, chain: Chain) -> None:
         self._forgetting.resume(chain)
@@ -223,7 +259,8 @@ class Ledger(Part):
     ) -> Forgotten:
         """Remove a thought's content and names. Its place, hash and proofs stay; a new thought records who and why."""
         chain = self.chain(chain_key)
-        found = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index)["thought"]
+        located = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index, viewer=ALL)
+        found = located["thought"]
         if found is None:
             raise NotFound("there is no such thought on this chain", hint="Name it by index or id.")
         by = call.agent or call.user or "operator"
@@ -272,14 +309,14 @@ class Ledger(Part):
 
     # -- reading
 
-    def head(self, chain_key: str | None = None, last_checkpoint: Any = None) -> Head:
+    def head(self, chain_key: str | None = None, last_checkpoint: Any = None, viewer: Viewer = PUBLIC) -> Head:
         chain = self.chain(chain_key)
         chain.verify_some(HEAD_SECONDS)
         answer: Head = {
             "chain_key": chain.key,
             "thought_count": chain.size,
             "head_hash": chain.head_hash,
-            "latest_thought": as_thought(chain.entry(chain.size - 1), chain.registry) if chain.size else None,
+            "latest_thought": self._latest(chain, viewer),
             "integrity_ok": chain.integrity,
             "verified_through": chain.verified_through,
             "storage_location": self._location(chain),
@@ -294,6 +331,10 @@ class Ledger(Part):
             answer["consistency"] = _growth(chain, earlier["size"], answer["thought_count"])
         return answer
 
+    def _latest(self, chain: Chain, viewer: Viewer) -> Thought | None:
+        newest, _ = self._newest(chain, viewer, 1)
+        return as_thought(chain.entry(newest[0]), chain.registry) if newest else None
+
     def thought(
         self,
         chain_key: str | None = None,
@@ -301,6 +342,7 @@ class Ledger(Part):
         thought_id: str | None = None,
         thought_hash: str | None = None,
         thought_index: int | None = None,
+        viewer: Viewer = PUBLIC,
     ) -> OneThought:
         if sum(locator is not None for locator in (thought_id, thought_hash, thought_index)) != 1:
             raise InvalidInput("give exactly one locator", hint="thought_id, thought_hash or thought_index.")
@@ -315,35 +357,41 @@ class Ledger(Part):
         there = index is not None and index < chain.size
         if not there:
             chain.refuse_if_cut_short()
+        there = there and index is not None and self._sees(chain, index, viewer)
         return {
             "chain_key": chain.key,
             "thought": as_thought(chain.entry(index), chain.registry) if there and index is not None else None,
         }
 
-    def between(self, chain_key: str, start: int, end: int) -> list[Thought]:
-        """The thoughts from one index on and before another, oldest first."""
+    def between(self, chain_key: str, start: int, end: int, viewer: Viewer = PUBLIC) -> list[Thought]:
+        """The thoughts from one index on and before another that the viewer may see, oldest first."""
         chain = self.chain(chain_key)
-        return [as_thought(entry, chain.registry) for entry in chain.entries(range(max(start, 0), end))]
+        seen = self.scopes(chain).seen(viewer)
+        places = [index for index in range(max(start, 0), end) if seen is None or (index < len(seen) and seen[index])]
+        return [as_thought(entry, chain.registry) for entry in chain.entries(places)]
 
-    def genesis(self, chain_key: str | None = None) -> OneThought:
-        return self.thought(chain_key, thought_index=0)
+    def genesis(self, chain_key: str | None = None, viewer: Viewer = PUBLIC) -> OneThought:
+        return self.thought(chain_key, thought_index=0, viewer=viewer)
 
-    def search(self, chain_key: str | None, chosen: Filter, limit: int | None = None) -> Thoughts:
+    def search(
+        self, chain_key: str | None, chosen: Filter, limit: int | None = None, viewer: Viewer = PUBLIC
+    ) -> Thoughts:
         """With text the best first; without, the newest matches in append order."""
         chain = self.chain(chain_key)
         chain.refuse_if_cut_short()
         most = _limit(limit)
+        chosen = replace(chosen, seen=self._seen(chain, chosen, viewer))
         if chosen.text is not None and chosen.text.strip():
-            return self._search.find(chain, chosen, most)
+            return self._search.find(chain, chosen, most, viewer)
         indexes = matches(chain, chosen)
         found = chain.entries([int(index) for index in indexes[-most:]])
         shown = [as_thought(entry, chain.registry) for entry in found]
         return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes)}
 
-    def recall(self, query: Query) -> tuple[SearchResult, dict[str, tuple[str, int]]]:
+    def recall(self, query: Query, viewer: Viewer = PUBLIC) -> tuple[SearchResult, dict[str, tuple[str, int]]]:
         """The best thoughts of all chains; and for each hit the chain and the index that it is at."""
         chains = {chain.folder.name: chain.key for chain in map(self.chain, self.keys())}
-        found = self._search.recall(query)
+        found = self._search.recall(query, viewer)
         places = {}
         for hit in found.hits:
             folder, _, index = hit.id.rpartition(":")
@@ -352,25 +400,40 @@ class Ledger(Part):
         known = tuple(hit for hit in found.hits if hit.id in places)
         return replace(found, hits=known), places
 
-    def traverse(self, chain_key: str | None, walk: Walk) -> Traversal:
+    def traverse(self, chain_key: str | None, walk: Walk, viewer: Viewer = PUBLIC) -> Traversal:
         chain = self.chain(chain_key)
         chain.refuse_if_cut_short()
-        return traverse(chain, walk)
+        chosen = replace(walk.chosen, seen=self.scopes(chain).seen(viewer))
+        return traverse(chain, replace(walk, chosen=chosen))
 
-    def prove(self, chain_key: str | None, index: int) -> Proof:
-        return prove(self.chain(chain_key), index)
+    def prove(self, chain_key: str | None, index: int, viewer: Viewer = PUBLIC) -> Proof:
+        chain = self.chain(chain_key)
+        if index < chain.size and not self._sees(chain, index, viewer):
+            raise NotFound(f"thought {index} belongs to a session", hint="Only its members may prove it.")
+        return prove(chain, index)
 
-    def recent_context(self, chain_key: str | None = None, last_n: int = 12, max_tokens: int = MAX_TOKENS) -> str:
+    def recent_context(
+        self,
+        chain_key: str | None = None,
+        last_n: int = 12,
+        max_tokens: int = MAX_TOKENS,
+        viewer: Viewer = PUBLIC,
+    ) -> str:
         chain = self.chain(chain_key)
         chain.refuse_if_cut_short()
-        size = chain.size
-        found = chain.entries(range(max(0, size - last_n), size))
-        return render.prompt(chain.key, [as_thought(entry, chain.registry) for entry in found], size, max_tokens)
+        newest, total = self._newest(chain, viewer, last_n)
+        shown = [as_thought(entry, chain.registry) for entry in chain.entries(newest)]
+        return render.prompt(chain.key, shown, total, max_tokens)
 
     def memory_markdown(
-        self, chain_key: str | None, chosen: Filter, limit: int | None = None, max_tokens: int = MAX_TOKENS
+        self,
+        chain_key: str | None,
+        chosen: Filter,
+        limit: int | None = None,
+        max_tokens: int = MAX_TOKENS,
+        viewer: Viewer = PUBLIC,
     ) -> str:
-        found = self.search(chain_key, chosen, limit)
+        found = self.search(chain_key, chosen, limit, viewer)
         in_order = sorted(found["thoughts"], key=lambda thought: thought["index"])
         return render.markdown(found["chain_key"], in_order, found["total"], max_tokens)
 
@@ -382,17 +445,19 @@ class Ledger(Part):
         depth: int,
         limit: int,
         max_tokens: int,
+        viewer: Viewer = PUBLIC,
     ) -> Thread:
-        """The causal thread around one thought."""
+        """The causal thread around one thought, through those that the viewer may see."""
         chain = self.chain(chain_key)
-        found = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index)["thought"]
+        found = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index, viewer=viewer)["thought"]
         if found is None:
             raise NotFound(
                 "there is no such thought on this chain", hint="mentisdb_search finds thoughts and their index."
             )
+        seen = self.scopes(chain).seen(viewer)
         with self._lock:
             links = self._links.setdefault(chain, LinksByTarget())
-            return causal_thread(chain, links, found["index"], depth, limit, max_tokens)
+            return causal_thread(chain, links, found["index"], depth, limit, max_tokens, seen)
 
     def registered(self, chain_key: str | None, agent_id: str) -> Agent | None:
         return self.chain(chain_key).registry.agents.get(agent_id)

@@ -14,6 +14,7 @@ from lithos.ledger.answers import Traversal, as_cursor, as_thought
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.registry.agent_activity import AgentActivity
+from lithos.ledger.scopes import EntryScope
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     window: tuple[int, int] | None = None  # microseconds, both ends inclusive
+    entries: EntryScope | None = None  # only entries of sessions, and of which
+    seen: Mask | None = None  # the thoughts that the caller may see; the ledger fills it in
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -83,6 +86,8 @@ def mask_of(chain: Chain, chosen: Filter) -> Mask | None:
         parts.append(columns["importance"] >= chosen.min_importance)
     if chosen.min_confidence is not None:
         parts.append(columns["confidence"] >= chosen.min_confidence)
+    if chosen.seen is not None:
+        parts.append(chosen.seen)
     parts += _times(chain, chosen) + _agents(chain, chosen) + _terms(chain, chosen)
     if not parts:
         return None

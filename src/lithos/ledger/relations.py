@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from lithos.ledger.answers import ThoughtLink, Thread, as_thought
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.columns import REFERS
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.render import MAX_TOKENS, thread
+
+if TYPE_CHECKING:
+    from lithos.ledger.chain.columns import Mask
 
 DEPTH = 3
 MOST = 50
@@ -47,10 +51,16 @@ class LinksByTarget:
 
 
 def causal_thread(
-    chain: Chain, links: LinksByTarget, start: int, depth: int = DEPTH, most: int = MOST, max_tokens: int = MAX_TOKENS
+    chain: Chain,
+    links: LinksByTarget,
+    start: int,
+    depth: int = DEPTH,
+    most: int = MOST,
+    max_tokens: int = MAX_TOKENS,
+    seen: Mask | None = None,
 ) -> Thread:
     links.update(chain)
-    entries, truncated = _around(chain, links, start, depth, most)
+    entries, truncated = _around(chain, links, start, depth, most, seen)
     shown = sorted(entries)
     found = [as_thought(entries[index], chain.registry) for index in shown]
     edges = [link for index in shown for link in links_of(entries[index]) if link["target"] in entries]
@@ -65,7 +75,7 @@ def causal_thread(
 
 
 def _around(
-    chain: Chain, links: LinksByTarget, start: int, depth: int, most: int
+    chain: Chain, links: LinksByTarget, start: int, depth: int, most: int, seen: Mask | None
 ) -> tuple[dict[int, ThoughtEntry], bool]:
     """Breadth first, so that the farthest thoughts are left out when there are too many."""
     entries = {start: chain.entry(start)}
@@ -76,7 +86,7 @@ def _around(
             continue
         earlier = [link["target"] for link in links_of(entries[index])]
         for neighbour in dict.fromkeys([*earlier, *links.later(index)]):
-            if neighbour in entries:
+            if neighbour in entries or (seen is not None and not (neighbour < len(seen) and seen[neighbour])):
                 continue
             if len(entries) == most:
                 return entries, True

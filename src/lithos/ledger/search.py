@@ -9,7 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
@@ -19,21 +20,37 @@ from lithos.ledger.answers import Thoughts, as_thought
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.query import Filter, matches, says
 from lithos.ledger.registry.agent_activity import AgentActivity
-from lithos.search import Bounds, Collection, Document, DocumentChange, Projector, Query, Remove, SearchResult, Where
+from lithos.ledger.scopes import ENTRY, PROMOTED, REACH, ChainScopes
+from lithos.search import (
+    RESTRICTED,
+    Bounds,
+    Collection,
+    Document,
+    DocumentChange,
+    Projector,
+    Query,
+    Remove,
+    SearchResult,
+    Where,
+)
+from lithos.sessions import SCOPE, Viewer
 
 if TYPE_CHECKING:
     from lithos.ledger.chain.chain import Chain
 
 THOUGHT_KEYWORDS = ("chain", "type", "role", "agent", "tag", "concept")
+MARK = "@"  # in the hash of a session's document: whom it is for follows
 THOUGHT_NUMBERS = ("confidence", "importance", "time")
 BATCH = 256
 _log = logging.getLogger(__name__)
+Marks = Callable[["Chain"], Mapping[int, str]]  # index → the session that alone may see the thought, or PROMOTED
 
 
 class ThoughtFeed:
     """The thoughts of the open chains, in order; a chain's position is one past the newest thought that was applied."""
 
-    def __init__(self) -> None:
+    def __init__(self, marks: Marks) -> None:
+        self._marks = marks
         self.lock = threading.Lock()
         self._guard = threading.Lock()  # for the two below; a chain is added while `lock` may be held elsewhere
         self._open: WeakValueDictionary[str, Chain] = WeakValueDictionary()  # by folder
@@ -54,6 +71,16 @@ class ThoughtFeed:
         self._gaps = {folder: sorted({*range(max(indexes))} - indexes) for folder, indexes in held.items()}
         with self._guard:
             self._behind.update(self._open)
+            chains = list(self._open.items())
+        for folder, chain in chains:
+            moved = self._moved(chain, known, held.get(folder, set()))
+            self._gaps[folder] = sorted({*self._gaps.get(folder, ()), *moved})
+
+    def _moved(self, chain: Chain, known: Mapping[str, str], held: set[int]) -> set[int]:
+        """Thoughts that were promoted, or taken back, since they were indexed."""
+        marks = self._marks(chain)
+        indexed = {index: known[_name(chain, index)].partition(MARK)[2] for index in held}
+        return {index for index, mark in indexed.items() if mark != marks.get(index, "")}
 
     def next_batch(self) -> Sequence[DocumentChange]:
         with self._guard:
@@ -61,11 +88,11 @@ class ThoughtFeed:
         for folder, chain in behind:
             if gaps := self._gaps.pop(folder, None):  # lost, or forgotten: then the change is its removal
                 self._gaps[folder] = gaps[BATCH:]
-                if changes := _changes(chain, gaps[:BATCH]):
+                if changes := self.changes(chain, gaps[:BATCH]):
                     return changes
             start = self._positions.get(folder, 0)
             end = min(chain.size, start + BATCH)
-            if start < end and (changes := _changes(chain, range(start, end))):
+            if start < end and (changes := self.changes(chain, range(start, end))):
                 self._positions[folder] = end
                 return changes
             with self._guard:
@@ -73,14 +100,31 @@ class ThoughtFeed:
                     self._behind.pop(folder, None)
         return ()
 
+    def changes(self, chain: Chain, indexes: Sequence[int]) -> list[DocumentChange]:
+        return _changes(chain, indexes, self._marks(chain))
+
 
 class ThoughtSearch:
     """Without a collection, texts are compared word by word: right for a few thousand thoughts."""
 
     def __init__(self, collection: Collection | None = None, threshold: float = 0.3) -> None:
         self._threshold = threshold
-        self._feed = ThoughtFeed()
+        self._scopes: Callable[[Chain], ChainScopes] | None = None
+        self._feed = ThoughtFeed(self._marks)
         self._projector = None if collection is None else Projector(collection, self._feed, "thoughts")
+
+    def use(self, scopes: Callable[[Chain], ChainScopes]) -> None:
+        """The ledger's sessions of each chain; before the first chain is opened."""
+        self._scopes = scopes
+
+    def _marks(self, chain: Chain) -> Mapping[int, str]:
+        return {} if self._scopes is None else self._scopes(chain).marks()
+
+    def rescope(self, chain: Chain, indexes: Sequence[int]) -> None:
+        """These thoughts were promoted or taken back: index them for those who may see them now."""
+        if self._projector is not None:
+            with self._feed.lock:
+                self._projector.apply(self._feed.changes(chain, indexes))
 
     def start(self) -> None:
         if self._projector is not None:
@@ -125,23 +169,26 @@ class ThoughtSearch:
 
     # -- finding
 
-    def recall(self, query: Query) -> SearchResult:
+    def recall(self, query: Query, viewer: Viewer) -> SearchResult:
         """Over all chains that were opened; nothing without a collection."""
         if self._projector is None:
             return SearchResult((), relevant=False)
         self._projector.catch_up()
-        return self._projector.collection.query(query)
+        where = replace(query.where, only_for=_only_for(viewer))
+        return self._projector.collection.query(replace(query, where=where))
 
-    def find(self, chain: Chain, chosen: Filter, limit: int) -> Thoughts:
+    def find(self, chain: Chain, chosen: Filter, limit: int, viewer: Viewer) -> Thoughts:
         if self._projector is None:
             return _find_plainly(chain, chosen, limit)
         self._projector.catch_up()
-        query = Query(chosen.text or "", by="both", limit=limit, where=_where(chain, chosen), threshold=self._threshold)
+        where = replace(_where(chain, chosen), only_for=_only_for(viewer))
+        query = Query(chosen.text or "", by="both", limit=limit, where=where, threshold=self._threshold)
         found = self._projector.collection.query(query)
         answer: Thoughts = {"thoughts": [], "chain_key": chain.key, "total": len(found.hits)}
         for hit in found.hits:
             entry = chain.entry(int(hit.id.rpartition(":")[2]))
-            if entry.body is not None:
+            # Once more: a thought may have been taken back since it was indexed.
+            if entry.body is not None and (chosen.seen is None or chosen.seen[entry.index]):
                 answer["thoughts"].append({**as_thought(entry, chain.registry), "score": round(hit.score, 6)})
         if found.degraded:
             answer["degraded"], answer["degraded_reason"] = True, found.degraded
@@ -164,16 +211,20 @@ def _name(chain: Chain, index: int) -> str:
     return f"{chain.folder.name}:{index}"
 
 
-def _changes(chain: Chain, indexes: Sequence[int]) -> list[DocumentChange]:
+def _only_for(viewer: Viewer) -> dict[str, tuple[str, ...]]:
+    return {} if viewer.everything else {SCOPE: viewer.scopes}
+
+
+def _changes(chain: Chain, indexes: Sequence[int], marks: Mapping[int, str]) -> list[DocumentChange]:
     """None of a damaged chain: its own calls say so, and those of other chains must go on."""
     try:
-        return [_change(chain, entry) for entry in chain.entries(indexes)]
+        return [_change(chain, entry, marks.get(entry.index)) for entry in chain.entries(indexes)]
     except Damaged as error:
         _log.warning("chain %s is not indexed: %s", chain.folder.name, error.message)
         return []
 
 
-def _change(chain: Chain, entry: ThoughtEntry) -> DocumentChange:
+def _change(chain: Chain, entry: ThoughtEntry, mark: str | None) -> DocumentChange:
     name = _name(chain, entry.index)
     if entry.body is None:
         return Remove(name)
@@ -183,9 +234,12 @@ def _change(chain: Chain, entry: ThoughtEntry) -> DocumentChange:
         id=name,
         title=" ".join([*concepts, *tags])[:300],
         text=body["content"],
-        hash=entry.hash,
+        hash=entry.hash if mark is None else f"{entry.hash}{MARK}{mark}",
         author=record["agent_id"],
         keywords={
+            **({SCOPE: (mark, RESTRICTED)} if mark not in (None, PROMOTED) else {}),
+            **({REACH: (ENTRY, mark)} if mark is not None else {}),
+            **({"session": (record["session_id"].casefold(),)} if "session_id" in record else {}),
             "chain": (chain.folder.name,),
             "type": (record["thought_type"],),
             "role": (record["role"],),
@@ -214,7 +268,9 @@ def _where(chain: Chain, chosen: Filter) -> Where:
     agents = _agents(chain, chosen)
     if agents is not None:
         any_of["agent"] = agents
-    return Where(any_of=any_of, between=_between(chosen))
+    if chosen.entries is not None:
+        any_of |= chosen.entries.any_of
+    return Where(any_of=any_of, none_of=chosen.entries.none_of if chosen.entries else {}, between=_between(chosen))
 
 
 def _agents(chain: Chain, chosen: Filter) -> tuple[str, ...] | None:

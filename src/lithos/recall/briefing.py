@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,7 @@ from lithos.recall.changes import LAST_VISIT, Changes, ChangesRequest
 from lithos.recall.kind import Question
 from lithos.recall.recall import Recall
 from lithos.search import Query
+from lithos.sessions import Viewer
 
 Tier = Literal["micro", "standard", "full"]
 TOKENS = {"micro": 150, "standard": 600, "full": 2_000}
@@ -38,11 +39,14 @@ class Briefing:
     knowledge: Knowledge
     changes: Changes
     recall: Recall
+    viewer: Callable[[Call], Viewer]
 
     def answer(self, call: Call, topic: str | None, tier: Tier) -> BriefingAnswer:
         """Markdown; the most urgent first, so that what a small budget cuts off matters least."""
         since = LAST_VISIT[0] if call.agent is not None and self.changes.last_visit(call.agent) else "1d"
-        found = self.changes.answer(ChangesRequest(since, limit=ROWS[tier], asked_by=call.agent))
+        found = self.changes.answer(
+            ChangesRequest(since, limit=ROWS[tier], asked_by=call.agent, viewer=self.viewer(call))
+        )
         sections = self._sections(call, topic, ROWS[tier], found["changes"], since)
         text = "\n".join(_within(sections, TOKENS[tier])) or "Nothing is stored here yet."
         return {"briefing": text, "tier": tier, "tokens": estimate_tokens(text), "cursor": found["cursor"]}

@@ -26,6 +26,7 @@ from lithos.core.since import HINT, parse_since
 from lithos.errors import InvalidInput, LithosError
 from lithos.ledger import Filter, Ledger, Thought
 from lithos.notes import Notes
+from lithos.sessions import ALL, PUBLIC, Viewer
 from lithos.storage import EVENTS_CHANNEL, Database, Event, Events
 
 _log = logging.getLogger(__name__)
@@ -79,6 +80,7 @@ class ChangesRequest:
     limit: int = 50
     cursor: str | None = None
     asked_by: str | None = None
+    viewer: Viewer = PUBLIC
 
     def fingerprint(self) -> str:
         wanted = [sorted(self.kinds), self.path_prefix, self.agent]
@@ -184,7 +186,7 @@ class Changes:
             found += [
                 Change("note", each.id, each.at, each.what, each.title, each.path, None, each.saved) for each in people
             ]
-        ledger = _Thoughts(self.ledger, start)
+        ledger = _Thoughts(self.ledger, start, request.viewer)
         if "thought" in wanted and request.path_prefix is None:
             found += ledger.new()
         chosen = [each for each in found if _fits(each, wanted, request)]
@@ -225,8 +227,9 @@ class _Thoughts:
     """The thoughts after a place: by their number on each chain, so that two of one moment, or one that was appended
     late, are not missed; by time where the place is a time, or does not count the chain."""
 
-    def __init__(self, ledger: Ledger, start: Place) -> None:
+    def __init__(self, ledger: Ledger, start: Place, viewer: Viewer) -> None:
         self._ledger = ledger
+        self._viewer = viewer
         self._start = start
         self._counts: dict[str, int] = {}
         for key in ledger.keys():  # noqa: SIM118 - not a mapping
@@ -244,11 +247,12 @@ class _Thoughts:
         known = self._start.thoughts
         try:
             if known is not None and tag_of(key) in known:
-                return self._ledger.between(key, max(known[tag_of(key)], count - MOST_READ), count)
+                return self._ledger.between(key, max(known[tag_of(key)], count - MOST_READ), count, self._viewer)
             if known is not None and sum(self._uncounted(known)) == self._start.others:
                 return []
             since = from_micros(max(self._start.moment + 1, 0))
-            found = self._ledger.search(key, Filter(since=since - LATE if known is not None else since), MOST_READ)
+            chosen = Filter(since=since - LATE if known is not None else since)
+            found = self._ledger.search(key, chosen, MOST_READ, self._viewer)
             return found["thoughts"]
         except LithosError as error:
             _log.warning("changes leave out the chain %s: %s", key, error.message)
@@ -268,7 +272,7 @@ class _Thoughts:
     def _newest(self, key: str) -> str:
         count = self._counts[key]
         try:
-            return self._ledger.between(key, count - 1, count)[0]["timestamp"] if count else ""
+            return self._ledger.between(key, count - 1, count, ALL)[0]["timestamp"] if count else ""
         except LithosError:
             return ""
 

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lithos.core.call import Call
 from lithos.ledger import Ledger
 from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
 from lithos.search import Hit, Where
+from lithos.sessions import Viewer
 
 
 class ThoughtKind:
     name = "thought"
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, viewer: Callable[[Call], Viewer]) -> None:
         self._ledger = ledger
+        self._viewer = viewer
 
     def find(self, question: Question) -> KindHits:
         where = question.query.where
         tags = {"tag": tuple(tag.casefold() for tag in where.tags)} if where.tags else {}
         agent = {"agent": (where.author,)} if where.author else {}
-        found, chains = self._ledger.recall(replace(question.query, where=Where(any_of={**tags, **agent})))
+        viewer = self._viewer(question.call)
+        found, chains = self._ledger.recall(replace(question.query, where=Where(any_of={**tags, **agent})), viewer)
 
         def render(hit: Hit) -> dict[str, Any]:
             chain, index = chains[hit.id]
-            thought = self._ledger.thought(chain, thought_index=index)["thought"]
+            thought = self._ledger.thought(chain, thought_index=index, viewer=viewer)["thought"]
             title = f"{thought['thought_type']} #{index}" if thought else f"#{index}"
             row = {"id": thought["id"] if thought else "", "title": title, "heading": "", "path": "", "version": ""}
             passage = thought["content"] if thought else ""

@@ -9,6 +9,7 @@ from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embe
 from lithos.search.projector import Feed, Projector
 from lithos.search.text.analysis import query_terms
 from lithos.search.values import (
+    RESTRICTED,
     Bounds,
     By,
     CollectionStatus,
@@ -24,6 +25,7 @@ from lithos.search.values import (
 )
 
 __all__ = [
+    "RESTRICTED",
     "Bounds",
     "By",
     "Collection",

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 By = Literal["words", "meaning", "both"]
 Bounds = tuple[float | None, float | None]
+RESTRICTED = "*"  # a value of a keyword field: who may see the document is among the field's other values
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Where:
     path_prefix: str | None = None
     any_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # keyword field: one of these values
     none_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # keyword field: none of these values
+    # Keyword field: a document that is RESTRICTED by it needs one of these values; all others pass.
+    only_for: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     between: Mapping[str, Bounds] = field(
         default_factory=dict
     )  # inclusive; a document without the number never matches

@@ -15,11 +15,12 @@ from lithos.sessions.answers import (
 from lithos.sessions.commands import SessionCommand, is_session_command, parse_session_command
 from lithos.sessions.model import FIELDS, STATES, Session, SessionConfig, SessionState
 from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, NewSession, Sessions
-from lithos.sessions.visibility import ALL, PUBLIC, SCOPE, Scoped, ScopedRow, Viewer, visible
+from lithos.sessions.visibility import ALL, HISTORY, PUBLIC, SCOPE, Scoped, ScopedRow, Viewer, visible
 
 __all__ = [
     "ALL",
     "FIELDS",
+    "HISTORY",
     "LARGEST_PAGE",
     "LONGEST_WAIT_S",
     "PUBLIC",

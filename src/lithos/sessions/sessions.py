@@ -28,7 +28,6 @@ from lithos.sessions.context import parse_changes, write_context
 from lithos.sessions.model import (
     DONE,
     LONGEST_BRANCH,
-    SCALARS,
     Session,
     SessionConfig,
     SessionState,
@@ -40,12 +39,14 @@ from lithos.sessions.model import (
     session_name,
     session_of,
 )
+from lithos.sessions.rules import event, existing, may_join, need_agent, need_member, new_session, not_a_member
 from lithos.sessions.store import JOURNAL, Membership
 from lithos.sessions.visibility import PUBLIC, Viewer
-from lithos.storage import Database, Effects, EventDraft, Followers, JournalHead, Moment, NewEntry, Outcome, Tx
+from lithos.storage import Database, Effects, Followers, JournalHead, Moment, NewEntry, Outcome, Tx
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 LARGEST_PAGE = 500
+PROMOTIONS = "session promotions"  # the channel of their changes
 LOOK = "look"  # the operator read what is private
 Ended = Callable[[Tx, Call, Session], int]  # promotes what a completed session learned; how many entries
 
@@ -61,8 +62,17 @@ class NewSession:
 
 class Sessions(Part):
     def __init__(
-        self, database: Database, effects: Effects, ids: Ids, *, defaults: SessionConfig | None = None
+        self,
+        database: Database,
+        effects: Effects,
+        ids: Ids,
+        *,
+        store_id: str = "",
+        defaults: SessionConfig | None = None,
     ) -> None:
+        self.store_id = store_id  # promotions are of this data directory's chains
+        self._promoted: dict[str, dict[int, str]] | None = None
+        self._stop_promotions = database.listen(PROMOTIONS, self.forget_promotions)
         self._database = database
         self._effects = effects
         self._ids = ids
@@ -74,6 +84,7 @@ class Sessions(Part):
         self._stop_listening = database.listen(JOURNAL.channel, self._forget)
 
     def close(self) -> None:
+        self._stop_promotions()
         self._stop_listening()
         self.followers.close()
 
@@ -449,8 +460,36 @@ class Sessions(Part):
         likely = {each for each in session_ids if len(each) == 36}
         missing = [*(likely - self._known)]
         if missing:
-            self._known |= self._database.read(lambda tx: _existing(tx, missing))
+            self._known |= self._database.read(lambda tx: existing(tx, missing))
         return likely & self._known
+
+    def promoted(self, chain_key: str) -> Mapping[int, str]:
+        """Index → session, of the promoted thoughts of a chain."""
+        found = self._promoted
+        if found is None:
+            found = self._promoted = self._database.read(self._load_promotions)
+        return found.get(chain_key, {})
+
+    def forget_promotions(self) -> None:
+        """Promotions changed, here or on another host."""
+        self._promoted = None
+
+    def _load_promotions(self, tx: Tx) -> dict[str, dict[int, str]]:
+        found: dict[str, dict[int, str]] = {}
+        for row in tx.all("SELECT chain, place, session_id FROM session_promotions WHERE store = ?", self.store_id):
+            found.setdefault(row["chain"], {})[row["place"]] = row["session_id"]
+        return found
+
+    def scope_of_entry(self, call: Call, session_id: str | None) -> str | None:
+        """The session that a new thought belongs to: the named one or the agent's current one. A session takes entries
+        of its members, while it runs. An id that is no session of ours stays as it is, and scopes nothing."""
+        named = None if session_id is None else session_id.casefold()
+        if named is not None and not self.is_session(named):
+            return session_id
+        chosen = named or self.current(call)
+        if chosen is not None:
+            self._database.read(lambda tx: need_writable(self._private(tx, call, chosen), "entry"))
+        return chosen
 
     def is_session(self, session_id: str | None) -> bool:
         return session_id is not None and bool(self.known((session_id,)))
@@ -504,77 +543,3 @@ class Sessions(Part):
             return
         looked = Outcome({"session_id": session_id}, (event(LOOK, session_id, tool=call.tool),))
         self._effects.commit(replace(call, idempotency_key=None, delivery=None), lambda tx: looked)
-
-
-def new_session(
-    session_id: str, seq: int, name: str, owner: str, config: SessionConfig, now: Moment, *, bound: bool
-) -> Session:
-    return Session(
-        id=session_id,
-        seq=seq,
-        name=name,
-        state="created",
-        owner=owner,
-        owner_bound=bound,
-        created_at=now.wall,
-        activated_at=None,
-        suspended_at=None,
-        completed_at=None,
-        closed_at=None,
-        last_active_at=now.wall,
-        summary=None,
-        reason=None,
-        scalars=dict.fromkeys(SCALARS),
-        config=config,
-        version=0,
-        bytes=0,
-        era=now.era,
-        steady=now.steady,
-    )
-
-
-def need_agent(call: Call) -> str:
-    agent = call.agent or (call.user if call.operator else None)
-    if agent is None:
-        raise InvalidInput("no agent is named", hint="Pass agent with your name.")
-    return agent
-
-
-def need_member(session: Session, member: Membership | None, call: Call) -> None:
-    if call.operator:
-        return
-    if member is None or not member.joined or (member.bound and not call.bound):
-        raise not_a_member(session)
-
-
-def not_a_member(session: Session) -> Forbidden:
-    invited = session.owner_bound
-    hint = f"{session.owner} can invite you; then lithos_session_join." if invited else "lithos_session_join first."
-    return Forbidden("only members of the session may do this", hint=hint, session_id=session.id)
-
-
-def may_join(session: Session, member: Membership | None, call: Call) -> None:
-    """Where tokens say who calls, joining needs the owner's invitation."""
-    if call.operator:
-        return
-    if member is not None and member.bound and not call.bound:
-        raise Forbidden(f"{member.agent} belongs to a token", hint="Call with the token of that agent.")
-    if member is None and (call.bound or session.owner_bound):
-        raise Forbidden(
-            f"this session needs an invitation of its owner, {session.owner}",
-            hint="The owner calls lithos_session_invite.",
-            session_id=session.id,
-        )
-
-
-def event(op: str, session_id: str, **details: Any) -> EventDraft:
-    return EventDraft("session", op, thing=session_id, details={k: v for k, v in details.items() if v is not None})
-
-
-def _existing(tx: Tx, session_ids: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for start in range(0, len(session_ids), 500):
-        some = session_ids[start : start + 500]
-        rows = tx.all(f"SELECT id FROM sessions WHERE id IN ({', '.join('?' * len(some))})", *some)
-        found |= {row["id"] for row in rows}
-    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+HISTORY = "history"  # the chain of all sessions' entries; one per session would cost descriptors and memory each
 SCOPE = "scope"  # the keyword field of documents that belong to a session and are not promoted
 
 

@@ -32,7 +32,8 @@ def lithos_changes(
     """What changed, by agents and people: notes, tasks, claims, findings, thoughts, skills; newest first, a line each.
     Pass `cursor` of the answer as `since` next time, or as `seen` to confirm it."""
     confirmed = _confirm(lithos, call, seen) if seen is not None else False
-    request = ChangesRequest(since, kinds or (), path_prefix, agent, limit, cursor, call.agent)
+    viewer = lithos.sessions.viewer(call)
+    request = ChangesRequest(since, kinds or (), path_prefix, agent, limit, cursor, call.agent, viewer)
     answer = lithos.changes.answer(request)
     return {**answer, "confirmed": True} if confirmed else answer
 

@@ -262,6 +262,20 @@ class Columns:
             mask[found[: np.searchsorted(found, len(mask))]] = True
         return mask
 
+    @property
+    def pairs(self) -> int:
+        """How many (term, thought) pairs there are."""
+        self._settle()
+        return self._terms.count
+
+    def sessions_since(self, names: int, pairs: int) -> tuple[dict[int, str], Ints, Ints]:
+        """Codes of sessions among the names from `names` on, and the (term, thought) pairs from `pairs` on."""
+        self._settle()
+        with self._lock:
+            terms, indexes = self._terms.view[pairs:], self._term_index.view[pairs:]
+        found = {names + place: str(name[1]) for place, name in enumerate(self.names[names:]) if name[0] == "session"}
+        return found, terms, indexes
+
     def among(self, column: str, codes: Iterable[int]) -> Mask:
         """Which thoughts have one of these small numbers in a column: a look at a table, ten times faster than isin."""
         values = self[column]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from lithos.search.values import Document, Where
+from lithos.search.values import RESTRICTED, Document, Where
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,11 @@ def matches(document: Document, where: Where) -> bool:
 def _keywords_match(document: Document, where: Where) -> bool:
     has = document.keywords.get
     wanted = all(set(values) & set(has(name, ())) for name, values in where.any_of.items())
-    return wanted and not any(set(values) & set(has(name, ())) for name, values in where.none_of.items())
+    if not wanted or any(set(values) & set(has(name, ())) for name, values in where.none_of.items()):
+        return False
+    return all(
+        RESTRICTED not in has(name, ()) or set(values) & set(has(name, ())) for name, values in where.only_for.items()
+    )
 
 
 def _numbers_match(document: Document, where: Where) -> bool:
@@ -105,6 +109,11 @@ class Columns:
             for name, values in where.none_of.items():
                 for value in values:
                     found[_indices(self._lists.get((name, value), ()))] = False
+            for name, values in where.only_for.items():
+                hidden = _at(self._lists.get((name, RESTRICTED), ()), size)
+                for value in values:
+                    hidden[_indices(self._lists.get((name, value), ()))] = False
+                found &= ~hidden
             return found
 
     def _required(self, where: Where) -> Iterable[Sequence[int]]:

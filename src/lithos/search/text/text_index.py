@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from lithos.core.canonical import sha256_hex
 from lithos.errors import Damaged, Unavailable
 from lithos.search.text.analysis import analyzer
-from lithos.search.values import Where
+from lithos.search.values import RESTRICTED, Where
 
 if TYPE_CHECKING:
     import numpy as np
@@ -276,6 +276,10 @@ class TextIndex:
 
         for name, values in where.none_of.items():
             yield tantivy.Occur.MustNot, self.keyword(name, values)
+        for name, values in where.only_for.items():
+            hidden = [(tantivy.Occur.Must, self.exactly("keyword", f"{name}={RESTRICTED}"))]
+            hidden += [(tantivy.Occur.MustNot, self.keyword(name, values))] if values else []
+            yield tantivy.Occur.MustNot, tantivy.Query.boolean_query(hidden)
 
     def exactly(self, field: str, value: str) -> tantivy.Query:
         import tantivy

@@ -81,7 +81,7 @@ class Ready:
         if not self.tool.references or self.tool.waits:
             return self.tool.function(lithos, self.call, **self.values)
         try:
-            resolved = resolve(lithos, self.tool, self.values)
+            resolved = resolve(lithos, self.tool, self.values, self.call)
         except NotFound as unresolved:
             if self.call.idempotency_key is None and self.call.delivery is None:
                 raise

@@ -16,6 +16,8 @@ from lithos.errors import Ambiguous, LithosError, NotFound
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
+    from lithos.core.call import Call
+    from lithos.sessions import Viewer
 
 Referred = Literal["note", "task", "thought"]
 MOST_NEAREST = 3
@@ -75,25 +77,25 @@ def _marks(hint: Any) -> list[Any]:
     return own + [mark for each in (*get_args(hint), *inner) if each is not None for mark in _marks(each)]
 
 
-def resolve(lithos: Lithos, tool: Tool, values: dict[str, Any]) -> Resolved:
+def resolve(lithos: Lithos, tool: Tool, values: dict[str, Any], call: Call) -> Resolved:
     """The values with ids where names were; raises where a name means several things, or no note or thought."""
     done = Resolved(dict(values))
     for name, mark in tool.references.items():
         given = values.get(name)
         if isinstance(given, str):
-            done.values[name] = _one(lithos, tool, mark, given, name, done)
+            done.values[name] = _one(lithos, call, tool, mark, given, name, done)
         elif isinstance(given, list):
-            done.values[name] = [_one(lithos, tool, mark, each, name, done) for each in given]
+            done.values[name] = [_one(lithos, call, tool, mark, each, name, done) for each in given]
     return done
 
 
-def _one(lithos: Lithos, tool: Tool, mark: Refers, given: str, argument: str, done: Resolved) -> str:
+def _one(lithos: Lithos, call: Call, tool: Tool, mark: Refers, given: str, argument: str, done: Resolved) -> str:
     if mark.kind == "note":
         found = _note(lithos, tool, mark, given, done)
     elif mark.kind == "task":
         found = _task(lithos, given, not tool.reads, done)
     else:
-        found = _thought(lithos, given, done.values.get(CHAIN))
+        found = _thought(lithos, given, done.values.get(CHAIN), lithos.sessions.viewer(call))
     if found is None:
         return given
     if found.id != given:
@@ -137,14 +139,14 @@ def _task(lithos: Lithos, given: str, exact: bool, done: Resolved) -> Candidate 
     return found[0] if found else None
 
 
-def _thought(lithos: Lithos, given: str, chain: str | None) -> Candidate | None:
+def _thought(lithos: Lithos, given: str, chain: str | None, viewer: Viewer) -> Candidate | None:
     """None for one that is not known: the ledger answers with null, or names it in its error."""
     from lithos.ledger import Filter
 
     if len(given) < SHORTEST_PART or len(given) >= 36:
         return None
     try:
-        rows = lithos.ledger.search(chain, Filter(), 1000)["thoughts"]
+        rows = lithos.ledger.search(chain, Filter(), 1000, viewer)["thoughts"]
     except LithosError:
         return None
     found = matching(given, [Candidate(row["id"], row["content"][:60]) for row in rows], exact=False)

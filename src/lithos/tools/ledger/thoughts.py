@@ -30,6 +30,7 @@ from lithos.ledger import (
     optional_time,
     time_window,
 )
+from lithos.sessions import HISTORY
 from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
 from lithos.tools.dispatch.references import Refers
 from lithos.tools.dispatch.schemas import Rare
@@ -125,6 +126,7 @@ def mentisdb_append(
     """Store a durable thought: a decision, constraint, fact, mistake, plan, summary. For good: it cannot be edited,
     only followed by a Correction with refs. detail=true adds a signed checkpoint: keep the last one to prove later
     that nothing was rewritten. ledger_fork: stop, the chain was changed."""
+    session, chain = _entry_place(lithos, call, session_id, chain_key, signed=thought_signature is not None)
     draft = Draft(
         thought_type=thought_type,
         content=content,
@@ -138,11 +140,11 @@ def mentisdb_append(
         concepts=concepts,
         refs=refs,
         relations=relations,
-        session_id=session_id,
+        session_id=session,
         signing_key_id=signing_key_id,
         thought_signature=thought_signature,
     )
-    answer = lithos.ledger.append(call, draft, chain_key=chain_key, last_checkpoint=last_checkpoint)
+    answer = lithos.ledger.append(call, draft, chain_key=chain, last_checkpoint=last_checkpoint)
     lithos.agents.seen(agent_id or answer["chain_key"])
     return answer if echo else _without_echo(answer)
 
@@ -170,6 +172,7 @@ def mentisdb_append_retrospective(
 ) -> Appended:
     """Store a lesson after a hard failure, a repeated snag or a non-obvious fix, so that no agent struggles twice. Like
     mentisdb_append, with role Retrospective and importance 0.7."""
+    session, chain = _entry_place(lithos, call, session_id, chain_key, signed=thought_signature is not None)
     draft = Draft(
         thought_type=thought_type,
         content=content,
@@ -183,11 +186,11 @@ def mentisdb_append_retrospective(
         concepts=concepts,
         refs=refs,
         relations=relations,
-        session_id=session_id,
+        session_id=session,
         signing_key_id=signing_key_id,
         thought_signature=thought_signature,
     )
-    answer = lithos.ledger.append(call, draft, chain_key=chain_key, last_checkpoint=last_checkpoint)
+    answer = lithos.ledger.append(call, draft, chain_key=chain, last_checkpoint=last_checkpoint)
     lithos.agents.seen(agent_id or answer["chain_key"])
     return answer
 
@@ -228,7 +231,7 @@ def mentisdb_search(
         since,
         until,
     )
-    return lithos.ledger.search(chain_key, chosen, limit)
+    return lithos.ledger.search(chain_key, chosen, limit, lithos.sessions.viewer(call))
 
 
 @tool(toolset="ledger", reads=True)
@@ -246,7 +249,8 @@ def mentisdb_recent_context(
     max_tokens: MaxTokens = 4000,
 ) -> Prompt:
     """The latest thoughts as a text to take up work with, dated and attributed. Call it when a session begins."""
-    return {"prompt": lithos.ledger.recent_context(chain_key, last_n, max_tokens)}
+    viewer = lithos.sessions.viewer(call)
+    return {"prompt": lithos.ledger.recent_context(chain_key, last_n, max_tokens, viewer)}
 
 
 @tool(toolset="ledger", reads=True)
@@ -285,7 +289,8 @@ def mentisdb_memory_markdown(
         since,
         until,
     )
-    return {"markdown": lithos.ledger.memory_markdown(chain_key, chosen, limit, max_tokens)}
+    viewer = lithos.sessions.viewer(call)
+    return {"markdown": lithos.ledger.memory_markdown(chain_key, chosen, limit, max_tokens, viewer)}
 
 
 @tool(toolset="ledger", reads=True)
@@ -299,14 +304,18 @@ def mentisdb_get_thought(
 ) -> OneThought:
     """One thought by exactly one of id, hash, index. `thought` is null if there is none."""
     return lithos.ledger.thought(
-        chain_key, thought_id=thought_id, thought_hash=thought_hash, thought_index=thought_index
+        chain_key,
+        thought_id=thought_id,
+        thought_hash=thought_hash,
+        thought_index=thought_index,
+        viewer=lithos.sessions.viewer(call),
     )
 
 
 @tool(toolset="ledger", reads=True)
 def mentisdb_get_genesis_thought(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> OneThought:
     """The first thought of a chain: usually what the memory is for."""
-    return lithos.ledger.genesis(chain_key)
+    return lithos.ledger.genesis(chain_key, lithos.sessions.viewer(call))
 
 
 @tool(toolset="ledger", reads=True)
@@ -353,14 +362,14 @@ def mentisdb_traverse_thoughts(
         time_window,
     )
     walk = Walk(direction, anchor_id, anchor_hash, anchor_index, anchor_boundary, include_anchor, chunk_size, chosen)
-    return lithos.ledger.traverse(chain_key, walk)
+    return lithos.ledger.traverse(chain_key, walk, lithos.sessions.viewer(call))
 
 
 @tool(toolset="ledger", reads=True)
 def mentisdb_head(lithos: Lithos, call: Call, chain_key: ChainKey = None, last_checkpoint: Known = None) -> Head:
     """The newest thought, counts, integrity, and a signed checkpoint. With last_checkpoint: a proof that the chain
     only grew since, or the error ledger_fork. `verified_through`: up to where every hash was checked again."""
-    return lithos.ledger.head(chain_key, last_checkpoint)
+    return lithos.ledger.head(chain_key, last_checkpoint, lithos.sessions.viewer(call))
 
 
 @tool(toolset="ledger", reads=True)
@@ -376,7 +385,8 @@ def lithos_ledger_context(
 ) -> Thread:
     """The causal thread around one thought: what it builds on and what builds on it, through refs and relations. Use
     it to learn why something was decided and whether it still holds."""
-    return lithos.ledger.thread(chain_key, thought_id, thought_index, depth, limit, max_tokens)
+    viewer = lithos.sessions.viewer(call)
+    return lithos.ledger.thread(chain_key, thought_id, thought_index, depth, limit, max_tokens, viewer)
 
 
 @tool(toolset="ledger", reads=True)
@@ -385,7 +395,20 @@ def lithos_ledger_prove(
 ) -> Proof:
     """A proof that a thought is at its index in the chain that a signed checkpoint covers (RFC 6962). Others check it
     with docs/ledger-format.md alone."""
-    return lithos.ledger.prove(chain_key, thought_index)
+    return lithos.ledger.prove(chain_key, thought_index, lithos.sessions.viewer(call))
+
+
+def _entry_place(
+    lithos: Lithos, call: Call, session_id: str | None, chain_key: str | None, *, signed: bool
+) -> tuple[str | None, str | None]:
+    """Session and chain of a new thought. The agent's current session fills in the one, and its entries go to the chain
+    `history` unless another is named. A signed thought says itself which session it is of."""
+    if signed and session_id is None:
+        return None, chain_key
+    session = lithos.sessions.scope_of_entry(call, session_id)
+    if chain_key is None and lithos.sessions.is_session(session):
+        return session, HISTORY
+    return session, chain_key
 
 
 def _without_echo(answer: Appended) -> Appended:

@@ -1,0 +1,8 @@
+"""The chronicle: entries of sessions, and what becomes of them."""
+
+from __future__ import annotations
+
+from lithos.chronicle.chronicle import Chronicle
+from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter, tuple_of
+
+__all__ = ["Chronicle", "EntryPage", "EntryShown", "SessionFilter", "tuple_of"]

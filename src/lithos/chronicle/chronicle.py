@@ -1,0 +1,65 @@
+"""The chronicle: what sessions leave behind, as entries of the chain `history`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter
+from lithos.core.call import Call
+from lithos.errors import NotFound
+from lithos.ledger import Filter, Ledger, Thought
+from lithos.sessions import ALL, HISTORY, Sessions, Viewer
+
+
+class Chronicle:
+    def __init__(self, sessions: Sessions, ledger: Ledger) -> None:
+        self._sessions = sessions
+        self._ledger = ledger
+
+    def query(
+        self, call: Call, chosen: Filter, wanted: SessionFilter, limit: int | None = None, session_id: str | None = None
+    ) -> EntryPage:
+        """Entries of sessions; never what is private of their context. `session_id`: the own session, for members."""
+        if session_id is not None:
+            self._sessions.members_only(call, session_id)
+        named = {*wanted.session_ids, *wanted.exclude_sessions}
+        for unknown in sorted(named - self._sessions.known(named)):
+            raise NotFound(
+                f"there is no session {unknown[:80]!r} in this store", hint="lithos_session_list shows them."
+            )
+        own = session_id or self._sessions.current(call)
+        scope = wanted.scope(own)
+        viewer = ALL if wanted.looks_abroad else Viewer(own)
+        return self.read(replace(chosen, entries=scope), viewer, limit)
+
+    def read(self, chosen: Filter, viewer: Viewer, limit: int | None) -> EntryPage:
+        try:
+            found = self._ledger.search(HISTORY, chosen, limit, viewer)
+        except NotFound:  # no session has left an entry yet
+            return {"entries": [], "total": 0}
+        promoted = self._sessions.promoted(HISTORY)
+        page: EntryPage = {
+            "entries": [shown(each, each["index"] in promoted) for each in found["thoughts"]],
+            "total": found["total"],
+        }
+        if found.get("degraded"):
+            page["degraded"], page["degraded_reason"] = True, found["degraded_reason"]
+        return page
+
+
+def shown(thought: Thought, promoted: bool) -> EntryShown:
+    entry: EntryShown = {
+        "id": thought["id"],
+        "index": thought["index"],
+        "session_id": thought["session_id"] or "",
+        "promoted": promoted,
+        "thought_type": thought["thought_type"],
+        "role": thought["role"],
+        "content": thought["content"],
+        "agent_id": thought["agent_id"],
+        "timestamp": thought["timestamp"],
+        "tags": thought["tags"],
+    }
+    if "score" in thought:
+        entry["score"] = thought["score"]
+    return entry

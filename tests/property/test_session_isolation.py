@@ -1,0 +1,230 @@
+"""Property: whatever is called, no private marker of a session reaches another one, through any tool of the registry.
+
+Each session has two secrets, one in its context and one in its entries, beside a handle that questions may use. Every
+tool is called with random arguments by callers outside; what comes back, errors included, holds no secret. A tool
+without a ruling fails.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import orjson
+import pytest
+
+from lithos.app import Lithos
+from lithos.ledger.scopes import ChainScopes
+from lithos.sessions.sessions import Sessions
+from lithos.tools.answers.errors import as_lithos_error
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+from lithos.tools.registry import Tool
+
+Ruling = Literal["shared", "scoped", "entries", "operator"]
+
+# A new tool needs a line here. shared: of notes, garden, board, skills, code, agents; nothing of a session is in it.
+# scoped: shows a session's things to those who are in it. entries: shows entries of others where it is asked to.
+RULED: dict[Ruling, str] = {
+    "scoped": """
+lithos_recall lithos_changes lithos_get_briefing lithos_undo lithos_feedback mentisdb_bootstrap
+mentisdb_append mentisdb_append_retrospective mentisdb_search mentisdb_list_chains mentisdb_recent_context
+mentisdb_memory_markdown mentisdb_get_thought mentisdb_get_genesis_thought mentisdb_traverse_thoughts
+mentisdb_head lithos_ledger_context lithos_ledger_prove mentisdb_list_agents mentisdb_get_agent
+mentisdb_list_agent_registry mentisdb_upsert_agent mentisdb_set_agent_description mentisdb_add_agent_alias
+mentisdb_add_agent_key mentisdb_revoke_agent_key mentisdb_disable_agent lithos_session_create
+lithos_session_activate lithos_session_suspend lithos_session_resume lithos_session_complete
+lithos_session_fail lithos_session_close lithos_session_switch lithos_session_join lithos_session_leave
+lithos_session_invite lithos_session_get lithos_session_list lithos_session_context
+lithos_session_context_update lithos_session_stats lithos_session_wait lithos_tool_call lithos_events_query
+""",
+    "entries": """
+lithos_session_query
+""",
+    "operator": """
+lithos_reindex lithos_ledger_checkpoint lithos_ledger_forget lithos_ledger_convert lithos_ledger_import
+lithos_session_close_all lithos_doctor lithos_token_new lithos_token_list lithos_token_revoke
+lithos_events_verify lithos_keys_rotate lithos_fs_move lithos_file_history lithos_garden_undo
+lithos_garden_check lithos_code_add lithos_code_list lithos_code_remove lithos_code_rebuild
+""",
+    "shared": """
+lithos_write lithos_read lithos_delete lithos_list lithos_links lithos_tags lithos_move lithos_note_history
+lithos_note_diff lithos_note_revert lithos_note_restore lithos_validate lithos_search lithos_semantic
+lithos_note_passages lithos_decay lithos_promote lithos_conflicts lithos_agent_register lithos_agent_info
+lithos_agent_list lithos_task_create lithos_task_claim lithos_task_renew lithos_task_release
+lithos_task_complete lithos_task_status lithos_finding_post lithos_finding_list lithos_task_cancel
+lithos_task_update lithos_task_ready lithos_task_list lithos_board_wait mentisdb_skill_md mentisdb_list_skills
+mentisdb_skill_manifest mentisdb_upload_skill mentisdb_search_skill mentisdb_read_skill
+mentisdb_skill_versions mentisdb_deprecate_skill mentisdb_revoke_skill lithos_stats lithos_tool_find
+lithos_fs_list lithos_fs_read lithos_fs_search lithos_fs_hash lithos_fs_ensure_dir lithos_fs_write
+lithos_fs_append lithos_fs_patch lithos_md_list_sections lithos_md_patch_section lithos_md_curate_list
+lithos_md_snapshot_history lithos_md_lint lithos_lint_check lithos_propose_change lithos_apply_change
+lithos_events_log lithos_search_code lithos_get_symbol lithos_get_dependencies lithos_get_dependents
+lithos_find_similar_symbols lithos_get_file_symbols lithos_get_file lithos_list_files lithos_get_structure
+lithos_get_context lithos_detect_patterns
+""",
+}
+RULINGS: dict[str, Ruling] = {name: ruling for ruling, names in RULED.items() for name in names.split()}
+ABROAD = ("cross_session", "session_ids")
+
+
+@dataclass(frozen=True)
+class Secret:
+    session: str
+    owner: str
+    handle: str
+    context: str
+    entry: str
+    thoughts: tuple[str, ...]
+
+
+def bound(agent: str) -> Caller:
+    return Caller(agent=agent, bound=True, toolsets=("all",))
+
+
+def furnish(lithos: Lithos, number: int) -> Secret:
+    """A session of a bound owner, with a secret wherever a session can have one."""
+    owner, handle = f"owner{number}", f"topic{number}"
+    context, entry = f"ctxsecret{number}q", f"entsecret{number}q"
+    call, who = catalogue().call, bound(owner)
+    session = call(
+        lithos,
+        "lithos_session_create",
+        {"name": f"session {number}", "base_branch": context, "metadata": {context: context}},
+        who,
+    )["session_id"]
+    call(lithos, "lithos_session_activate", {"session_id": session}, who)
+    said = f"{handle} {context}"
+    texts = ("current_task", "current_step", "current_objective", "conversation_id", "active_dag_id")
+    changes: dict[str, Any] = dict.fromkeys(texts, said)
+    changes |= {"branch_name": context, "worktree": context}
+    lists = ("completed_steps", "next_steps", "blockers", "local_patterns", "local_failures", "user_wants")
+    lists += ("user_rejects", "clarifications", "message_history", "dag_history")
+    changes |= {name: {"add": [said]} for name in lists}
+    maps = ("modified_files", "read_files", "created_files", "active_agents", "scratchpad")
+    changes |= {name: {"add": {context: {"note": said}}} for name in maps}
+    call(lithos, "lithos_session_context_update", {"changes": changes}, who)
+    ids = []
+    for chain, kind in ((None, "Decision"), (None, "Mistake"), ("design", "Plan")):
+        given = {"thought_type": kind, "content": f"{handle} {entry}", "tags": [entry], "concepts": [entry]}
+        thought = call(lithos, "mentisdb_append", given | ({"chain_key": chain} if chain else {}), who)["thought"]
+        ids += [thought["id"], thought["hash"]]
+    call(lithos, "mentisdb_append_retrospective", {"content": f"{handle} {entry}", "refs": [0]}, who)
+    return Secret(session, owner, handle, context, entry, tuple(ids))
+
+
+class Arguments:
+    """Random arguments for a tool, from its schema; names that mean a session's things get real ones."""
+
+    def __init__(self, chance: random.Random, secrets: list[Secret]) -> None:
+        self._chance = chance
+        self._pools: dict[str, list[Any]] = {
+            "session_id": [each.session for each in secrets],
+            "session_ids": [each.session for each in secrets],
+            "thought_id": [each for secret in secrets for each in secret.thoughts[::2]],
+            "anchor_id": [each for secret in secrets for each in secret.thoughts[::2]],
+            "thought_hash": [each for secret in secrets for each in secret.thoughts[1::2]],
+            "anchor_hash": [each for secret in secrets for each in secret.thoughts[1::2]],
+            "ids": [each for secret in secrets for each in secret.thoughts[::2]],
+            "used_ids": [each for secret in secrets for each in secret.thoughts[::2]],
+            "chain_key": ["history", "history", "design"],
+            "text": [each.handle for each in secrets],
+            "query": [each.handle for each in secrets],
+            "topic": [each.handle for each in secrets],
+            "timeout": [0],
+            "wait_seconds": [0],
+            "since": ["2020-01-01T00:00:00Z", 0],
+            "cursor": [None],
+        }
+
+    def for_tool(self, tool: Tool) -> dict[str, Any]:
+        if tool.name == "lithos_tool_find":  # a question would embed every phrase of every tool: ten seconds
+            return {"name": "lithos_recall"}
+        schema = tool.argument_schema
+        needed = schema.get("required", [])
+        chosen = {}
+        for name, field in schema["properties"].items():
+            if name in (tool.agent_argument, "agent", "agent_id", "idempotency_key", "rationale", "user_id"):
+                continue
+            if name in needed or name in self._pools or self._chance.random() < 0.25:
+                chosen[name] = self._value(name, field, schema.get("$defs", {}))
+        return {name: value for name, value in chosen.items() if value is not None}
+
+    def _value(self, name: str, field: dict[str, Any], named: dict[str, Any]) -> Any:
+        kind = self._kind(field, named)
+        if name in self._pools:
+            value = self._chance.choice(self._pools[name])
+            return [value] if kind.get("type") == "array" else value
+        if "enum" in kind:
+            return self._chance.choice(kind["enum"])
+        if "const" in kind:
+            return kind["const"]
+        pool = {"boolean": [True, False], "integer": [0, 1, 2, 3], "number": [0.5], "object": [{}], "array": [[]]}
+        return self._chance.choice(pool.get(kind.get("type", ""), ["word"]))
+
+    def _kind(self, field: dict[str, Any], named: dict[str, Any]) -> dict[str, Any]:
+        if "anyOf" in field:
+            field = next(each for each in field["anyOf"] if each.get("type") != "null")
+        return named[field["$ref"].rpartition("/")[2]] if "$ref" in field else field
+
+
+def outsiders(secrets: list[Secret]) -> Iterator[tuple[Caller, str | None]]:
+    """Callers, and the session that each is in. The last is inside one, and may promote what is its own."""
+    yield Caller(agent=secrets[1].owner, toolsets=("all",)), None  # the name without its token
+    yield Caller(toolsets=("all",)), None
+    yield bound("stranger"), None
+    yield bound(secrets[0].owner), secrets[0].session
+
+
+def leaks(lithos: Lithos, seed: int) -> Iterator[str]:
+    """What every tool shows of a session to those outside it."""
+    chance = random.Random(seed)
+    secrets = [furnish(lithos, number) for number in range(2 + seed % 4)]
+    arguments = Arguments(chance, secrets)
+    for caller, inside in outsiders(secrets):
+        for tool in catalogue():
+            given = arguments.for_tool(tool)
+            said = outcome(lithos, tool, given, caller)
+            abroad = RULINGS[tool.name] == "entries" and any(given.get(name) for name in ABROAD)
+            for secret in secrets:
+                shown = secret.context in said or (secret.entry in said and not abroad)
+                if shown and secret.session != inside:
+                    yield f"{tool.name} {given}: {said[:200]}"
+
+
+def outcome(lithos: Lithos, tool: Tool, given: dict[str, Any], caller: Caller) -> str:
+    try:
+        answer = catalogue().call(lithos, tool.name, given, caller)
+    except Exception as raised:
+        return orjson.dumps(as_lithos_error(raised, tool.name).as_dict(), default=str).decode()
+    return orjson.dumps(answer, default=str).decode()
+
+
+def test_every_tool_has_a_ruling() -> None:
+    """A new tool: say above whether it can show what belongs to a session; then the property below calls it too."""
+    assert {each.name for each in catalogue()} == set(RULINGS)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_no_secret_of_a_session_reaches_another(lithos: Lithos, seed: int) -> None:
+    assert [*leaks(lithos, seed)] == []
+
+
+LEAKS: dict[str, list[tuple[Any, ...]]] = {
+    "a search that does not filter": [
+        ("lithos.ledger.search._only_for", lambda viewer: {}),
+        ("lithos.ledger.ledger.visible", lambda row, viewer: True),
+    ],
+    "a list that does not filter": [(ChainScopes, "seen", lambda self, viewer: None)],
+    "one thought by its index": [("lithos.ledger.ledger.visible", lambda row, viewer: True)],
+    "private parts for all": [(Sessions, "_is_member", lambda self, tx, call, session_id: True)],
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS)
+def test_a_planted_leak_is_found(lithos: Lithos, leak: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for patch in LEAKS[leak]:
+        monkeypatch.setattr(*patch)
+    assert next(leaks(lithos, 0), None) is not None
