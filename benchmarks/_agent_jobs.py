@@ -358,7 +358,7 @@ async def _cancel_a_task(desk: Desk, stored: dict[str, Any]) -> None:
     if "lithos_task_update" in desk.listed:  # its schema offers the status
         await desk.do("change a task", "lithos_task_update", {**task, "status": "cancelled"})
         return
-    await desk.do("cancel a task nobody wants", "lithos_task_cancel", task)
+    await desk.do("cancel a task that no one wants", "lithos_task_cancel", task)
 
 
 async def _name_a_task_by_its_title(desk: Desk, stored: dict[str, Any]) -> None:

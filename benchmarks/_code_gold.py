@@ -1,4 +1,4 @@
-"""Gold that nobody here wrote: definitions of Universal Ctags, calls of SCIP indexes and of Go's type checker."""
+"""Gold from other programs: definitions of Universal Ctags, calls of SCIP indexes and of Go's type checker."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ def definitions(folder: Path, store: Store) -> dict[str, tuple[int, int]]:
         if path not in served or tag.get("kind") not in CTAGS.get(language, ()) or not tag["name"].isidentifier():
             continue
         near = any(abs(line - tag["line"]) <= 3 for line in ours.get((path, tag["name"]), ()))
-        told, found = counts.get(language, (0, 0))
-        counts[language] = (told + 1, found + near)
+        expected, found = counts.get(language, (0, 0))
+        counts[language] = (expected + 1, found + near)
     return counts
 
 
@@ -153,12 +153,12 @@ def _judge_file(
     facts = Facts.from_json(orjson.loads(row["facts"]))
     engine = engine_of(row["language"])(world, row["path"], facts)
     for scope, text, line, column in facts.calls:
-        told = gold.get((line, column))
-        if told is None:
+        expected = gold.get((line, column))
+        if expected is None:
             continue
         found, _ = world.record(lambda scope=scope, text=text, line=line: engine.use(scope, text, line))  # type: ignore[misc]
         target = engine.target(found.entity) if found else None
-        places = {place for place in told if place[0]}
+        places = {place for place in expected if place[0]}
         right = target is not None and _same(lines.get(target), places)
         if places and all(place[0] in covered for place in places):
             score.relevant += 1
@@ -171,7 +171,7 @@ def _judge_file(
             score.stated[found.how] = engine.confidence[found.how]
             score.right[found.how] += right
             if not right:
-                score.wrong.append((found.how, row["path"], str(line), text, target, str(sorted(told)[0])))
+                score.wrong.append((found.how, row["path"], str(line), text, target, str(sorted(expected)[0])))
     world.forget_local()
 
 

@@ -57,7 +57,7 @@ async def answer_at_once(context: Any, params: types.CallToolRequestParams) -> t
 
 
 async def serve_sdk() -> None:
-    """What no server on this SDK can go below: a handler that does nothing, no guard, no thread, no log."""
+    """The floor of every server on this SDK: a handler that does nothing, no guard, no thread, no log."""
     server: Server[Any] = Server("bare", on_call_tool=answer_at_once, get_tool_input_schema=lambda name: None)
     server.middleware.clear()
     sessions = StreamableHTTPSessionManager(app=server, json_response=True)

@@ -82,7 +82,7 @@ class Client:
 
 @contextmanager
 def served() -> Iterator[int]:
-    """A real server in a process of its own; its port."""
+    """A real server in a separate process; its port."""
     folder = tempfile.mkdtemp(prefix="bench-board-")
     command = [sys.executable, "-m", "lithos.cli.entry", "serve", "--transport", "http", "--port", "0"]
     process = subprocess.Popen([*command, "--data-dir", folder], stderr=subprocess.PIPE, text=True)
@@ -96,8 +96,8 @@ def served() -> Iterator[int]:
 
 def _port(process: subprocess.Popen[str]) -> int:
     assert process.stderr is not None
-    for told in process.stderr:
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", told)
+    for text in process.stderr:
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", text)
         if found:
             threading.Thread(target=process.stderr.read, daemon=True).start()
             return int(found[1])
@@ -119,7 +119,7 @@ def measure_verbs(port: int) -> None:
 
 
 def measure_rate(port: int, seconds: float = 4.0) -> None:
-    """16 clients, each claims aspects of its own of one task."""
+    """16 clients, each claims separate aspects of one task."""
     task = Client(port).call("lithos_task_create", title="shared", agent="bench")["task_id"]
     counts = [0] * CLIENTS
     deadline = time.monotonic() + seconds
@@ -136,7 +136,7 @@ def measure_rate(port: int, seconds: float = 4.0) -> None:
 
 
 def measure_waiters(port: int) -> None:
-    """A call beside 200 open waits, against the same call without them; the calls change nothing, so nobody wakes."""
+    """A call beside 200 open waits, against the same call without them; the calls change nothing, so no one wakes."""
     client = Client(port)
     for _ in range(100):
         client.call("lithos_task_status", task_id="nowhere")

@@ -141,8 +141,8 @@ def _definitions(where: Path, root: graph.OpenRoot, language: str) -> None:
     if language not in counts:
         print("  definitions: not available (ctags is not installed)")
         return
-    told, found = counts[language]
-    line(f"  definitions of {told} that ctags finds", found / told, 0.99, "", more_is_better=True)
+    defined, found = counts[language]
+    line(f"  definitions of {defined} that ctags finds", found / defined, 0.99, "", more_is_better=True)
 
 
 def _calls(where: Path, root: graph.OpenRoot, language: str) -> None:

@@ -154,8 +154,8 @@ def measure_pipe(data_dir: Path) -> None:
     connection = HostLock(str(data_dir)).connect()
     connection.setblocking(True)
     stream = connection.makefile("rwb", buffering=0)
-    told = {"pipe": wire.PIPE, "version": "0.1.0", "id": "b" * 32, "pid": os.getpid()}
-    ask_bare(stream, wire.line({"lithos": "guest", **told}))
+    identity = {"pipe": wire.PIPE, "version": "0.1.0", "id": "b" * 32, "pid": os.getpid()}
+    ask_bare(stream, wire.line({"lithos": "guest", **identity}))
     ask_bare(stream, message(0, "initialize", INITIALIZE))
     stream.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
     bare, piped = [], []

@@ -1,4 +1,4 @@
-"""What the life of notes costs: on a write, on a search, and a run of decay; each beside the same without it."""
+"""The cost of the note lifecycle: on a write, on a search, and a run of decay; each beside the same without it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def text(chance: random.Random, words: int = 120) -> str:
 
 
 def fill(folder: Path, chance: random.Random) -> None:
-    """Files as people would have them; a tenth has a life of its own."""
+    """Files as people would have them; a tenth has lifecycle fields."""
     top = folder / "knowledge"
     top.mkdir(parents=True)
     for number in range(NOTES):

@@ -1,6 +1,6 @@
 """The stack that the specification names, chromadb and sentence-transformers, beside ours in the same run. Optional.
 
-    pip install chromadb sentence-transformers          # 5 GB with torch: into an environment of its own
+    pip install chromadb sentence-transformers          # 5 GB with torch: into a separate environment
     python -m benchmarks.search --peer=FOLDER           # a folder of all-MiniLM-L6-v2 as sentence-transformers has it
 
 Both have the same 10,000 notes, one passage each, and the same vectors made from a seed; questions are embedded by

@@ -97,9 +97,9 @@ def measure_cold(vault: Path, tool: str, limit: float) -> None:
     subprocess.run(command, capture_output=True, check=True)  # the interpreter's own files are read once
     started = time.perf_counter()
     client = Client(vault).begin()
-    told = json.loads(client.ask(call(1, tool, query="how does it open a file?")))
+    answer = json.loads(client.ask(call(1, tool, query="how does it open a file?")))
     took = time.perf_counter() - started
-    found = told["result"]["structuredContent"]["results"]
+    found = answer["result"]["structuredContent"]["results"]
     line(f"cold host to the first answer of {tool}, {NOTES:,} notes", took, limit, "s ")
     print(f"  {cpu(host_of(vault)):.2f} s CPU of the host, {len(found)} results", flush=True)
     client.end()

@@ -1,8 +1,8 @@
-"""What other kinds cost the notes of a recall: nDCG@10 of judged notes, alone and beside unrelated work.
+"""The cost of other kinds to the notes of a recall: nDCG@10 of judged notes, alone and beside unrelated work.
 
     python -m benchmarks.recall_kinds FOLDER [COUNT]
 
-The folder is one of `retrieval`'s. COUNT unrelated tasks, findings and skills (20,000 unless told) are put beside it.
+The folder is one of `retrieval`'s. COUNT unrelated tasks, findings and skills (20,000 by default) are put beside it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 - code: functions without their docstring; the docstring's first sentence asks for its function.
 - aliases: notes of a real vault; an alias from the frontmatter that occurs nowhere else in the note asks for it.
 - chinese, japanese: pages without their title and description; each of the two asks for its page.
-- turns: each line of a dialogue is a document of its own; a question counts as answered by any turn of its session.
+- turns: each line of a dialogue is a separate document; a question counts as answered by any turn of its session.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Noise:
         return self._model.count(text)
 
     def embed(self, text: str) -> Any:
-        import numpy as np  # not before `Embedding` has told BLAS to use one thread
+        import numpy as np  # not before `Embedding` has set BLAS to one thread
 
         if text.startswith("how does it "):
             return self._model.embed(text)

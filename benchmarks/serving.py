@@ -1,4 +1,4 @@
-"""What a call costs beside a bare Starlette echo in the same run; start, help and memory of a server."""
+"""The cost of a call beside a bare Starlette echo in the same run; start, help and memory of a server."""
 
 from __future__ import annotations
 

@@ -158,7 +158,7 @@ def _inspect(target: list[str], what: str, era: str, environment: dict[str, str]
     listed = _inspector(target, era, environment, "tools/list", "--strict")
     called = _inspector(target, era, environment, "tools/call", "--tool-name", "lithos_stats")
     refused = _inspector(
-        target, era, environment, "tools/call", "--tool-name", "lithos_agent_info", "--tool-arg", "id=nobody"
+        target, era, environment, "tools/call", "--tool-name", "lithos_agent_info", "--tool-arg", "id=unknown-agent"
     )
     expected = ((listed, 0, "lithos_stats"), (called, 0, "documents"), (refused, TOOL_ERROR, "not_found"))
     wrong = [

@@ -40,7 +40,7 @@ def generated() -> dict[Path, str]:
 
 
 def golden_list(registry: Registry, toolset: str, *, read_only: bool = False) -> str:
-    """What `tools/list` costs and names; the whole text of the default list."""
+    """The cost and names of `tools/list`; the whole text of the default list."""
     shown = registry.shown([toolset], read_only=read_only)
     names = registry.names_shown([toolset], read_only)
     listed = [each.as_listed(read_only=read_only) for each in shown]
@@ -53,7 +53,7 @@ def golden_list(registry: Registry, toolset: str, *, read_only: bool = False) ->
 
 
 def golden(each: Tool) -> str:
-    """What clients rely on: a change of it is a change of the interface."""
+    """The interface that clients rely on: a change of it is a change of the interface."""
     facts = {
         "name": each.name,
         "toolset": each.toolset,

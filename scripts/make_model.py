@@ -244,7 +244,7 @@ def self_attention(x: NDArray[Any], w: dict[str, NDArray[Any]], name: str, confi
 
 
 def real_sentences(count: int) -> list[str]:
-    """First sentences of the standard library's docstrings: real English, on every machine, nobody's data."""
+    """First sentences of the standard library's docstrings: real English, on every machine, no one's data."""
     found: dict[str, None] = {}
     for path in sorted(Path(sysconfig.get_paths()["stdlib"]).glob("*.py")):
         tree = ast.parse(path.read_bytes())

@@ -153,7 +153,7 @@ class Lithos:
         return next((problem for part in self.parts if (problem := part.problem()) is not None), None)
 
     def collections(self) -> dict[str, Collection]:
-        """What search holds, by owner."""
+        """Contents of search, by owner."""
         thoughts = self.ledger.collection
         return {"notes": self.note_search.collection} | ({"thoughts": thoughts} if thoughts is not None else {})
 

@@ -206,7 +206,7 @@ def test_a_work_that_fails_before_or_after_its_first_statement_undoes_only_itsel
     database.close()
 
 
-def test_what_fails_only_on_its_way_is_told_to_whoever_put_it(url: str) -> None:
+def test_a_failure_on_its_way_reaches_the_call_that_put_it(url: str) -> None:
     database = open_postgres(url, THINGS)
     database.write(add("a"))
 
@@ -301,7 +301,7 @@ def test_a_connection_lost_in_the_middle_of_a_commit_is_found_out_not_guessed(
     counter.database.close()
 
 
-def test_an_outcome_that_nobody_can_tell_is_a_retryable_error_and_the_key_tells_later(
+def test_an_unknown_outcome_is_a_retryable_error_and_the_key_answers_later(
     wire: Wire, postgres: PostgresStates, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lithos.storage.database.postgres.LOOK_UP_S", 0.2)

@@ -117,7 +117,7 @@ def test_what_arrived_otherwise_is_found(tmp_path: Path, postgres: PostgresState
         transfer(sqlite_of(tmp_path), url, on_progress=interfere)
 
 
-def test_an_audit_that_is_not_whole_is_told(tmp_path: Path, postgres: PostgresStates, capsys) -> None:
+def test_an_audit_that_is_not_whole_is_reported(tmp_path: Path, postgres: PostgresStates, capsys) -> None:
     url = postgres.url(tmp_path)
     work(at(tmp_path), "a")
     dialect = dialect_at(sqlite_of(tmp_path))

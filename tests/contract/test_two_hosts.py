@@ -72,7 +72,7 @@ def held_and_let_go(url: str, lock: str, *works: Callable[[], Any]) -> list[Any]
     return given
 
 
-def test_what_two_hosts_are_told_of_one_agent_is_all_kept(url: str, hosts: list[Lithos]) -> None:
+def test_what_two_hosts_learn_of_one_agent_is_all_kept(url: str, hosts: list[Lithos]) -> None:
     here, there = hosts
     assert tool(here, "lithos_agent_register", id="ada")["created"]
     held_and_let_go(

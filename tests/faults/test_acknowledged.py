@@ -21,7 +21,7 @@ def kept(call: CallTool, note_id: str) -> set[str]:
 
 @pytest.mark.parametrize("last", ["save", "removal"])
 @pytest.mark.parametrize("eyes", ["watcher", "scanner"])
-def test_a_version_that_an_agent_was_told_of_survives_an_editors_save(
+def test_an_acknowledged_version_survives_an_editors_save(
     data_dir: Path, lithos: Lithos, call: CallTool, monkeypatch: pytest.MonkeyPatch, eyes: str, last: str
 ) -> None:
     """The index has read what is known of a file; before it looks at the file, an agent writes and an editor saves."""

@@ -21,7 +21,7 @@ def test_a_kill_at_any_step_of_a_commit_loses_nothing_that_was_acknowledged(tmp_
 
 
 @pytest.mark.parametrize("point", STEPS)
-def test_an_error_at_any_step_is_told_and_leaves_the_writer_at_work(tmp_path: Path, point: str) -> None:
+def test_an_error_at_any_step_is_raised_and_leaves_the_writer_at_work(tmp_path: Path, point: str) -> None:
     faults = PlannedFaults()
     database = open_database(tmp_path / "state.db", PAIRS, faults=faults)
     faults.plan(point, OSError(5, "Input/output error"), 2)

@@ -159,7 +159,7 @@ def test_a_save_survives_a_crash_or_error_while_it_is_put_back(tmp_path: Path, k
         assert not [name for name in found if ".lithos" in name], f"left over at {at}"
 
 
-def test_an_editor_that_read_our_bytes_while_they_were_put_back_overwrites_nobody(tmp_path: Path) -> None:
+def test_an_editor_that_read_our_bytes_while_they_were_put_back_overwrites_nothing(tmp_path: Path) -> None:
     """The narrow case: save, see the agent's text for a microsecond, save again on top of that."""
     faults = PlannedFaults()
     root = opened(tmp_path, "native", faults)
@@ -244,7 +244,7 @@ def test_leftovers_of_a_recent_run_that_an_editor_holds_are_watched_on(tmp_path:
     assert PERSON in files(again).values()
 
 
-def test_a_full_disk_leaves_room_for_the_limits_to_be_told(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_room_to_report_the_limits(tmp_path: Path) -> None:
     """A file system of its own that really is full, where the tests may mount one."""
     small = tmp_path / "small"
     small.mkdir()

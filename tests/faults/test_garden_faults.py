@@ -156,7 +156,7 @@ def test_a_person_who_saves_at_any_step_loses_nothing(tmp_path: Path) -> None:
         lithos.close()
 
 
-def test_after_a_crash_a_person_who_edited_meanwhile_keeps_the_file_and_ours_lies_beside_it(tmp_path: Path) -> None:
+def test_after_a_crash_a_person_who_edited_meanwhile_keeps_the_file_and_ours_is_beside_it(tmp_path: Path) -> None:
     faults = PlannedFaults()
     file = planted(tmp_path)
     lithos = opened(tmp_path, faults)

@@ -75,7 +75,7 @@ def test_locks_that_do_not_work_are_refused_with_the_reason(home: Household) -> 
     assert "cannot lock files" in guest.stderr()
 
 
-def test_a_host_that_dies_at_every_start_is_not_started_for_ever(home: Household) -> None:
+def test_a_host_that_dies_at_every_start_is_not_started_forever(home: Household) -> None:
     guest = home.guest(command=patched("sys.executable = '/bin/true'"))
     answer = guest.request("initialize", {})
     assert "ended 3 times before it served anybody" in answer["error"]["message"]
@@ -158,7 +158,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @as_root
-def test_a_full_disk_is_told_to_all_who_wait_and_to_none_of_them_again_and_again(small_disk: Path) -> None:
+def test_a_full_disk_is_reported_once_to_all_who_wait(small_disk: Path) -> None:
     with open(small_disk / "filler", "wb") as filler:
         filler.write(b"x" * (180 * 1024))
     with household(small_disk / "data") as home:
@@ -257,7 +257,7 @@ def hello(home: Household, version: str, pipe: int = wire.PIPE) -> dict[str, Any
         return wire.parse(stream.readline())
 
 
-def test_guests_of_other_versions_are_told_so(house: Household) -> None:
+def test_guests_of_other_versions_get_a_warning(house: Household) -> None:
     pid = house.host_pid()
     older = hello(house, "0.0.1")
     assert older["lithos"] == "welcome" and f"newer Lithos {__version__}" in older["warnings"][0]
@@ -271,7 +271,7 @@ def test_guests_of_other_versions_are_told_so(house: Household) -> None:
     assert house.hosts() == [pid]
 
 
-def test_a_newer_guest_replaces_a_host_that_nobody_else_uses(home: Household) -> None:
+def test_a_newer_guest_replaces_a_host_without_other_guests(home: Household) -> None:
     guest = home.guest()
     guest.initialize()
     pid = home.host_pid()

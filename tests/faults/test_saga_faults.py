@@ -233,7 +233,7 @@ def test_a_resent_delivery_is_answered_by_what_recovery_found(tmp_path: Path) ->
     again.close()
 
 
-def test_an_edit_by_somebody_else_before_the_first_step_is_a_conflict_and_changes_nothing(tmp_path: Path) -> None:
+def test_an_edit_by_someone_else_before_the_first_step_is_a_conflict_and_changes_nothing(tmp_path: Path) -> None:
     start(tmp_path)
     bench = opened(tmp_path)
     made = plan(bench)
@@ -247,7 +247,7 @@ def test_an_edit_by_somebody_else_before_the_first_step_is_a_conflict_and_change
     bench.close()
 
 
-def test_an_edit_after_the_crash_is_kept_and_ours_lies_beside_it(tmp_path: Path) -> None:
+def test_an_edit_after_the_crash_is_kept_and_ours_is_beside_it(tmp_path: Path) -> None:
     start(tmp_path)
     faults = PlannedFaults()
     faults.plan("saga.stepped", "crash", 2)
@@ -270,7 +270,7 @@ def test_an_edit_after_the_crash_is_kept_and_ours_lies_beside_it(tmp_path: Path)
     again.close()
 
 
-def test_an_undo_never_overwrites_what_somebody_saved_meanwhile(tmp_path: Path) -> None:
+def test_an_undo_never_overwrites_what_someone_saved_meanwhile(tmp_path: Path) -> None:
     start(tmp_path)
     faults = PlannedFaults()
     bench = opened(tmp_path, faults)

@@ -125,7 +125,7 @@ def test_a_flipped_bit_in_any_file_is_noticed_at_start_and_healed(tmp_path: Path
             assert answers(made, WORDS) == expected, path
 
 
-def test_a_kill_before_a_commit_does_not_make_the_index_anew(tmp_path: Path) -> None:
+def test_a_kill_before_a_commit_does_not_rebuild_the_index(tmp_path: Path) -> None:
     """tantivy lists a file before it writes it, and names it in its table of contents only with the commit."""
     grown(tmp_path)
     for managed in tmp_path.rglob(".managed.json"):
@@ -163,7 +163,7 @@ def test_damage_under_a_running_collection_is_healed_by_verify(tmp_path: Path, h
 
 
 @pytest.mark.parametrize("gone", [".tantivy", ".tantivy/notes/text*", ".tantivy/notes/text*/*", ".vectors"])
-def test_folders_deleted_under_a_running_collection_are_made_anew_by_the_next_change(tmp_path: Path, gone: str) -> None:
+def test_folders_deleted_under_a_running_collection_are_rebuilt_by_the_next_change(tmp_path: Path, gone: str) -> None:
     truth = story()[-1]
     with collection(tmp_path / "live") as made:
         made.on_lost(lambda: reconcile(made, truth))
@@ -180,7 +180,7 @@ def test_folders_deleted_under_a_running_collection_are_made_anew_by_the_next_ch
         assert answers(again, WORDS) == healthy(tmp_path)
 
 
-def test_a_question_that_meets_damage_is_answered_and_has_it_mended(tmp_path: Path) -> None:
+def test_a_question_that_meets_damage_is_answered_and_starts_the_repair(tmp_path: Path) -> None:
     expected = healthy(tmp_path)
     with collection(tmp_path / "live") as made:
         made.apply(story()[-1].values())
@@ -193,7 +193,7 @@ def test_a_question_that_meets_damage_is_answered_and_has_it_mended(tmp_path: Pa
         assert made.query(Query("lava")).degraded == ""
 
 
-def test_a_lost_catalogue_is_told_to_the_owner_who_applies_all_again(tmp_path: Path) -> None:
+def test_a_lost_catalogue_makes_the_owner_apply_all_again(tmp_path: Path) -> None:
     truth = story()[-1]
     told = threading.Event()
     with collection(tmp_path) as made:

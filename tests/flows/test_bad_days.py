@@ -41,7 +41,7 @@ def lithos_bug(lithos: Lithos, call: Call, text: str) -> Nothing:
 REGISTRY = Registry([*catalogue(), lithos_full, lithos_bug])
 
 
-def test_a_full_disk_is_told_as_such_and_may_be_tried_again(lithos: Lithos, era: str) -> None:
+def test_a_full_disk_is_reported_as_such_and_may_be_tried_again(lithos: Lithos, era: str) -> None:
     with serving(lithos, registry=REGISTRY) as (url, _), Raw(url, era) as client:
         error = client.call("lithos_full")["structuredContent"]["error"]
         assert (error["code"], error["retryable"]) == ("storage_full", True)

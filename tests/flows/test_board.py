@@ -33,7 +33,7 @@ def test_a_claim_names_its_end_and_a_token(desk: Desk) -> None:
     assert answer == {"success": True, "expires_at": "2026-01-01T01:00:00Z", "token": 2, "renewed": False}
 
 
-def test_of_two_claims_the_second_is_told_who_holds_it_and_until_when(desk: Desk) -> None:
+def test_of_two_claims_the_second_learns_who_holds_it_and_until_when(desk: Desk) -> None:
     task = desk.task()
     desk.claim(task, "ann")
     refusal = desk.claim(task, "bob")
@@ -151,7 +151,7 @@ def test_an_agent_that_slept_past_its_lease_can_do_nothing_with_its_token(desk: 
     assert desk.board.status(task)["tasks"][0]["status"] == "open"
 
 
-def test_an_ended_lease_is_lost_even_when_nobody_took_it(desk: Desk) -> None:
+def test_an_ended_lease_is_lost_even_when_no_other_took_it(desk: Desk) -> None:
     task = desk.task()
     token = desk.claim(task)["token"]
     desk.clock.advance(61)
@@ -509,7 +509,7 @@ def test_an_error_inside_the_transaction_leaves_nothing(desk: Desk) -> None:
     assert desk.board.changes()["cursor"] == before
 
 
-def test_changes_are_numbered_and_told_from_a_cursor_on(desk: Desk) -> None:
+def test_changes_are_numbered_and_read_from_a_cursor_on(desk: Desk) -> None:
     start = desk.board.changes()["cursor"]
     task = desk.task()
     token = desk.claim(task)["token"]

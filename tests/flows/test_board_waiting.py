@@ -34,7 +34,7 @@ def kinds(seen: Changes) -> list[str]:
     return [each["kind"] for each in seen["changes"]]
 
 
-def test_what_happened_since_the_cursor_is_told_at_once(desk: Desk) -> None:
+def test_what_happened_since_the_cursor_is_returned_at_once(desk: Desk) -> None:
     desk.task()
     seen = asyncio.run(desk.board.wait(0, SOON))
     assert kinds(seen) == ["created"] and seen["cursor"] == 1
@@ -71,7 +71,7 @@ def test_a_waiter_for_one_task_sleeps_through_the_others(desk: Desk) -> None:
     assert [(each["kind"], each["task_id"]) for each in seen["changes"]] == [("claimed", mine)]
 
 
-def test_a_refusal_wakes_nobody(desk: Desk) -> None:
+def test_a_refusal_wakes_no_waiter(desk: Desk) -> None:
     async def run() -> Changes:
         waiting = asyncio.create_task(desk.board.wait(None, SOON))
         await settled(desk, 1)
@@ -82,7 +82,7 @@ def test_a_refusal_wakes_nobody(desk: Desk) -> None:
     assert kinds(asyncio.run(run())) == ["created"]
 
 
-def test_two_hundred_waiters_hold_no_thread_and_all_are_told(desk: Desk) -> None:
+def test_two_hundred_waiters_hold_no_thread_and_all_wake(desk: Desk) -> None:
     async def run() -> tuple[int, list[Changes]]:
         waiting = [asyncio.create_task(desk.board.wait(None, SOON)) for _ in range(200)]
         await settled(desk, 200)

@@ -47,12 +47,12 @@ def test_every_verb_takes_data_dir_config_and_json(verb: tuple[str, ...], capsys
         assert option in shown
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"lithos {__version__}\n"
 
 
-def test_an_empty_data_dir_means_the_default_and_a_new_memory_is_told_of(
+def test_an_empty_data_dir_means_the_default_and_a_new_memory_is_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Neither `--data-dir "$UNSET"` nor an empty variable turns the folder one is in into a memory."""

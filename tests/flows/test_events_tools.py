@@ -67,9 +67,7 @@ def test_the_verbs_list_verify_and_rotate(lithos: Lithos, call, data_dir: Path, 
     assert "The audit is whole." in capsys.readouterr().out
 
 
-def test_verify_ends_with_a_code_of_its_own_when_a_row_was_altered(
-    lithos: Lithos, call, data_dir: Path, capsys
-) -> None:
+def test_verify_ends_with_a_separate_code_when_a_row_was_altered(lithos: Lithos, call, data_dir: Path, capsys) -> None:
     call("lithos_agent_register", id="ada")
     lithos.storage.database.write(lambda tx: tx.run("UPDATE events SET agent = 'eve'"))
     lithos.close()

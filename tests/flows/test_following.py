@@ -160,7 +160,7 @@ def test_files_that_cannot_be_served_are_listed_and_stop_nothing(lithos: Lithos,
     assert "latin.md" in paths(lithos)
 
 
-def test_a_conflict_copy_is_no_note_but_is_told_of(lithos: Lithos, person: Person) -> None:
+def test_a_conflict_copy_is_no_note_but_is_reported(lithos: Lithos, person: Person) -> None:
     person.save("a.md", "one")
     person.save("a.conflict-20260131T120000Z.md", "the other one")
     person.rests()
@@ -382,7 +382,7 @@ def test_a_vault_that_cannot_be_opened_empties_nothing(lithos: Lithos, person: P
     person.rests()
 
 
-def test_a_close_waits_for_the_index_that_is_being_built_anew(config: LithosConfig) -> None:
+def test_a_close_waits_for_the_index_that_is_being_rebuilt(config: LithosConfig) -> None:
     lithos = open_lithos(config)
     for number in range(20):
         lithos.notes.vault.write(Call("lithos_write", "a"), WriteRequest("a", f"Note {number}", "text"))
@@ -418,7 +418,7 @@ def test_a_disk_that_is_no_longer_mounted_empties_nothing(config: LithosConfig, 
         shutil.rmtree(disk)
 
 
-def test_a_damaged_catalogue_is_moved_aside_and_built_anew(config: LithosConfig, data_dir: Path) -> None:
+def test_a_damaged_catalogue_is_moved_aside_and_rebuilt(config: LithosConfig, data_dir: Path) -> None:
     lithos = open_lithos(config)
     Person(lithos).save("a.md", "text")
     before = paths(lithos)

@@ -102,7 +102,7 @@ def test_a_profile_section_is_updated_as_the_specification_tells(tend: CallTool,
     assert text(garden) == PROFILE.replace("Too much work.", "Deadlines.") + line
 
 
-def test_an_evidence_item_is_added_and_the_cap_is_told_of_and_kept(tend: CallTool, garden: Path) -> None:
+def test_an_evidence_item_is_added_and_the_cap_is_reported_and_kept(tend: CallTool, garden: Path) -> None:
     for number in range(2, 8):
         answer = tend(
             "lithos_md_curate_list",
@@ -158,7 +158,7 @@ def test_the_same_key_changes_once_and_other_arguments_are_refused(tend: CallToo
         tend("lithos_fs_append", path=NOTES, text="other", rationale="r", idempotency_key="k")
 
 
-def test_a_retry_without_a_key_is_known_by_if_match_while_its_result_stands(tend: CallTool, garden: Path) -> None:
+def test_a_retry_without_a_key_is_known_by_if_match_while_its_result_holds(tend: CallTool, garden: Path) -> None:
     version = tend("lithos_fs_read", path=PATH)["version"]
     wish = {
         "path": PATH,
@@ -187,7 +187,7 @@ def test_a_retry_without_a_key_is_known_by_if_match_while_its_result_stands(tend
         ("lithos_md_patch_section", {"section_anchor": "concerns v1", "change": {"append": "### A\n### A\n"}}),
     ],
 )
-def test_hard_blocks_hold_whatever_the_tool(tend: CallTool, garden: Path, name: str, arguments: dict[str, Any]) -> None:
+def test_hard_blocks_hold_for_every_tool(tend: CallTool, garden: Path, name: str, arguments: dict[str, Any]) -> None:
     version = tend("lithos_fs_read", path=PATH)["version"]
     with pytest.raises(Forbidden) as refusal:
         tend(name, path=PATH, rationale="r", if_match=version, **arguments)
@@ -350,7 +350,7 @@ def test_a_blocked_proposal_says_so_and_has_no_id(tend: CallTool) -> None:
     assert "Blocked: anchor 'concerns v1' would be removed or altered." in proposal["safety_report"]
 
 
-def test_undo_is_refused_once_somebody_has_changed_the_file_again(
+def test_undo_is_refused_once_someone_has_changed_the_file_again(
     tend: CallTool, garden: Path, maintain: CallTool
 ) -> None:
     tend("lithos_fs_append", path=NOTES, text="one", rationale="r")
@@ -445,7 +445,7 @@ def test_a_section_of_a_note_is_patched_by_its_id_and_found_at_once(call: CallTo
         call("lithos_md_list_sections", id=made["id"], path=PATH)
 
 
-def test_a_note_of_somebody_elses_save_is_not_overwritten(call: CallTool, lithos: Lithos) -> None:
+def test_a_note_of_someone_elses_save_is_not_overwritten(call: CallTool, lithos: Lithos) -> None:
     made = call("lithos_write", title="Plan", content="## Goals\nship\n", agent="ann")
     (lithos.notes.vault.root.path / made["path"]).write_text("## Goals\na person's\n")
     with pytest.raises(Conflict):

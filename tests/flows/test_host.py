@@ -76,7 +76,7 @@ def test_a_guest_ends_with_its_client_and_its_work_is_kept(house: Household) -> 
     until(lambda: knows(other, "parting"), "the write of the guest that left")
 
 
-def test_a_guest_notices_that_nobody_reads_it_any_more(house: Household) -> None:
+def test_a_guest_notices_that_no_one_reads_it_any_more(house: Household) -> None:
     """A grandchild of the client may keep stdin open; the closed stdout tells."""
     guest = house.guest()
     guest.initialize()
@@ -180,7 +180,7 @@ def test_an_unknown_toolset_is_refused_in_one_sentence(house: Household) -> None
     assert "bored" in guest.stderr()
 
 
-def test_a_settings_file_that_cannot_be_read_is_told_to_every_guest_that_waits(home: Household) -> None:
+def test_a_settings_file_that_cannot_be_read_is_reported_to_every_guest_that_waits(home: Household) -> None:
     home.data_dir.mkdir(parents=True)
     (home.data_dir / "config.yaml").write_text("server:\n  wrokers: 3\n")
     guests = [home.guest(), home.guest()]
@@ -229,7 +229,7 @@ def test_a_host_whose_lock_was_deleted_leaves_and_touches_nothing_of_its_success
     assert successor.call("lithos_agent_list")["agents"]
 
 
-def test_a_deleted_socket_is_bound_anew(house: Household) -> None:
+def test_a_deleted_socket_is_bound_again(house: Household) -> None:
     os.unlink(house.host_lock.socket_path)
     other = house.guest()
     other.initialize()

@@ -33,7 +33,7 @@ async def test_the_official_client_works_over_a_guest_and_goes_on_when_the_host_
     assert len(house.hosts()) == 1
 
 
-async def test_one_guest_that_floods_starves_nobody_and_is_told_to_wait(house: Household) -> None:
+async def test_one_guest_that_floods_starves_no_other_and_must_wait(house: Household) -> None:
     flood, quiet = house.guest(), house.guest()
     flood.initialize()
     quiet.initialize()

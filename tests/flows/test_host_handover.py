@@ -79,7 +79,7 @@ def test_a_foreground_host_takes_over_without_a_lost_call(home: Household) -> No
     check(home, tally)
 
 
-def test_a_foreground_host_gives_way_to_nobody(home: Household) -> None:
+def test_a_foreground_host_never_gives_way(home: Household) -> None:
     with foreground(home) as served:
         served.url()
         with foreground(home) as second:

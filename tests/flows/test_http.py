@@ -63,7 +63,7 @@ def test_toolsets_come_from_the_url_or_a_header(url: str, era: str) -> None:
         assert {"lithos_recall", "lithos_tool_find"} <= client.names()
 
 
-def test_a_tool_that_is_not_listed_can_be_called_all_the_same(url: str, era: str) -> None:
+def test_a_tool_that_is_not_listed_can_be_called(url: str, era: str) -> None:
     with Raw(url, era, path="/mcp?toolsets=find") as client:
         assert client.call("lithos_stats")["structuredContent"]["documents"] == 0
 

@@ -103,7 +103,7 @@ def _frames(data: bytes) -> list[int]:
     return starts
 
 
-def test_verify_asks_a_checkpoint_of_its_own_chain_and_misses_chains_that_are_gone(
+def test_verify_asks_a_checkpoint_of_the_same_chain_and_misses_chains_that_are_gone(
     typed: Typed, filled: dict[str, Any], config: LithosConfig, data_dir: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "kept.json").write_text(json.dumps(filled))

@@ -177,7 +177,7 @@ def test_answers_remembered_for_retries_forget_too(lithos: Lithos, call: CallToo
 
 
 @pytest.mark.parametrize("adapter", ["jsonl", "binary"])
-def test_forgetting_in_any_order_leaves_the_index_as_if_it_were_made_anew(tmp_path: Path, adapter: Any) -> None:
+def test_forgetting_in_any_order_leaves_the_index_of_a_rebuild(tmp_path: Path, adapter: Any) -> None:
     ledger = open_ledger(tmp_path, default_adapter=adapter, segment_bytes=4000)
     fill(ledger, 20)
     for index in (0, 19, 7, 6, 13):

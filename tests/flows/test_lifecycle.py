@@ -164,7 +164,7 @@ def test_a_superseded_note_is_not_reverted_beside_its_successor(call: CallTool, 
     assert refusal.value.details["successor_id"] == second["id"]
 
 
-def test_two_writers_with_one_new_key_make_one_note_and_are_told_the_truth(lithos: Lithos, call: CallTool) -> None:
+def test_two_writers_with_one_new_key_make_one_note_and_get_true_answers(lithos: Lithos, call: CallTool) -> None:
     start = threading.Barrier(6)
     answers: list[dict[str, Any]] = []
 
@@ -375,7 +375,7 @@ def test_decay_as_of_a_later_day(call: CallTool, write: CallTool) -> None:
 # Duplicates, contradictions, lineage, secrets
 
 
-def test_a_writer_is_told_of_notes_that_say_nearly_the_same(call: CallTool, write: CallTool) -> None:
+def test_a_writer_learns_of_notes_that_say_nearly_the_same(call: CallTool, write: CallTool) -> None:
     text = "We retry flaky network calls three times with exponential backoff and jitter."
     first = write("Backoff", text)
     second = write("Waiting between calls", text.replace("three", "four"))

@@ -56,7 +56,7 @@ def test_every_operation_of_an_agent_is_listed_with_its_name_newest_first(
     assert changes(lithos, begun, limit=2) == [("four.md", "create", "ann"), ("three.md", "delete", "dan")]
 
 
-def test_a_persons_save_after_an_agents_write_is_an_edit_by_nobody_known(
+def test_a_persons_save_after_an_agents_write_is_an_edit_by_an_unknown_author(
     lithos: Lithos, call: CallTool, clock: FakeClock, data_dir: Path, begun: datetime
 ) -> None:
     call("lithos_write", agent="bob", id=note_id(call, "one"), content="new")

@@ -90,7 +90,7 @@ NATURAL = {
 
 
 @pytest.mark.parametrize("query", NATURAL)
-def test_words_are_found_whatever_signs_are_between_them(ask: CallTool, query: str) -> None:
+def test_words_are_found_with_any_signs_between_them(ask: CallTool, query: str) -> None:
     for tool in ("lithos_search", "lithos_recall"):
         assert titles(ask(tool, query=query))[0] == NATURAL[query]
 

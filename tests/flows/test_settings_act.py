@@ -197,7 +197,7 @@ def test_coordination_claim_ttls_are_the_default_and_the_most(data_dir: Path) ->
 
 
 # ---------------------------------------------------------------------- index
-def test_index_rebuild_on_start_builds_the_catalogue_anew(data_dir: Path) -> None:
+def test_index_rebuild_on_start_rebuilds_the_catalogue(data_dir: Path) -> None:
     with opened(data_dir, start=True) as lithos:
         write(lithos, "Kept")
     for rebuild, expected in ((False, False), (True, True)):

@@ -96,7 +96,7 @@ def test_depth_reaches_further_and_nearest_come_first(call: CallTool) -> None:
     assert reached == [["東京.md"], ["東京.md", "Alpha.md"], ["東京.md", "Alpha.md", "Index.md", "projects/Beta.md"]]
 
 
-def test_not_one_byte_of_an_existing_vault_changes_until_somebody_writes(lithos: Lithos, call: CallTool) -> None:
+def test_not_one_byte_of_an_existing_vault_changes_until_someone_writes(lithos: Lithos, call: CallTool) -> None:
     lithos.start()
     call("lithos_list")
     call("lithos_search", query="letter")

@@ -101,7 +101,7 @@ def test_any_text_is_edited_rightly_or_refused_never_damaged(front: str, key: st
 
 @settings(max_examples=50, deadline=None)
 @given(st.dictionaries(st.text(max_size=10), st.one_of(ANY_TEXT, st.lists(ANY_TEXT, max_size=3), st.booleans())))
-def test_what_we_write_anew_is_read_back_equal(fields: dict[str, Any]) -> None:
+def test_what_we_write_is_read_back_equal(fields: dict[str, Any]) -> None:
     assert parse_frontmatter(new_frontmatter(fields)).fields == fields
 
 

@@ -174,7 +174,7 @@ def test_sixty_hostile_paths_are_refused_by_every_tool_and_none_is_opened(lithos
 
 @settings(max_examples=100, deadline=None)
 @given(text=documents(), content=CONTENT, pick=st.integers(0, 10), data=st.data())
-def test_what_is_drafted_keeps_its_promise_wherever_the_change_log_stands(
+def test_what_is_drafted_keeps_its_promise_wherever_the_change_log_is(
     text: str, content: str, pick: int, data: st.DataObject
 ) -> None:
     names = [each.heading for each in outline(text).sections]

@@ -113,7 +113,7 @@ def test_an_empty_guard_is_not_no_guard(guard: str) -> None:
 
 @given(text=st.text(max_size=40))
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_text_stays_text_whatever_it_looks_like(text: str) -> None:
+def test_text_stays_text_even_if_it_looks_like_json(text: str) -> None:
     tool = catalogue().get("lithos_md_patch_section")
     change = {"section_anchor": "A", "rationale": "r", "id": "n"}
     if any(character == "\0" or "\ud800" <= character <= "\udfff" for character in text):
@@ -151,7 +151,7 @@ def test_what_has_no_one_meaning_is_refused_in_plain_words(tool: str, arguments:
     assert "valid dictionary" not in refused.value.message and "instance of" not in refused.value.message
 
 
-def test_a_single_text_of_several_words_for_a_list_is_told() -> None:
+def test_a_single_text_of_several_words_for_a_list_is_reported() -> None:
     ready = catalogue().ready("lithos_list", {"tags": "two words"}, OPERATOR)
     assert ready.values["tags"] == ["two words"]
     assert ready.notes == ("tags: taken as one item, 'two words'",)

@@ -53,7 +53,7 @@ def test_an_anchor_a_path_and_a_unique_heading_all_name_a_section() -> None:
     assert found.find("Older").path == ("Other", "Older")
 
 
-def test_a_name_that_stands_twice_is_refused_with_both_places() -> None:
+def test_a_name_that_occurs_twice_is_refused_with_both_places() -> None:
     with pytest.raises(InvalidInput) as refusal:
         outline("## A\n### Log\n## B\n### Log\n").find("Log")
     assert refusal.value.details["candidates"] == ["A > Log", "B > Log"]

@@ -117,7 +117,7 @@ def test_a_file_inside_a_data_directory_cannot_point_to_another(
     assert load_config(environ={}).config.storage.data_dir == Path("data")
 
 
-def test_a_file_that_is_named_may_say_where_the_data_lies(tmp_path: Path) -> None:
+def test_a_file_that_is_named_may_say_where_the_data_is(tmp_path: Path) -> None:
     loaded = load(tmp_path, f"storage:\n  data_dir: {tmp_path / 'elsewhere'}\n", environ={"HOME": "/"})
     assert loaded.config.storage.data_dir == tmp_path / "elsewhere"
 

@@ -50,7 +50,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class LockedBoard:
-    """What a change of the board reads under the board's lock, which it holds until it is committed."""
+    """The rows that a change of the board reads under the board's lock, which it holds until it is committed."""
 
     head: JournalHead
     task: Task | None = None

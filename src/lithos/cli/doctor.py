@@ -69,7 +69,7 @@ def _part(error: LithosError) -> str:
 
 
 def _outside(folder: Path) -> Iterator[Finding]:
-    """What can be seen without opening the memory."""
+    """Checks that need no opened memory."""
     yield from _versions()
     if not folder.exists():
         yield _finding("folder", "warning", f"there is no {folder} yet", "The first command makes it.")

@@ -33,8 +33,8 @@ def _print_hosts(hosts: list[dict[str, Any]]) -> None:
 
 def _print_host(host: dict[str, Any]) -> None:
     print(f"host   pid {host['pid']}  {host['data_dir']}")
-    if "trouble" in host:
-        print(f"       ! {host['trouble']}")
+    if "problem" in host:
+        print(f"       ! {host['problem']}")
         return
     kind = "foreground" if host["foreground"] else "background"
     size = f"{host['memory_bytes'] / 1e6:.0f} MB"

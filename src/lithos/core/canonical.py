@@ -36,7 +36,7 @@ def sha256_hex(data: bytes) -> str:
 
 
 def version_of(data: bytes) -> str:
-    """What `version` and `if_match` mean everywhere: a hash of the file's bytes, marked as such."""
+    """The meaning of `version` and `if_match` everywhere: a hash of the file's bytes, marked as such."""
     return f"sha256:{sha256_hex(data)}"
 
 

@@ -1,4 +1,4 @@
-"""What a caller may call a thing instead of its id."""
+"""Names that a caller may give instead of an id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks like a credential: own rules by prefix, each with bounded repetition, so that time is linear in the text.
+"""Texts that look like a credential: rules by prefix, each with bounded repetition, so that time is linear in the text.
 
 The value itself is never repeated: a finding says the kind and the place. Words that merely name a credential
 ("set AWS_SECRET_ACCESS_KEY first", "sk-…") are not findings; every rule asks for the length a real one has.

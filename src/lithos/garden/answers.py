@@ -169,7 +169,7 @@ class PathHistory(TypedDict):
 
 
 class Explanation(TypedDict):
-    """What would happen to a path under an operation, and why."""
+    """The effect of an operation on a path, and the rules that decide it."""
 
     path: str
     op: str

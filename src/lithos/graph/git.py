@@ -118,7 +118,7 @@ class Git:
         return self._run(arguments, {**self._overrides, **_ALWAYS}, timeout, most_output, stdin)
 
     def configured(self) -> dict[str, str]:
-        """What the repository's own configuration says, its includes read; reading it runs nothing."""
+        """The repository's own configuration with its includes; reading it runs nothing."""
         output = self._run(("config", "--list", "--null", "--includes"), {}, TIMEOUT_S, 1024 * 1024, b"")
         pairs = (entry.partition("\n") for entry in output.decode("utf-8", "replace").split("\0") if entry)
         return {key: value for key, _, value in pairs}

@@ -19,7 +19,7 @@ def describe_or_error(host_lock: HostLock, seconds: float | None = None) -> Answ
     try:
         return describe_host(host_lock, seconds)
     except LithosError as error:  # one bad host must not hide the others
-        return {"pid": host_lock.read_holder().get("pid"), "data_dir": host_lock.data_dir, "trouble": error.message}
+        return {"pid": host_lock.read_holder().get("pid"), "data_dir": host_lock.data_dir, "problem": error.message}
 
 
 def all_hosts(also: str) -> list[Answer]:

@@ -492,7 +492,7 @@ class Ledger(Part):
 
     @property
     def collection(self) -> Collection | None:
-        """What search knows of the thoughts."""
+        """The collection of the thoughts."""
         return self._search.collection
 
     def complete_search(self) -> int:

@@ -1,4 +1,4 @@
-"""What changed: one list over notes by any hand, tasks, claims, findings, thoughts and skills.
+"""Changes: one list over notes by any hand, tasks, claims, findings, thoughts and skills.
 
 The audit has every change through Lithos, in the order of commits; the catalogue has what people saved; the ledger has
 thoughts. A cursor is a place in all three, so that a change which was in flight while a list was read is in the next:

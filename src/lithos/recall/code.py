@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithos.graph.code import Code, scope, told_by_id
+from lithos.graph.code import Code, entry_by_id, scope
 from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
 from lithos.search import Hit, SearchResult
 
@@ -36,10 +36,10 @@ class CodeKind:
         where = scope(roots, "any", None)
         found = self._code.collection.query(replace(asked, by="both", where=where or asked.where))
         reasons = "; ".join(filter(None, [found.degraded, *(root.behind() for root in roots)]))
-        hits = tuple(hit for hit in found.hits if found.relevant and told_by_id(roots, hit.id) is not None)
+        hits = tuple(hit for hit in found.hits if found.relevant and entry_by_id(roots, hit.id) is not None)
 
         def render(hit: Hit) -> dict[str, Any]:
-            symbol = told_by_id(roots, hit.id) or {}
+            symbol = entry_by_id(roots, hit.id) or {}
             return {
                 "id": hit.id,
                 "title": hit.title,

@@ -36,7 +36,7 @@ class WorkIndex(Part):
         self._skill_state: dict[str, str] = {}
 
     def catch_up(self) -> None:
-        """What was committed before this call is found by the question that follows."""
+        """Catch up: everything committed before this call is found by the question that follows."""
         with self._lock:
             changes = self._board_changes()
             changes += self._skill_changes()

@@ -29,7 +29,7 @@ PassageKey = tuple[int, int]  # ordinal of a document, position of a passage in 
 
 @dataclass(frozen=True)
 class Words:
-    """What full text found, by ordinal; `possible` is the score of a text made of nothing but the question."""
+    """Scores of full text, by ordinal; `possible` is the score of a text made of nothing but the question."""
 
     documents: Mapping[int, float]
     passages: Mapping[PassageKey, float]

@@ -1,4 +1,4 @@
-"""What goes into a collection and what comes out: documents, filters, queries, hits."""
+"""Input and output of a collection: documents, filters, queries, hits."""
 
 from __future__ import annotations
 

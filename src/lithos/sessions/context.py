@@ -25,7 +25,7 @@ Items = dict[str, str]  # key of the row → JSON of its value
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """What one change does to one list or map. `whole`: everything that was there goes first."""
+    """The effect of one change on one list or map. `whole`: everything that was there goes first."""
 
     field: str
     add: Items

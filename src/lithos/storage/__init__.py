@@ -1,4 +1,4 @@
-"""What is kept: the database, confined files, idempotency, events, and the saga that joins them."""
+"""Storage: the database, confined files, idempotency, events, and the saga that joins them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps a folder from being written: a read-only disk, a full one, or no permission."""
+"""Reasons why a folder cannot be written: a read-only disk, a full one, or no permission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other packages pass to storage: outcomes, plans, events, file changes."""
+"""Values that other packages pass to storage: outcomes, plans, events, file changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happened: changes by any hand since a moment or since the agent's last visit."""
+"""Changes by any hand since a moment or since the agent's last visit."""
 
 from __future__ import annotations
 

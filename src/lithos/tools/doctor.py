@@ -1,4 +1,4 @@
-"""What `lithos doctor` finds inside an open memory: each check gives findings, with what to do about them."""
+"""Checks of `lithos doctor` inside an open memory: each check gives findings, with what to do about them."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ class Tool:
         return {**either, "$defs": named} if named else either
 
     def as_listed(self, *, agent: bool = False, attributed: bool = False, read_only: bool = False) -> dict[str, Any]:
-        """What `tools/list` shows of it on a connection: one that has an agent, one whose writes can be attributed
+        """The tool as `tools/list` shows it on a connection: one that has an agent, one whose writes can be attributed
         to its client, one that only reads."""
         spared = [self.agent_argument] if agent or (attributed and not self.named) else []
         reads = self.reads or (read_only and self.name == CALL_BY_NAME)

@@ -153,7 +153,7 @@ def test_a_list_item_is_added_at_the_end_of_the_list(call: CallTool, data_dir: P
         ("| a |\n|---|\n| 1 |", "Text.", "| a |\n|---|\n| 1 |\n\nText."),
     ],
 )
-def test_appended_text_is_a_paragraph_of_its_own(
+def test_appended_text_is_a_separate_paragraph(
     call: CallTool, data_dir: Path, before: str, added: str, after: str
 ) -> None:
     wish = {"change": {"append": added}, "rationale": "r"}

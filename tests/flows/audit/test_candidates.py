@@ -38,7 +38,7 @@ def documents(draw: st.DrawFn) -> str:
 
 @settings(max_examples=300, deadline=None)
 @given(documents())
-def test_every_section_has_a_label_of_its_own_that_is_found(text: str) -> None:
+def test_every_section_has_a_separate_label_that_is_found(text: str) -> None:
     outlined = outline(text)
     labels = [outlined.label(section) for section in outlined.sections]
     assert len(set(labels)) == len(labels)

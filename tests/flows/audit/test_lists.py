@@ -80,7 +80,7 @@ def test_appended_text_is_glued_to_nothing(call: CallTool, before: str, added: s
 
 @pytest.mark.parametrize("op", ["prune", "merge"])
 @pytest.mark.parametrize("marker", ["-", "  *", "2.", "10)"])
-def test_an_item_is_found_whatever_its_marker(call: CallTool, op: str, marker: str) -> None:
+def test_an_item_is_found_with_any_marker(call: CallTool, op: str, marker: str) -> None:
     wish = {"ops": [op], "items": ["two"], "reason": "r"}
     after = section(call, f"{marker} one\n{marker} two\n> quote", "lithos_md_curate_list", **wish)
     kept = f"{marker} two\n" if op == "merge" else ""

@@ -171,7 +171,7 @@ def test_a_bound_token_or_the_operator_approves_under_any_spelling(call: CallToo
         ("ann", "ＡＮＮ"),
     ],
 )
-def test_nobody_approves_themselves_in_another_spelling(refused: Refuse, note: str, approver: str, actor: str) -> None:
+def test_no_one_approves_themselves_in_another_spelling(refused: Refuse, note: str, approver: str, actor: str) -> None:
     wish = promotion(note, approved_by=approver, actor=actor)
     assert refused("lithos_promote", _caller=OPERATOR, **wish)["code"] == "invalid_input"
     assert refused("lithos_promote", _caller=bound("ann"), **wish)["code"] in ("invalid_input", "forbidden")

@@ -58,7 +58,7 @@ def test_a_refused_claim_names_the_holder_and_until_when() -> None:
     assert (answer["success"], answer["holder"], answer["until"]) == (False, "ann", "2026-01-01T12:01:00Z")
 
 
-def test_a_lease_counts_from_now_whatever_was_left() -> None:
+def test_a_lease_counts_from_now_not_from_what_was_left() -> None:
     lease = decide_claim(HELD, "ann", 10, NOW)
     assert isinstance(lease, Lease) and lease.until == 1010.0
 

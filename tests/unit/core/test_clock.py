@@ -20,7 +20,7 @@ from lithos.errors import InvalidInput
         ("1767225600Z", "2026-01-01T00:00:00Z"),
     ],
 )
-def test_times_are_read_as_utc_whatever_their_form(text: str, meant: str) -> None:
+def test_times_are_read_as_utc_in_every_form(text: str, meant: str) -> None:
     assert rfc3339(parse_time(text)) == meant
 
 

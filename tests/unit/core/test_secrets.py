@@ -52,5 +52,5 @@ def test_every_rule_is_bounded_and_has_its_literal_start() -> None:
         assert not re.search(r"(?<![\\\[a-z0-9])[*+](?![^\[]*\])", rule), rule
 
 
-def test_a_file_full_of_credentials_is_told_up_to_a_bound() -> None:
+def test_a_file_full_of_credentials_is_reported_up_to_a_bound() -> None:
     assert len(find((EXAMPLES["npm token"] + "\n") * 500)) == LISTED

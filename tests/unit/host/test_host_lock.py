@@ -184,7 +184,7 @@ def test_a_full_disk_does_not_keep_the_note_from_being_skipped(place: HostLock) 
 
 
 @pytest.mark.parametrize("wrong", ["a file", "a file in .lithos' place", "a name too long"])
-def test_what_is_no_place_for_a_host_is_told_as_such(tmp_path: Path, wrong: str) -> None:
+def test_what_is_no_place_for_a_host_is_refused_as_such(tmp_path: Path, wrong: str) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / ".lithos").write_text("")
@@ -195,7 +195,7 @@ def test_what_is_no_place_for_a_host_is_told_as_such(tmp_path: Path, wrong: str)
             attempt()
 
 
-def test_a_folder_in_the_sockets_place_is_told_as_such(place: HostLock) -> None:
+def test_a_folder_in_the_sockets_place_is_refused_as_such(place: HostLock) -> None:
     os.mkdir(place.socket_path)
     with pytest.raises(Unavailable, match="Is a directory"):
         place.listen()
@@ -208,7 +208,7 @@ def test_a_host_that_does_not_answer_is_shown_with_its_pid(place: HostLock) -> N
     place.write_holder(lock)
     shown = describe_or_error(place, 0.05)
     assert shown is not None and shown["pid"] == os.getpid()
-    assert "does not answer" in shown["trouble"]
+    assert "does not answer" in shown["problem"]
     listener.close()
     os.close(lock)
 
@@ -227,4 +227,4 @@ def test_a_host_that_cannot_start_is_shown_with_its_reason_and_hides_no_other(pl
     shown = describe_or_error(place, 60)
     refusing.join(60)
     listener.close()
-    assert shown is not None and shown["trouble"] == "the database is from the future"
+    assert shown is not None and shown["problem"] == "the database is from the future"

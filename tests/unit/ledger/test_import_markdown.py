@@ -19,5 +19,5 @@ from lithos.ledger.import_markdown import read_memory
         ("text\n- a\n", ["text", "a"]),
     ],
 )
-def test_a_paragraph_after_a_list_is_a_thought_of_its_own(text: str, contents: list[str]) -> None:
+def test_a_paragraph_after_a_list_is_a_separate_thought(text: str, contents: list[str]) -> None:
     assert [item.content for item in read_memory(text)] == contents

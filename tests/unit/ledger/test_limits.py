@@ -129,7 +129,7 @@ def test_32_chains_are_open_at_most_and_a_closed_one_goes_on(tmp_path: Path) -> 
     assert len(os.listdir("/proc/self/fd")) <= descriptors
 
 
-def test_a_chain_that_nobody_holds_is_opened_again_and_its_damage_is_remembered(tmp_path: Path) -> None:
+def test_a_chain_that_no_call_holds_is_opened_again_and_its_damage_is_remembered(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path)
     append(ledger, chain_key="a", thought_type="Plan", content="x")
     ledger.close()

@@ -129,7 +129,7 @@ def test_no_schema_requires_an_agent_of_a_connection_that_has_one() -> None:
         assert each.agent_argument not in each.as_listed(agent=True)["inputSchema"].get("required", [])
 
 
-def test_a_name_that_stands_in_for_none_is_enough_for_authorship_but_not_for_a_claim() -> None:
+def test_a_made_up_name_is_enough_for_authorship_but_not_for_a_claim() -> None:
     def needs_agent(name: str) -> bool:
         return "agent" in catalogue().get(name).as_listed(attributed=True)["inputSchema"]["required"]
 

@@ -11,10 +11,10 @@ from lithos.graph.code.questions import (
     SYMBOL_TYPES,
     context,
     dependencies,
+    entry_by_id,
     file_symbols,
     similar,
     symbol,
-    told_by_id,
 )
 from lithos.graph.code.roots import RootSpec
 from lithos.graph.code.status import root_status
@@ -30,6 +30,7 @@ __all__ = [
     "context",
     "dependencies",
     "detect",
+    "entry_by_id",
     "file",
     "file_symbols",
     "listing",
@@ -39,5 +40,4 @@ __all__ = [
     "similar",
     "structure",
     "symbol",
-    "told_by_id",
 ]

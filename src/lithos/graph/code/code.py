@@ -192,7 +192,7 @@ class Code(Part):
 
 
 class _CodeFeed:
-    """What search lacks of the graphs: cards are not stored, so files that hold a missing one are parsed again."""
+    """Symbols that search lacks: cards are not stored, so files that hold a missing one are parsed again."""
 
     def __init__(self, code: Code) -> None:
         self._code = code

@@ -71,11 +71,11 @@ def file(
 ) -> dict[str, Any]:
     root, inside = located(code.visible(call), path)
     data, version, row = served(root, inside)
-    told: dict[str, Any] = {"path": inside, "root": root.spec.name, "version": version, "lines": row["lines"]}
+    entry: dict[str, Any] = {"path": inside, "root": root.spec.name, "version": version, "lines": row["lines"]}
     if row["language"]:
-        told["language"] = shown(row["language"])
+        entry["language"] = shown(row["language"])
     if known_version is not None and known_version == version:
-        return {**told, "unchanged": True, **degraded([root])}
+        return {**entry, "unchanged": True, **degraded([root])}
     lines = data.decode("utf-8", "replace").splitlines(keepends=True)
     first = max(start_line or 1, 1)
     if first > max(len(lines), 1):
@@ -84,8 +84,8 @@ def file(
     if end_line is not None and end_line < first:
         raise InvalidInput(f"end_line {end_line} is before start_line {first}")
     text, until = _fitting(lines, first, last)
-    told |= {"start_line": first, "end_line": until, "content": text, "truncated": until < last}
-    return {**told, **degraded([root])}
+    entry |= {"start_line": first, "end_line": until, "content": text, "truncated": until < last}
+    return {**entry, **degraded([root])}
 
 
 def _fitting(lines: list[str], first: int, last: int) -> tuple[str, int]:
@@ -173,7 +173,7 @@ def _counted(root: OpenRoot, inside: str) -> list[Row]:
 
 def _folder(path: str, rows: Sequence[Row], depth: int) -> dict[str, Any]:
     languages = Counter(shown(row["language"]) for row in rows if row["language"])
-    told: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "path": path or "/",
         "files": len(rows),
         "lines": sum(row["lines"] for row in rows),
@@ -181,7 +181,7 @@ def _folder(path: str, rows: Sequence[Row], depth: int) -> dict[str, Any]:
         "languages": dict(languages.most_common(5)),
     }
     if depth <= 0:
-        return told
+        return entry
     prefix = f"{path}/" if path else ""
     folders: dict[str, list[Row]] = {}
     files: list[str] = []
@@ -193,9 +193,9 @@ def _folder(path: str, rows: Sequence[Row], depth: int) -> dict[str, Any]:
             files.append(name)
     if folders:
         biggest = sorted(folders.items(), key=lambda item: (-len(item[1]), item[0]))
-        told["folders"] = [_folder(prefix + name, inner, depth - 1) for name, inner in sorted(biggest[:60])]
+        entry["folders"] = [_folder(prefix + name, inner, depth - 1) for name, inner in sorted(biggest[:60])]
         if len(biggest) > 60:
-            told["more_folders"] = len(biggest) - 60
+            entry["more_folders"] = len(biggest) - 60
     if files:
-        told["names"] = sorted(files)[:60]
-    return told
+        entry["names"] = sorted(files)[:60]
+    return entry

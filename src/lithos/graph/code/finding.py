@@ -12,7 +12,7 @@ from lithos.errors import InvalidInput
 from lithos.graph.code import globs
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.lookup import rendered
-from lithos.graph.code.questions import SYMBOL_TYPES, degraded, told_by_id
+from lithos.graph.code.questions import SYMBOL_TYPES, degraded, entry_by_id
 from lithos.graph.code.values import NODE_NAMES
 from lithos.search import Query, SearchResult, Where
 from lithos.storage import Tx
@@ -104,9 +104,9 @@ def _results(
 ) -> list[dict[str, Any]]:
     results = {each["id"]: each for each in named}
     for hit in found.hits if found is not None and found.relevant else ():
-        told = told_by_id(roots, hit.id) if hit.id not in results else None
-        if told is not None:
-            results[hit.id] = {**told, "score": round(hit.score, 4)}
+        entry = entry_by_id(roots, hit.id) if hit.id not in results else None
+        if entry is not None:
+            results[hit.id] = {**entry, "score": round(hit.score, 4)}
     return list(results.values())[:limit]
 
 

@@ -129,7 +129,7 @@ class CodeIndex:
         return _Read(path, stamp, version, data, self.tree.rule.refuses_content(data) or "")
 
     def _parsed(self, reads: Iterable[_Read]) -> Iterator[tuple[Parsed, list[Document]]]:
-        """What the child makes of each file; files without a grammar, and those left out, do not go there."""
+        """The child's facts of each file; files without a grammar, and those left out, do not go there."""
         waiting: list[_Read] = []
         for read in reads:
             if read.reason or not language_of(read.path):

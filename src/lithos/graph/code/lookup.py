@@ -51,8 +51,8 @@ def symbol_id(root: str, row: Row) -> str:
 
 
 def rendered(root: str, row: Row) -> dict[str, Any]:
-    """What every answer says of a symbol."""
-    told: dict[str, Any] = {
+    """A symbol as every answer shows it."""
+    entry: dict[str, Any] = {
         "id": symbol_id(root, row),
         "name": row["name"],
         "type": NODE_NAMES[NodeType(row["type"])],
@@ -63,10 +63,10 @@ def rendered(root: str, row: Row) -> dict[str, Any]:
         "version": row["version"] or "",
     }
     if row["language"]:
-        told["language"] = shown(row["language"])
+        entry["language"] = shown(row["language"])
     if row["signature"]:
-        told["signature"] = row["signature"]
-    return told
+        entry["signature"] = row["signature"]
+    return entry
 
 
 def nodes(tx: Tx, numbers: Sequence[int]) -> dict[int, Row]:

@@ -192,7 +192,7 @@ class _Patience:
 
 
 def _cpu_seconds(pid: int) -> float | None:
-    """What a process used so far; None where the system does not say."""
+    """CPU time of a process so far; None where the system does not say."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

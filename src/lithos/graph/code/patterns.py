@@ -126,7 +126,7 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
             for family, shapes in families.items():
                 _count(counts, family, shapes, each.spec.name, name, language, text)
     ranked = sorted(counts.items(), key=lambda item: (item[0][0], -item[1].count, item[0]))
-    told = [
+    entry = [
         {
             "family": family,
             "shape": shape,
@@ -137,7 +137,7 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
         }
         for (family, shape, variant), found in ranked
     ]
-    shown_rows = [row for family in families for row in [each for each in told if each["family"] == family][:_TOP]]
+    shown_rows = [row for family in families for row in [each for each in entry if each["family"] == family][:_TOP]]
     answer: dict[str, Any] = {"patterns": shown_rows, "files_read": read, "truncated": bool(truncated)}
     if not shown_rows:
         answer["hint"] = f"Nothing recurs here. Known families: {', '.join(FAMILIES)}."

@@ -153,14 +153,14 @@ def _file_or_folder(roots: Sequence[OpenRoot], path: str) -> Symbol:
 def _step(root: str, step: Step, known: dict[int, Any], vias: dict[int, Any], backwards: bool) -> dict[str, Any]:
     kind = EdgeType(step.type)
     word = BACKWARDS[kind] if backwards else kind.name.lower()
-    told = rendered(root, known[step.node])
-    told.pop("signature", None)
-    told |= {"edge": word, "depth": step.depth, "confidence": step.confidence, "how": HOW_NAMES[step.how]}
+    entry = rendered(root, known[step.node])
+    entry.pop("signature", None)
+    entry |= {"edge": word, "depth": step.depth, "confidence": step.confidence, "how": HOW_NAMES[step.how]}
     if step.line:
-        told["line"] = step.line  # of the use
+        entry["line"] = step.line  # of the use
     if step.via in vias:
-        told["via"] = rendered(root, vias[step.via])["id"]
-    return told
+        entry["via"] = rendered(root, vias[step.via])["id"]
+    return entry
 
 
 def file_symbols(
@@ -182,7 +182,7 @@ def file_symbols(
         if file is None:
             raise NotFound(f"there is no file {file_path!r} any more")
         rows = tx.all(sql, found.number, after, limit + 1)
-        told = [
+        entry = [
             {
                 **rendered(
                     found.root.spec.name, {**row, **{key: file[key] for key in ("path", "version", "language")}}
@@ -191,7 +191,7 @@ def file_symbols(
             }
             for row in rows[:limit]
         ]
-        for each in told:
+        for each in entry:
             for key in ("path", "root", "version", "language"):
                 each.pop(key, None)
         answer = {
@@ -200,7 +200,7 @@ def file_symbols(
             "version": file["version"],
             "lines": file["lines"],
             "parse_errors": file["parse_errors"],
-            "symbols": told,
+            "symbols": entry,
         }
         if file["parsed"] == 2:
             answer["unparsed"] = True
@@ -221,16 +221,16 @@ def similar(code: Code, call: Call, symbol_id: str, limit: int, same_type_only: 
     near = code.collection.neighbours(found.id, limit=limit, least=0.3, where=Where(any_of=any_of))
     results = []
     for each in near:
-        told = told_by_id(roots, each.id)
-        if told is not None:
-            results.append({**told, "similarity": round(each.similarity, 4)})
+        entry = entry_by_id(roots, each.id)
+        if entry is not None:
+            results.append({**entry, "similarity": round(each.similarity, 4)})
     answer: dict[str, Any] = {"of": found.id, "results": results, **degraded(roots)}
     if not results and not answer["degraded"]:
         answer["hint"] = "Its meaning may not be indexed yet; lithos_search_code finds by words."
     return answer
 
 
-def told_by_id(roots: Sequence[OpenRoot], id: str) -> dict[str, Any] | None:
+def entry_by_id(roots: Sequence[OpenRoot], id: str) -> dict[str, Any] | None:
     """A symbol that search found, as the graph has it now; None: it is gone."""
     name, _, rest = id.partition(":")
     for root in roots:

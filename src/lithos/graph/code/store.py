@@ -168,7 +168,7 @@ class Store:
 
 
 class _Published:
-    """What files published, as resolution asks for it, inside the transaction that resolves."""
+    """Published keys, as resolution asks for them, inside the transaction that resolves."""
 
     def __init__(self, tx: Tx | None) -> None:
         self._known: set[int] | None = None

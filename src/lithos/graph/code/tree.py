@@ -19,7 +19,7 @@ _TRIES = 3  # an editor that writes in place may be half-way
 
 
 class Stamp(NamedTuple):
-    """What `stat` says of a file; equal stamps are taken for equal bytes."""
+    """The `stat` of a file; equal stamps are taken for equal bytes."""
 
     size: int
     mtime_ns: int
@@ -115,7 +115,7 @@ class Tree:
         os.close(self._top())
 
     def _from_git(self, beneath: list[str] | None) -> list[str] | None:
-        """What `git ls-files` names; None: there is no git here, or it is refused."""
+        """The paths that `git ls-files` names; None: there is no git here, or it is refused."""
         git: Git | None = None
         self.git_refused = ""
         try:

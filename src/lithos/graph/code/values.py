@@ -94,7 +94,7 @@ class Symbol:
 
 @dataclass(slots=True)
 class Facts:
-    """What parsing one file yields: a pure function of its bytes and its path."""
+    """The result of parsing one file: a pure function of its bytes and its path."""
 
     symbols: list[Symbol] = field(default_factory=list)
     imports: list[tuple[int, str, str, str, int]] = field(default_factory=list)  # scope, local, module, name, line

@@ -40,7 +40,7 @@ class WikiLink(NamedTuple):
 
     @property
     def calls(self) -> str | None:
-        """What the link calls its note, where that is more than the name it links by."""
+        """The text that the link shows, where that is more than the name it links by."""
         said = " ".join(self.display.split())[:LONGEST_CALL]
         if self.embed or not said or "](" in said or said.casefold() in self._spellings():
             return None

@@ -1,4 +1,4 @@
-"""What a collection holds: documents, their passages, and which change was under way. The engines follow from it.
+"""Contents of a collection: documents, their passages, and which change was under way. The engines follow from it.
 
 An *ordinal* numbers one version of a document and is never used again, so that what an engine still knows of a
 version that is gone can never come back. A batch is two transactions around the engine's own commit: *coming* and

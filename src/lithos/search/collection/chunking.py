@@ -52,7 +52,7 @@ def cut_passages(title: str, text: str, count: CountTokens, limits: PassageLimit
 
 
 def context(title: str, heading: str) -> str:
-    """What the model reads in front of a passage. Long ones lose their middle, which tells least."""
+    """Context that the model reads in front of a passage. Long ones lose their middle, which tells least."""
     joined = f"{title} > {heading}" if title and heading else title or heading
     if len(joined) <= LONGEST_CONTEXT:
         return joined

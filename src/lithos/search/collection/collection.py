@@ -147,7 +147,7 @@ class Collection:
         return list(entries[0].passages) if entries else []
 
     def tokens(self, title: str, passage: Passage) -> int:
-        """What the model reads of a passage: its context and its two marks included."""
+        """Tokens of a passage as the model reads it: its context and its two marks included."""
         return self._embedding.embedder.count(model_text(title, passage)) + 2
 
     def neighbours(self, id: str, limit: int = 5, least: float = 0.8, where: Where = OPEN) -> list[Neighbour]:

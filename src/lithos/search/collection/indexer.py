@@ -412,7 +412,7 @@ class Indexer:
         self._publish(batch, entries, going)
 
     def _prepared(self, batch: dict[str, UnindexedChange], ordinal: int) -> tuple[list[IndexEntry], list[int]]:
-        """What comes and what goes; a document that is there already, equal in hash, does neither."""
+        """Entries to add and ordinals to remove; a document that is there already, equal in hash, does neither."""
         entries: list[IndexEntry] = []
         going: list[int] = []
         for id, unindexed in batch.items():

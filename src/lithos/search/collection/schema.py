@@ -9,7 +9,7 @@ from lithos.search.collection.chunking import PassageLimits
 
 @dataclass(frozen=True)
 class CollectionSchema:
-    """What a collection is made of. A change of any of it rebuilds the indexes."""
+    """The fields and limits of a collection. A change of any of it rebuilds the indexes."""
 
     name: str
     keywords: frozenset[str]

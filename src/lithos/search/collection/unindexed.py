@@ -85,7 +85,7 @@ def match_unindexed(
 
 
 def _joined(passage: Sequence[str], compounds: Iterable[Sequence[str]], weights: Mapping[str, float]) -> float:
-    """What the compounds add that stand together in a passage."""
+    """The score that compounds add which are together in a passage."""
     said = f" {' '.join(passage)} " if compounds else ""
     return sum(weights.get(term, 0.0) for each in compounds if f" {' '.join(each)} " in said for term in each)
 

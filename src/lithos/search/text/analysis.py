@@ -63,7 +63,7 @@ def analyzer(*, stems: bool = True) -> TextAnalyzer:
 
 
 def indexed_text(text: str) -> str:
-    """What is given to the index: one form of each character, n-grams of unspaced scripts, the parts of camelCase."""
+    """Text as the index gets it: one form of each character, n-grams of unspaced scripts, the parts of camelCase."""
     return _prepared(text, _ones_and_twos)
 
 

@@ -96,7 +96,7 @@ class PartedTextIndex(TextIndex):
 
 
 class _Searchers:
-    """What `TextIndex` asks of a searcher, summed over the parts."""
+    """The figures that `TextIndex` asks of a searcher, summed over the parts."""
 
     def __init__(self, parts: list[tantivy.Searcher]) -> None:
         self._parts = parts

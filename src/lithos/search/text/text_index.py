@@ -333,7 +333,7 @@ def _share(mask: NDArray[np.bool_]) -> float:
 
 
 def _passing(found: list[Scored], mask: NDArray[np.bool_]) -> list[Scored]:
-    """What is newer than the mask does not pass."""
+    """Cut the mask: documents newer than it do not pass."""
     known = [each for each in found if each[0] < len(mask)]
     return list(itertools.compress(known, mask[[each[0] for each in known]].tolist()))
 

@@ -84,7 +84,7 @@ def find(tx: Tx, wanted: EventFilter, limit: int = 50, cursor: str | None = None
 def committed(
     tx: Tx, store: str, *, after: Mapping[str, int] | None, since: int, most: int
 ) -> tuple[list[Event], dict[str, int]]:
-    """What was committed, newest first: after a position of each chain, which is the order of its commits, or since a
+    """Committed events, newest first: after a position of each chain, which is the order of its commits, or since a
     time (microseconds). And where the chains end now, to go on from. The board and the skills are every store's, notes
     are files of one."""
     heads = {row["store"]: int(row["length"]) for row in tx.all("SELECT store, length FROM event_heads")}

@@ -126,7 +126,7 @@ class Events:
     def committed(
         self, tx: Tx, *, after: Mapping[str, int] | None, since: int, most: int
     ) -> tuple[list[Event], dict[str, int]]:
-        """What was committed after these positions of the stores' chains, or since a time; and the positions now."""
+        """Events committed after these positions of the stores' chains, or since a time; and the positions now."""
         return committed(tx, self.store, after=after, since=since, most=most)
 
     def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:

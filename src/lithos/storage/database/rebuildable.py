@@ -54,7 +54,7 @@ class RebuildableDatabase:
         self._database.close()
 
     def _healed(self, error: LithosError, database: Database) -> LithosError:
-        """What the caller gets: the same error, or that everything begins again, because an empty answer would lie."""
+        """The caller's error: the same one, or `Rebuilding`, because an empty answer would be wrong."""
         with self._healing:
             if self._database is not database:  # another thread was faster, and closed the one that we used
                 return _rebuilding()

@@ -142,7 +142,7 @@ def best_kernel() -> Kernel:
 
 
 def look(kernel: Kernel, folder: int, path: str) -> os.stat_result:
-    """What is there, without opening it for reading: a FIFO or device is only named."""
+    """The stat of an entry, without opening it for reading: a FIFO or device is only named."""
     if "/" not in path:
         return os.stat(path, dir_fd=folder, follow_symlinks=False)
     if _NAME_ONLY:

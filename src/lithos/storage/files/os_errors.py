@@ -1,4 +1,4 @@
-"""What the operating system says about a file, in the words of Lithos."""
+"""Errors of the operating system about a file, translated to Lithos' errors."""
 
 from __future__ import annotations
 

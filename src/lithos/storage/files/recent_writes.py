@@ -1,4 +1,4 @@
-"""What was written lately, by version: an editor that still shows an older text may save over it."""
+"""Recent writes by version: an editor that still shows an older text may save over it."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """What was seen of a staged when its time had come."""
+    """A staged file as it was seen when it was due."""
 
     version: str | None  # None: it is no regular file
     empty: bool

@@ -134,7 +134,7 @@ class Tree:
 def _entries(
     entries: Iterator[os.DirEntry[str]], here: str, pending: list[str], hidden: bool, measured: bool
 ) -> Iterator[FileEntry]:
-    """What is in one folder; folders below go to `pending`. Without `measured` no file costs a stat."""
+    """Entries of one folder; folders below go to `pending`. Without `measured` no file costs a stat."""
     prefix = f"{here}/" if here else ""
     for entry in entries:
         name = entry.name

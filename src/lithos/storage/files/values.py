@@ -1,4 +1,4 @@
-"""What `Root` hands out and what bounds it."""
+"""Values that `Root` returns, and its limits."""
 
 from __future__ import annotations
 

@@ -165,7 +165,7 @@ class Watcher:
             _log.warning("%s", self.problem)
 
     def _heard(self, folder: str) -> Iterator[set[tuple[Change, str]]]:
-        """What changed, and every five seconds that nothing did."""
+        """Yield changed paths, and every five seconds that nothing changed."""
         from watchfiles import watch
 
         quiet = max(self._debounce_ms, 50)

@@ -35,7 +35,7 @@ class Refers:
 
 
 class Tool(Protocol):
-    """What is needed of one here; the registry imports this module."""
+    """The part of a tool that is needed here; the registry imports this module."""
 
     @property
     def name(self) -> str: ...

@@ -80,7 +80,7 @@ def one_line(text: str) -> str:
 
 
 def _does(each: Tool) -> str:
-    """What it does; what only the operator may call says so, for an agent would be refused."""
+    """The tool's description; one that only the operator may call says so, for an agent would be refused."""
     line = one_line(each.description)
     return f"Only for the operator, on the command line: {line}" if each.toolset == OPERATOR else line
 

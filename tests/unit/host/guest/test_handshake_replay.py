@@ -80,7 +80,7 @@ def test_log_level_and_live_subscriptions_are_replayed() -> None:
     assert methods[2:] == [("logging/setLevel", None), ("resources/subscribe", "b")]
 
 
-def test_a_call_in_flight_is_resent_once_and_told_to_the_next_host() -> None:
+def test_a_call_in_flight_is_resent_once_and_named_to_the_next_host() -> None:
     replay = begun()
     replay.from_client(call(7), True)
     assert replay.lost(clean=False) == b""
@@ -142,7 +142,7 @@ def test_a_cancelled_call_is_not_resent() -> None:
     assert replay.resent() == []
 
 
-def test_ids_of_both_types_are_told_apart() -> None:
+def test_ids_of_both_types_are_kept_apart() -> None:
     replay = begun()
     replay.from_client(call(1), True)
     replay.from_client(call("1"), True)

@@ -97,7 +97,7 @@ async def test_all_queues_together_are_bounded() -> None:
     assert crowd.line.waiting == 0
 
 
-async def test_whoever_leaves_the_queue_frees_its_place() -> None:
+async def test_a_caller_that_leaves_the_queue_frees_its_place() -> None:
     crowd = Crowd(turns(at_once=1))
     await crowd.come("a", "first")
     waiting = await crowd.come("a", "gone")

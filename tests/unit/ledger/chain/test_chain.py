@@ -244,7 +244,7 @@ def test_a_full_disk_refuses_the_thought_and_the_next_one_goes_on(tmp_path: Path
     assert verify(tmp_path, full=True) == []
 
 
-def test_derived_files_are_made_anew_when_they_are_gone(tmp_path: Path, adapter: Any) -> None:
+def test_derived_files_are_rebuilt_when_they_are_gone(tmp_path: Path, adapter: Any) -> None:
     ledger = open_ledger(tmp_path, default_adapter=adapter)
     fill(ledger, 30)
     ledger.close()
@@ -313,7 +313,7 @@ def test_a_checkpoint_handed_back_proves_growth_or_a_fork(tmp_path: Path) -> Non
         ledger.head(last_checkpoint={**old, "size": 2})
 
 
-def test_a_rolled_back_copy_is_a_fork_to_whoever_kept_a_checkpoint(tmp_path: Path) -> None:
+def test_a_rolled_back_copy_is_a_fork_to_holders_of_a_checkpoint(tmp_path: Path) -> None:
     import shutil
 
     ledger = open_ledger(tmp_path / "live")
@@ -475,7 +475,7 @@ def test_a_line_of_the_jsonl_adapter_is_json_with_the_thought_in_it(tmp_path: Pa
     assert line["record"]["thought_type"] == "FactLearned"
 
 
-def test_a_signature_that_stands_twice_is_found_although_the_server_would_refuse_it(
+def test_a_signature_that_occurs_twice_is_found_although_the_server_would_refuse_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = open_ledger(tmp_path)

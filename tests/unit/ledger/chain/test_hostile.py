@@ -26,7 +26,7 @@ def say(ledger: Ledger, content: str, call: Call = CALL, **more: Any) -> dict[st
     return dict(append_draft(ledger, call, thought_type="Plan", content=content, **more))
 
 
-def test_every_text_is_a_chain_of_its_own_inside_the_ledgers_folder(tmp_path: Path) -> None:
+def test_every_text_is_a_separate_chain_inside_the_ledgers_folder(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path)
     for key in KEYS:
         say(ledger, f"on {key}", chain_key=key)
@@ -60,9 +60,7 @@ def test_a_disk_that_is_full_when_a_segment_begins_harms_only_that_append(tmp_pa
     assert verify(tmp_path, full=True) == []
 
 
-def test_a_checkpoint_that_cannot_be_written_is_not_the_callers_trouble(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_that_cannot_be_written_fails_no_append(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = open_ledger(tmp_path)
     chain = ledger.chain_to_write(None)
 
@@ -126,7 +124,7 @@ def test_a_damaged_chain_gets_no_checkpoint_and_no_thought(tmp_path: Path) -> No
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
-def test_a_chain_without_its_header_is_damaged_and_never_made_anew(tmp_path: Path) -> None:
+def test_a_chain_without_its_header_is_damaged_and_never_rebuilt(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path)
     fill(ledger, 3)
     folder = ledger.chain(None).folder
@@ -153,7 +151,7 @@ def test_a_chain_of_which_only_checkpoints_are_left_is_missed(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("odd", [{"registry": []}, {"head_hash": 5}, {"size": 10**30}, {"size": -1}, {"root": None}])
-def test_a_checkpoint_of_odd_values_is_refused_although_somebody_signed_it(tmp_path: Path, odd: dict[str, Any]) -> None:
+def test_a_checkpoint_of_odd_values_is_refused_although_someone_signed_it(tmp_path: Path, odd: dict[str, Any]) -> None:
     ledger = open_ledger(tmp_path)
     fill(ledger, 2)
     key = signing_key(b"\x09" * 32)

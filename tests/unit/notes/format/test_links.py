@@ -37,7 +37,7 @@ def test_each_form_of_link_is_found(text: str, target: str, display: str, headin
     assert (link.target, link.display, link.heading) == (target, display, heading)
 
 
-def test_a_link_says_where_its_target_stands() -> None:
+def test_a_link_says_where_its_target_is() -> None:
     text = "x [[ note#h|d ]] y ![[embedded]] [t](a%20b.md)"
     found = find_links(text)
     assert [text[link.start : link.end] for link in found] == ["note", "embedded", "a%20b.md"]

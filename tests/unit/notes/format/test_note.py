@@ -176,7 +176,7 @@ def test_content_that_begins_with_another_heading_keeps_the_title_of_a_note_with
     assert (after.title, after.content) == ("file-name", "# Other\n\nText")
 
 
-def test_the_author_is_no_contributor_and_nobody_is_twice() -> None:
+def test_the_author_is_no_contributor_and_no_name_is_twice() -> None:
     text = new_note(WriteRequest("a", "T", "x"), ID, NOW).encode().decode()
     for agent, content in (("b", "1"), ("a", "2"), ("b", "3"), ("c", "4")):
         text = update(text, WriteRequest(agent, content=content))
@@ -214,7 +214,7 @@ def test_a_note_with_broken_frontmatter_keeps_it_and_takes_new_content() -> None
         update(broken, WriteRequest("a", tags=("x",)))
 
 
-def test_an_id_that_is_no_uuid_is_somebody_elses_and_stays() -> None:
+def test_an_id_that_is_no_uuid_is_someone_elses_and_stays() -> None:
     assert "id: 202401011200\n" in update("---\nid: 202401011200\n---\nText\n", WriteRequest("a", content="x"))
 
 

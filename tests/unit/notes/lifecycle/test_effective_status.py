@@ -42,7 +42,7 @@ def note(path: str = "a.md", **fields: Any) -> Note:
         (note("procedures/rule.md"), "active"),
     ],
 )
-def test_a_note_stands_by_its_status_and_its_promotion(made: Note, expected: str) -> None:
+def test_a_note_counts_by_its_status_and_its_promotion(made: Note, expected: str) -> None:
     assert effective_status(made, lambda made: made.text("provenance") == "event:GOOD") == expected
 
 
@@ -135,7 +135,7 @@ def test_recency_alone_orders_by_age_and_blended_by_both() -> None:
     ]
 
 
-def test_feedback_moves_a_hit_a_little_and_is_told() -> None:
+def test_feedback_moves_a_hit_a_little_and_is_explained() -> None:
     lens = SearchScope(NOW, boosts={"b": 0.1, "a": -0.1})
     assert order(lens, hit("a", 1.0), hit("b", 0.85), hit("c", 0.2)) == ["b", "a", "c"]
     assert lens.trace()["feedback"] == {"b": 0.1, "a": -0.1}

@@ -175,7 +175,7 @@ def test_purged_texts_leave_no_byte_in_any_file(tmp_path: Path, notes: Collectio
     assert ids(notes, "xylophonically") == []
 
 
-def test_another_model_starts_the_vectors_anew(tmp_path: Path, embedding: Embedding) -> None:
+def test_another_model_rebuilds_the_vectors(tmp_path: Path, embedding: Embedding) -> None:
     notes = opened(tmp_path, embedding)
     notes.apply([note("a", "lava")])
     notes.settle()
@@ -265,7 +265,7 @@ def test_closing_waits_for_what_is_fetched_for_the_model(
     assert caplog.records == []
 
 
-def test_an_index_that_is_made_anew_embeds_nothing_again(tmp_path: Path) -> None:
+def test_an_index_that_is_rebuilt_embeds_nothing_again(tmp_path: Path) -> None:
     """However little the first of its notes are: vectors of known words wait for their owners."""
     asked: list[str] = []
 
@@ -288,7 +288,7 @@ def test_an_index_that_is_made_anew_embeds_nothing_again(tmp_path: Path) -> None
         shutil.rmtree(tmp_path / ".tantivy")
 
 
-def test_known_vectors_outlive_a_kill_while_the_index_is_made_anew(tmp_path: Path) -> None:
+def test_known_vectors_outlive_a_kill_while_the_index_is_rebuilt(tmp_path: Path) -> None:
     path, wanted = tmp_path / "rows.bin", Wanted(7, 0, key_of("m", "some words"))
     Vectors(path, "m", 64, "one").add(wanted, HashedEmbedder().embed("some words"))
     Vectors(path, "m", 64, "two")  # an index of another layout begins, and ends before it has taken anything in
@@ -322,7 +322,7 @@ def test_an_identifier_is_found_in_every_spelling(tmp_path: Path, asked: str) ->
         assert set(found[:2]) == {"snake", "camel"}
 
 
-def test_a_passage_between_others_that_answer_ranks_above_one_that_stands_alone(tmp_path: Path) -> None:
+def test_a_passage_between_others_that_answer_ranks_above_one_alone(tmp_path: Path) -> None:
     rows = Vectors(tmp_path / "rows.bin", "m", 64, "one")
     asked, noise = HashedEmbedder().embed("some words"), HashedEmbedder().embed("nothing of it")
     for ordinal, position, vector in ((0, 0, noise), (0, 1, asked), (0, 2, noise), (1, 0, asked), (1, 1, asked)):

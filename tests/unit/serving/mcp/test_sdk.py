@@ -31,7 +31,7 @@ def test_models_of_the_protocol_are_built_on_need() -> None:
 @pytest.mark.parametrize(
     "use", ["import mcp; mcp.Client", "from mcp import Client", "from mcp.server import MCPServer", "import mcp.client"]
 )
-def test_the_rest_of_the_sdk_is_there_for_whoever_asks(use: str) -> None:
+def test_the_rest_of_the_sdk_is_there_on_demand(use: str) -> None:
     assert _run(f"import lithos.serving; {use}; from mcp.server import Server; print(Server.__name__)") == "Server"
 
 

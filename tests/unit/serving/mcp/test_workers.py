@@ -43,7 +43,7 @@ async def test_calls_at_once_run_side_by_side_up_to_the_limit() -> None:
     assert await late in {call.result() for call in calls}
 
 
-async def test_a_cancelled_call_is_finished_all_the_same() -> None:
+async def test_a_cancelled_call_is_still_finished() -> None:
     workers, begun, release, done = Workers(1), threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:

@@ -265,7 +265,7 @@ def test_keys_are_for_the_owner_alone(bench: StorageBench, tmp_path: Path) -> No
     assert stat.S_IMODE(key.parent.stat().st_mode) == 0o700
 
 
-def test_a_lost_key_stops_nothing_and_is_told_from_tampering(bench: StorageBench, tmp_path: Path) -> None:
+def test_a_lost_key_stops_nothing_and_is_not_taken_for_tampering(bench: StorageBench, tmp_path: Path) -> None:
     fill(bench, 2)
     bench.close()
     (tmp_path / ".lithos/keys/events-0001.key").unlink()
@@ -276,7 +276,7 @@ def test_a_lost_key_stops_nothing_and_is_told_from_tampering(bench: StorageBench
     again.close()
 
 
-def test_another_key_under_an_old_name_is_told_from_tampering(bench: StorageBench, tmp_path: Path) -> None:
+def test_another_key_under_an_old_name_is_not_taken_for_tampering(bench: StorageBench, tmp_path: Path) -> None:
     fill(bench, 2)
     bench.close()
     (tmp_path / ".lithos/keys/events-0001.key").write_text("ab" * 32)

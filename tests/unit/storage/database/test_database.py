@@ -69,7 +69,7 @@ def test_after_commit_was_sent_nothing_is_done_twice(tmp_path: Path) -> None:
     database.close()
 
 
-def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
+def test_no_call_waits_for_a_writer_that_died(tmp_path: Path) -> None:
     faults = PlannedFaults()
     faults.plan("commit.send", "crash", visit=2)
     database = open_database(tmp_path / "state.db", THINGS, faults=faults)
@@ -79,7 +79,7 @@ def test_nobody_waits_for_a_writer_that_died(tmp_path: Path) -> None:
     database.close()
 
 
-def test_an_interrupted_caller_leaves_nobody_waiting(database: Database) -> None:
+def test_an_interrupted_caller_leaves_no_other_waiting(database: Database) -> None:
     release = hold_writer(database)
 
     def interrupt() -> None:

@@ -159,7 +159,7 @@ def test_a_guest_that_is_gone_leaves_no_deliveries(bench: StorageBench) -> None:
     assert bench.rows("deliveries") == 1
 
 
-def test_turns_take_no_memory_once_nobody_waits(bench: StorageBench) -> None:
+def test_locks_take_no_memory_once_no_call_waits(bench: StorageBench) -> None:
     for number in range(20):
         bench.effects.commit(keyed(f"k{number}", delivery=Delivery("guest", str(number))), bench.count)
     assert bench.once._locks._locks == {}

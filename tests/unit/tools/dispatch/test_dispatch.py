@@ -179,7 +179,7 @@ def test_a_bound_caller_is_its_agent_and_no_other() -> None:
         ready("sample_write", GOOD, anna)
 
 
-def test_a_default_agent_stands_in_and_gives_way() -> None:
+def test_a_default_agent_is_used_and_gives_way() -> None:
     carla = Caller(agent="carla")
     assert ready("sample_write", {"title": "t"}, carla).call.agent == "carla"
     assert ready("sample_write", GOOD, carla).call.agent == "a"

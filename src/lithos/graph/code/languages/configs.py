@@ -14,7 +14,7 @@ _TRAILING = re.compile(r",(\s*[}\]])")
 
 
 def read(language: str, source: bytes) -> Facts:
-    """What the file says of imports, in `extra`; a broken file says nothing."""
+    """The file's rules of imports, in `extra`; a broken file says nothing."""
     text = source.decode("utf-8", "replace")
     facts = Facts(lines=text.count("\n") + 1)
     try:

@@ -165,18 +165,18 @@ class GoFile(FileReader):
         if symbol is None or body is None:
             return
         index = self.newest
-        told: dict[str, object] = {"fields": {}, "embeds": [], "methods": []}
+        parts: dict[str, object] = {"fields": {}, "embeds": [], "methods": []}
         if kind == NodeType.CLASS:
-            self._fields(body, index, told)
+            self._fields(body, index, parts)
         elif kind == NodeType.INTERFACE:
-            self._interface(body, index, told)
+            self._interface(body, index, parts)
         else:
             symbol.returns = type_of(self.text(body))
         if symbol.parent == NO_SCOPE:
-            self._structs[symbol.local] = told
+            self._structs[symbol.local] = parts
 
-    def _fields(self, body: Node, index: int, told: dict[str, object]) -> None:
-        fields, embeds = told["fields"], told["embeds"]
+    def _fields(self, body: Node, index: int, parts: dict[str, object]) -> None:
+        fields, embeds = parts["fields"], parts["embeds"]
         assert isinstance(fields, dict) and isinstance(embeds, list)
         for block in body.named_children:
             for field in block.named_children if block.type == "field_declaration_list" else []:
@@ -192,8 +192,8 @@ class GoFile(FileReader):
                     self.define(field, NodeType.VARIABLE, name=name, parent=index, opens=False)
                     fields[self.text(name)] = text
 
-    def _interface(self, body: Node, index: int, told: dict[str, object]) -> None:
-        embeds, methods = told["embeds"], told["methods"]
+    def _interface(self, body: Node, index: int, parts: dict[str, object]) -> None:
+        embeds, methods = parts["embeds"], parts["methods"]
         assert isinstance(embeds, list) and isinstance(methods, list)
         for element in body.named_children:
             if element.type == "method_elem":

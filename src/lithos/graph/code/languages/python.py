@@ -419,10 +419,10 @@ class PythonFile:
             symbol = self.facts.symbols[scope]
             if symbol.returns:
                 continue
-            told = {self._substituted(scope, value) for value in values if value != "-"}
-            told.discard("")
-            if len(told) == 1:
-                value = told.pop()
+            returned = {self._substituted(scope, value) for value in values if value != "-"}
+            returned.discard("")
+            if len(returned) == 1:
+                value = returned.pop()
                 symbol.returns = "=" + value  # a value, not a type
 
     def _substituted(self, scope: int, value: str, depth: int = 3) -> str:

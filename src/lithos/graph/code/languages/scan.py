@@ -1,4 +1,4 @@
-"""What all extractors share: captures in order, a stack of scopes, names made unique, comments, card words."""
+"""Shared by all extractors: captures in order, a stack of scopes, names made unique, comments, card words."""
 
 from __future__ import annotations
 

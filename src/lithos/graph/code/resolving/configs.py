@@ -1,4 +1,4 @@
-"""What configuration files publish for the resolution of imports."""
+"""Records that configuration files publish for the resolution of imports."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class ConfigEngine(PlainEngine):
 
 
 def publish(path: str, facts: Facts) -> Iterator[tuple[str, Any]]:
-    told = {**facts.extra.get("config", {}), "dir": posixpath.dirname(path)}
+    published = {**facts.extra.get("config", {}), "dir": posixpath.dirname(path)}
     yield f"f:{path}", 1
-    if "paths" in told:
-        yield f"ts:{told['dir']}", told
-    elif told.get("module"):
-        yield "gomods", told
-    elif "exports" in told and told.get("name"):
-        yield f"npm:{told['name']}", told
-    elif told.get("name"):
-        yield f"crate:{told['name']}", told
-        yield f"cargo:{told['dir']}", told
+    if "paths" in published:
+        yield f"ts:{published['dir']}", published
+    elif published.get("module"):
+        yield "gomods", published
+    elif "exports" in published and published.get("name"):
+        yield f"npm:{published['name']}", published
+    elif published.get("name"):
+        yield f"crate:{published['name']}", published
+        yield f"cargo:{published['dir']}", published

@@ -40,7 +40,7 @@ TYPED_CONFIDENCE = {**CONFIDENCE, **dict.fromkeys(("import", "local type", "attr
 
 @dataclass(slots=True)
 class Found:
-    """What a chain means, and how that was found out."""
+    """The meaning of a chain, and how it was found out."""
 
     entity: Entity
     how: str
@@ -475,8 +475,8 @@ class Engine:
         for symbol in self.facts.symbols:
             if symbol.type not in (NodeType.FUNCTION, NodeType.METHOD):
                 continue
-            told = [(EdgeType.RETURNS, symbol.returns)] if symbol.returns and symbol.returns[0] != "=" else []
-            for kind, text in [*told, *((EdgeType.RECEIVES, each) for each in symbol.receives)]:
+            stated = [(EdgeType.RETURNS, symbol.returns)] if symbol.returns and symbol.returns[0] != "=" else []
+            for kind, text in [*stated, *((EdgeType.RECEIVES, each) for each in symbol.receives)]:
                 found = self.evaluate(symbol.parent, text.removeprefix("[]"), symbol.line)
                 if found and found.entity[0] == "C":
                     yield Edge(symbol.local, kind, f"{found.entity[1]}#{found.entity[2]}", found.how, symbol.line)
@@ -490,7 +490,7 @@ class Engine:
                 yield Edge(symbols[scope].local if scope != NO_SCOPE else "", kind, target, found.how, line)
 
     def use(self, scope: int, text: str, line: int, guess: bool = True) -> Found | None:
-        """What a call or reference means; a guess by its last name where its receiver is unknown."""
+        """The meaning of a call or reference; a guess by its last name where its receiver is unknown."""
         found = self._use(scope, text, line)
         if found is not None:
             return None if found.entity == OUTSIDE else found

@@ -76,10 +76,10 @@ class GoEngine(Engine):
 
     def _module(self, name: str) -> Entity:
         best: tuple[int, str] | None = None
-        for told in self.world.get("gomods"):
-            prefix = told["module"]
+        for record in self.world.get("gomods"):
+            prefix = record["module"]
             if name == prefix or name.startswith(f"{prefix}/"):
-                folder = posixpath.join(told["dir"], name[len(prefix) :].lstrip("/")).strip("/")
+                folder = posixpath.join(record["dir"], name[len(prefix) :].lstrip("/")).strip("/")
                 if best is None or len(prefix) > best[0]:
                     best = (len(prefix), folder)
         if best is not None and self.world.has(f"gd:{best[1]}"):
@@ -106,27 +106,27 @@ class GoEngine(Engine):
     # Types
 
     def own_member(self, path: str, local: str, name: str, receiver: ClassId) -> Entity | None:
-        for told in self.world.get(f"gm:{posixpath.dirname(path)}:{local}"):
-            where = told["p"]
-            if name in told["m"]:
-                entry = told["m"][name]
+        for record in self.world.get(f"gm:{posixpath.dirname(path)}:{local}"):
+            where = record["p"]
+            if name in record["m"]:
+                entry = record["m"][name]
                 return ("F", where, entry[0], entry[1], "", receiver)
-            if name in told["f"]:
-                return ("V", where, f"{local}.{name}", "t", told["f"][name])
-        for told in self.world.get(f"gm:{posixpath.dirname(path)}:{local}"):
-            for embedded in told["e"]:
+            if name in record["f"]:
+                return ("V", where, f"{local}.{name}", "t", record["f"][name])
+        for record in self.world.get(f"gm:{posixpath.dirname(path)}:{local}"):
+            for embedded in record["e"]:
                 if embedded.rpartition(".")[2] == name:
-                    return self.at(told["p"]).evaluate_for(None, "t", embedded)
+                    return self.at(record["p"]).evaluate_for(None, "t", embedded)
         return None
 
     def bases(self, owner: ClassId) -> list[ClassId]:
         found: list[ClassId] = []
-        for told in self.world.get(f"gm:{posixpath.dirname(owner[0])}:{owner[1]}"):
-            for text in told["e"]:
-                entity = self.at(told["p"]).evaluate_for(None, "t", text)
+        for record in self.world.get(f"gm:{posixpath.dirname(owner[0])}:{owner[1]}"):
+            for text in record["e"]:
+                entity = self.at(record["p"]).evaluate_for(None, "t", text)
                 found.append((entity[1], entity[2]) if entity and entity[0] == "I" else ("", ""))
-            if told.get("a"):  # type A B: the methods of B are not A's, its fields are; an alias has all
-                entity = self.at(told["p"]).evaluate_for(None, "t", told["a"])
+            if record.get("a"):  # type A B: the methods of B are not A's, its fields are; an alias has all
+                entity = self.at(record["p"]).evaluate_for(None, "t", record["a"])
                 if entity and entity[0] == "I":
                     found.append((entity[1], entity[2]))
         return found
@@ -149,9 +149,9 @@ class GoEngine(Engine):
         folder = posixpath.dirname(self.path)
         for symbol in self.facts.symbols:
             if symbol.type in _TYPES and symbol.parent == NO_SCOPE:
-                for told in self.world.get(f"gm:{folder}:{symbol.local}"):
-                    for local, _ in told["m"].values():
-                        yield Edge(symbol.local, EdgeType.HAS_METHOD, f"{told['p']}#{local}", "syntax", symbol.line)
+                for record in self.world.get(f"gm:{folder}:{symbol.local}"):
+                    for local, _ in record["m"].values():
+                        yield Edge(symbol.local, EdgeType.HAS_METHOD, f"{record['p']}#{local}", "syntax", symbol.line)
 
     def _implements(self) -> Iterator[Edge]:
         """To every interface whose methods this type has. Interfaces are found by their first method's name."""
@@ -160,19 +160,23 @@ class GoEngine(Engine):
                 continue
             methods = self._method_set((self.path, symbol.local))
             for name in sorted(methods):
-                for told in self.world.get(f"gi:{name}"):
-                    for interface, wanted in told["i"]:
+                for record in self.world.get(f"gi:{name}"):
+                    for interface, wanted in record["i"]:
                         if methods.issuperset(wanted):
                             yield Edge(
-                                symbol.local, EdgeType.IMPLEMENTS, f"{told['p']}#{interface}", "method set", symbol.line
+                                symbol.local,
+                                EdgeType.IMPLEMENTS,
+                                f"{record['p']}#{interface}",
+                                "method set",
+                                symbol.line,
                             )
 
     def _method_set(self, owner: ClassId) -> set[str]:
         found: set[str] = set()
         for path, local in self.mro(owner):
             if path:
-                for told in self.world.get(f"gm:{posixpath.dirname(path)}:{local}"):
-                    found.update(told["m"])
+                for record in self.world.get(f"gm:{posixpath.dirname(path)}:{local}"):
+                    found.update(record["m"])
         return found
 
 
@@ -183,11 +187,11 @@ def publish(path: str, facts: Facts) -> Iterator[tuple[str, Any]]:
     for scope, local, module, _, _ in facts.imports:
         if local and scope == NO_SCOPE:
             yield f"x:{path}:{local}", module
-    told = facts.extra.get("types", {})
+    declared = facts.extra.get("types", {})
     types: dict[str, dict[str, Any]] = {}
     names = [symbol.name for symbol in facts.symbols if symbol.type in _TYPES and symbol.parent == NO_SCOPE]
     for name in names:
-        known = told.get(name, {})
+        known = declared.get(name, {})
         types[name] = {"p": path, "m": {}, "f": known.get("fields", {}), "e": known.get("embeds", [])}
     for symbol in facts.symbols:
         parent = facts.symbols[symbol.parent] if symbol.parent != NO_SCOPE else None
@@ -201,7 +205,7 @@ def publish(path: str, facts: Facts) -> Iterator[tuple[str, Any]]:
                 types[symbol.name]["a"] = symbol.returns
     for owner, record in types.items():
         yield f"gm:{folder}:{owner}", record
-    yield from _interfaces(path, facts, told)
+    yield from _interfaces(path, facts, declared)
     for local, results in facts.extra.get("results", {}).items():
         if len(results) > 1:
             yield f"r:{path}#{local}", results
@@ -215,12 +219,12 @@ def _entry(kind: int, local: str, returns: str) -> list[Any]:
     return ["v", local, "v" if returns.startswith("=") else "t", returns.lstrip("=")]
 
 
-def _interfaces(path: str, facts: Facts, told: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def _interfaces(path: str, facts: Facts, declared: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each interface under the first of its method names: a type looks only at those it may implement."""
     by_first: dict[str, list[Any]] = {}
     for symbol in facts.symbols:
-        methods = sorted(told.get(symbol.local, {}).get("methods", []))
-        if symbol.type == NodeType.INTERFACE and methods and not told[symbol.local]["embeds"]:
+        methods = sorted(declared.get(symbol.local, {}).get("methods", []))
+        if symbol.type == NodeType.INTERFACE and methods and not declared[symbol.local]["embeds"]:
             by_first.setdefault(methods[0], []).append([symbol.local, methods])
     for name, found in by_first.items():
         yield f"gi:{name}", {"p": path, "i": found}

@@ -1,4 +1,4 @@
-"""Languages without an engine of their own: calls within a file; imports are named, not followed."""
+"""Languages without an engine: calls within a file; imports are named, not followed."""
 
 from __future__ import annotations
 

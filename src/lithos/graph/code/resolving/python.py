@@ -102,8 +102,8 @@ class PythonEngine(Engine):
         return self.world.remembered(("x", path, name), lambda: self._exported(path, name))
 
     def _exported(self, path: str, name: str) -> Entity | None:
-        for told in self.world.get(f"x:{path}:{name}"):
-            entity = self.entry_entity(path, told)
+        for published in self.world.get(f"x:{path}:{name}"):
+            entity = self.entry_entity(path, published)
             if entity is not None:
                 return entity
         for stars in self.world.get(f"x*:{path}"):
@@ -118,7 +118,7 @@ class PythonEngine(Engine):
 
 
 def publish(path: str, facts: Facts) -> Iterator[tuple[str, Any]]:
-    """What other files may look up: that the file exists, its top-level names, its classes."""
+    """Keys that other files may look up: that the file exists, its top-level names, its classes."""
     yield f"f:{path}", 1
     folder = path.rpartition("/")[0]
     while folder:

@@ -1,4 +1,4 @@
-"""What files publish of their symbols, in the form that `Engine.entry_entity` reads."""
+"""Records that files publish of their symbols, in the form that `Engine.entry_entity` reads."""
 
 from __future__ import annotations
 

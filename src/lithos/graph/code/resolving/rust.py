@@ -87,7 +87,7 @@ class RustEngine(Engine):
         return entity or OUTSIDE
 
     def _from_path(self, path: str, name: str) -> Entity | None:
-        """What the first part of a path means."""
+        """The meaning of the first part of a path."""
         if name == "crate":
             return self._crate_root(path)
         if name == "self":
@@ -97,8 +97,8 @@ class RustEngine(Engine):
         below = self._file_below(path, name)
         if below is not None:
             return below
-        for told in self.world.get(f"crate:{name}"):
-            where = posixpath.join(told["dir"], told.get("path") or "src/lib.rs")
+        for record in self.world.get(f"crate:{name}"):
+            where = posixpath.join(record["dir"], record.get("path") or "src/lib.rs")
             if self.world.has(f"f:{where}"):
                 return ("M", where)
         return None
@@ -115,11 +115,11 @@ class RustEngine(Engine):
     def _crate_root(self, path: str) -> Entity | None:
         folder = posixpath.dirname(path)
         while True:
-            for told in self.world.get(f"cargo:{folder}"):
+            for record in self.world.get(f"cargo:{folder}"):
                 inside = path[len(folder) :].lstrip("/")
                 if not inside.startswith("src/"):
-                    return ("M", path)  # a test, an example, a benchmark: a crate of its own
-                for root in (told.get("path") or "src/lib.rs", "src/main.rs"):
+                    return ("M", path)  # a test, an example, a benchmark: a separate crate
+                for root in (record.get("path") or "src/lib.rs", "src/main.rs"):
                     where = posixpath.join(folder, root)
                     if self.world.has(f"f:{where}"):
                         return ("M", where)
@@ -189,31 +189,31 @@ class RustEngine(Engine):
         found = super().own_member(path, local, name, receiver)
         if found is not None:
             return found
-        for told in self._impls(path, local):
-            if name in told["m"]:
-                entry_row = told["m"][name]
-                return ("F", told["p"], entry_row[0], entry_row[1], entry_row[2], receiver)
+        for record in self._impls(path, local):
+            if name in record["m"]:
+                entry_row = record["m"][name]
+                return ("F", record["p"], entry_row[0], entry_row[1], entry_row[2], receiver)
         return None
 
     def _impls(self, path: str, local: str) -> list[dict[str, Any]]:
-        """Impl blocks of a type of this name; those of its own file first, then of its crate's, then any."""
+        """Impl blocks of a type of this name; those of the same file first, then of its crate's, then any."""
         name = local.rpartition(".")[2]
         top = path.partition("/")[0]
         found = self.world.get(f"ri:{name}")
-        own = [told for told in found if told["p"] == path]
-        defined_elsewhere = {told["p"] for told in found if told["d"]} - {path}
+        own = [record for record in found if record["p"] == path]
+        defined_elsewhere = {record["p"] for record in found if record["d"]} - {path}
         near = [
-            told
-            for told in found
-            if told["p"] != path and told["p"] not in defined_elsewhere and told["p"].partition("/")[0] == top
+            record
+            for record in found
+            if record["p"] != path and record["p"] not in defined_elsewhere and record["p"].partition("/")[0] == top
         ]
         return own + near
 
     def bases(self, owner: ClassId) -> list[ClassId]:
         found = [each for each in super().bases(owner) if each[0]]
-        for told in self._impls(*owner):
-            for trait in told["t"]:
-                entity = self.at(told["p"]).evaluate_for(None, "v", trait)
+        for record in self._impls(*owner):
+            for trait in record["t"]:
+                entity = self.at(record["p"]).evaluate_for(None, "v", trait)
                 if entity and entity[0] == "C" and (entity[1], entity[2]) not in found:
                     found.append((entity[1], entity[2]))
         return found
@@ -246,11 +246,11 @@ class RustEngine(Engine):
         for symbol in self.facts.symbols:
             if symbol.type not in (NodeType.CLASS, NodeType.ENUM, NodeType.INTERFACE):
                 continue
-            for told in self._impls(self.path, symbol.local):
-                for local, _, _ in told["m"].values():
-                    yield Edge(symbol.local, EdgeType.HAS_METHOD, f"{told['p']}#{local}", "syntax", symbol.line)
-                for trait in told["t"]:
-                    entity = self.at(told["p"]).evaluate_for(None, "v", trait)
+            for record in self._impls(self.path, symbol.local):
+                for local, _, _ in record["m"].values():
+                    yield Edge(symbol.local, EdgeType.HAS_METHOD, f"{record['p']}#{local}", "syntax", symbol.line)
+                for trait in record["t"]:
+                    entity = self.at(record["p"]).evaluate_for(None, "v", trait)
                     if entity and entity[0] == "C":
                         yield Edge(symbol.local, EdgeType.IMPLEMENTS, f"{entity[1]}#{entity[2]}", "import", symbol.line)
 
@@ -283,8 +283,8 @@ def publish(path: str, facts: Facts) -> Iterator[tuple[str, Any]]:
             traits = _impl(impls, path, kind.rpartition(".")[2])["t"]
             if trait not in traits:
                 traits.append(trait)
-    for name, told in impls.items():
-        yield f"ri:{name}", told
+    for name, record in impls.items():
+        yield f"ri:{name}", record
 
 
 def _impl(impls: dict[str, dict[str, Any]], path: str, name: str) -> dict[str, Any]:

@@ -177,11 +177,11 @@ def publish(path: str, facts: Facts) -> Iterator[tuple[str, Any]]:
     for symbol in facts.symbols:
         if symbol.parent == NO_SCOPE and symbol.type not in (NodeType.VARIABLE, NodeType.CONSTANT):
             found[symbol.name] = entry(symbol)
-    for name, told in facts.extra.get("exports", {}).items():
-        if len(told) == 2:
-            found[name] = ["i", *told]
-        elif told[0] != name:
-            found[name] = ["e", told[0]]
+    for name, export in facts.extra.get("exports", {}).items():
+        if len(export) == 2:
+            found[name] = ["i", *export]
+        elif export[0] != name:
+            found[name] = ["e", export[0]]
     yield from ((f"x:{path}:{name}", value) for name, value in found.items())
     if facts.extra.get("stars"):
         yield f"x*:{path}", facts.extra["stars"]

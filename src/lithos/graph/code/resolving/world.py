@@ -70,7 +70,7 @@ class World:
         return self.remembered(("n", name), lambda: self._published.unique(name))
 
     def forget_local(self) -> None:
-        """What only the file that was just resolved could ask again."""
+        """Drop what only the file that was just resolved could ask again."""
         self._local.clear()
 
     def remembered(self, key: Any, compute: Callable[[], T], *, local: bool = False) -> T | None:
