@@ -25,7 +25,7 @@ REACH = "reach"  # keyword field of a session's thoughts: ENTRY, and PROMOTED or
 
 
 class KnownSessions(Protocol):
-    """What the ledger asks about sessions."""
+    """The questions that the ledger asks about sessions."""
 
     def known(self, session_ids: Collection[str]) -> set[str]:
         """Those that have a row."""
