@@ -8,7 +8,7 @@ PYTEST_WORKERS ?= 3
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture torture-tests conformance clean
+.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance clean
 
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
@@ -42,6 +42,10 @@ test-pythons:
 
 torture: $(VENV)/.test-installed
 	$(BIN)/python -m tests.torture
+
+# An hour of a steady load: memory, descriptors and threads stay (MINUTES=n).
+soak: $(VENV)/.test-installed
+	$(BIN)/python -m tests.torture.soak
 
 # The long tests that are marked: fuzzing, fights over files, kills inside single steps.
 torture-tests: $(VENV)/.test-installed

@@ -21,6 +21,7 @@ MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
 PATIENCE_S = 500.0
 ASPECTS = ("code", "docs")
+LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
 
 
 class Lost(Exception):
@@ -38,8 +39,8 @@ class Line(Protocol):
 class Stdio:
     """A guest of its own; `cut` kills it."""
 
-    def __init__(self, data_dir: str) -> None:
-        command = [sys.executable, "-m", "lithos.cli.entry", "serve", "--data-dir", data_dir]
+    def __init__(self, data_dir: str, lithos: list[str]) -> None:
+        command = [*lithos, "serve", "--transport", "stdio", "--data-dir", data_dir]
         self._guest = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -186,7 +187,7 @@ class Worker:
     def _once(self, tool: str, wish: dict[str, Any]) -> dict[str, Any]:
         if self.line is None:
             port_file, data_dir = self.wish["port_file"], self.wish["data_dir"]
-            self.line = Http(Path(port_file)) if port_file else Stdio(data_dir)
+            self.line = Http(Path(port_file)) if port_file else Stdio(data_dir, self.wish.get("lithos", LITHOS))
         self.line.send(tool, wish)
         if self.chance.random() < self.wish["cuts"]:
             self._hang_up()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -26,17 +27,23 @@ AS_GUEST = "import sys; sys.executable = sys.argv.pop(1); from lithos.cli.entry 
 class WarmHousehold(Household):
     """Guests whose hosts are forked from one process that has imported everything."""
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, **options: Any) -> None:
         super().__init__(folder / "data")
         self._log = folder / "hosts"
         socket, self._stand_in = folder / "warm.sock", folder / "python"
         warm_start.write_stand_in(str(self._stand_in), str(socket))
-        command = [sys.executable, "-m", "tests.torture.warm_start", str(socket), str(self._log), str(seed)]
+        wish = json.dumps({"seed": seed, **options})
+        command = [sys.executable, "-m", "tests.torture.warm_start", str(socket), str(self._log), wish]
         self._warm = subprocess.Popen(command, env=preloaded() if library() else None)
         until(socket.exists, "a warm process")
 
+    @property
+    def command(self) -> list[str]:
+        """`lithos`, for guests."""
+        return [sys.executable, "-c", AS_GUEST, str(self._stand_in)]
+
     def guest(self, *flags: str, **popen: Any) -> GuestProcess:
-        return super().guest(*flags, command=[sys.executable, "-c", AS_GUEST, str(self._stand_in)], **popen)
+        return super().guest(*flags, command=self.command, **popen)
 
     def started(self) -> list[int]:
         return [int(line) for line in _lines(self._log.with_suffix(".started"))]

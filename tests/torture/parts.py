@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.torture import crash, judge, power_loss
+from tests.torture import claims, crash, growth, hostile, judge, overload, people, power_loss
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,36 @@ def run_replayed(folder: Path, seed: int) -> dict[str, Any]:
     return power_loss.campaign(folder, seed, cuts=50, operations=60, kind="kill")
 
 
+def run_claims(folder: Path, seed: int) -> dict[str, Any]:
+    return claims.campaign(folder, seed, kills=10, turns=40, clients_killed=3)
+
+
+def run_people(folder: Path, seed: int) -> dict[str, Any]:
+    judge.embed_cheaply()
+    return people.campaign(folder, seed, saves=1000, checkouts=6, git_files=500)
+
+
+def run_hostile(folder: Path, seed: int) -> dict[str, Any]:
+    """The corpus every tenth time, new cases otherwise."""
+    return hostile.campaign(folder, list(hostile.cases()) if seed % 10 == 0 else hostile.invented(seed, 1500))
+
+
+def run_growth(folder: Path, seed: int) -> dict[str, Any]:
+    return growth.campaign(folder, times=5000)
+
+
+def run_overload(folder: Path, seed: int) -> dict[str, Any]:
+    return overload.campaign(folder, calls=2000)
+
+
+# The shares of the time: of two hours (one on each of two cores) an hour is kills.
 PARTS = {
     "crash": Part(run_crash, 0.5, ("kills", "kills inside calls", "calls")),
-    "power": Part(run_power, 0.2, ("cuts", "calls")),
+    "power": Part(run_power, 0.16, ("cuts", "calls")),
     "replayed": Part(run_replayed, 0.05, ("replayed kills", "calls")),
+    "claims": Part(run_claims, 0.07, ("kills", "clients killed", "calls", "claims granted")),
+    "people": Part(run_people, 0.09, ("saves", "checkouts", "acknowledged versions")),
+    "hostile": Part(run_hostile, 0.05, ("hostile cases",)),
+    "growth": Part(run_growth, 0.05, tuple(growth.THINGS)),
+    "overload": Part(run_overload, 0.03, ("loaded calls", "renewals")),
 }

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import lithos.app
-from tests.torture import crash, judge, power_loss, sums
+from tests.torture import claims, crash, growth, hostile, judge, overload, people, power_loss, soak, sums
 from tests.torture.load import Told
 from tests.torture.system_calls import NO_COMPILER, library
 
@@ -24,9 +28,9 @@ def cheap_vectors() -> Iterator[None]:
 
 
 def test_every_acknowledged_operation_survives_kills_and_is_found(tmp_path: Path) -> None:
-    told, counts = crash.campaign(tmp_path, seed=16, kills=8)
+    told, counts = crash.campaign(tmp_path, seed=16, kills=5)
     print(counts)
-    assert counts["kills"] >= 8 and told.answers
+    assert counts["kills"] >= 5 and told.answers
     judge.judge(tmp_path / "data", told)
     told.acknowledge(("note", "one that was never written"), "lost")  # the judge bites
     with pytest.raises(AssertionError, match="never written"):
@@ -53,6 +57,92 @@ def test_a_flush_that_is_left_out_turns_the_power_cuts_red(tmp_path: Path, bug: 
 
 
 FLUSHES = {"the folder of a note is not flushed": "/knowledge", "SQLite does not flush its log": "coordination.db-wal"}
+
+
+def test_a_claim_has_one_holder_while_hosts_and_clients_are_killed(tmp_path: Path) -> None:
+    counts = claims.campaign(tmp_path, seed=1, kills=1, turns=8, clients_killed=1)
+    assert counts["clients killed"] == 1 and counts["claims granted"]
+
+
+def test_two_holders_of_one_claim_turn_the_histories_red(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="claim"):
+        claims.campaign(tmp_path, seed=1, kills=0, turns=8, clients_killed=0, bug="two holders")
+
+
+def test_saves_of_people_and_versions_of_agents_stay_in_reach(tmp_path: Path) -> None:
+    counts = people.campaign(tmp_path, seed=1, saves=60, checkouts=2, git_files=30)
+    assert counts["acknowledged versions"]
+
+
+def test_an_overwritten_version_that_is_not_kept_is_missed(tmp_path: Path) -> None:
+    bug = "overwritten versions are not kept"
+    with pytest.raises(AssertionError, match="nowhere"):
+        people.campaign(tmp_path, seed=1, saves=120, checkouts=0, git_files=1, bug=bug)
+
+
+def test_hostile_arguments_get_typed_answers(tmp_path: Path) -> None:
+    corpus = list(hostile.cases())
+    assert len(corpus) >= 300
+    tools_with_text = {tool for tool, _ in hostile.every_case()}
+    assert tools_with_text == {case.tool for case in corpus}, "grow the corpus: see hostile.py"
+    with hostile.Room(tmp_path) as room:
+        hostile.check_all(room, corpus[::20])
+        for bug in ("internal", "reads outside", "writes outside"):
+            with pytest.raises(AssertionError, match=bug.removeprefix("reads ").removeprefix("writes ")):
+                hostile.check_all(room, corpus[:1], send=_with_bug(tmp_path, bug))
+
+
+def _with_bug(folder: Path, bug: str) -> hostile.Send:
+    def send(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if bug == "writes outside":
+            (folder / "outside" / "new.md").write_text("x")
+        error = {"code": "internal", "message": "", "hint": "", "retryable": False}
+        content = {"error": error} if bug == "internal" else {"content": hostile.SECRET if "reads" in bug else ""}
+        return {"result": {"structuredContent": content, "isError": bug == "internal"}}
+
+    return send
+
+
+def test_what_clients_leave_behind_is_bounded(tmp_path: Path) -> None:
+    growth.campaign(tmp_path, times=60, things={name: growth.THINGS[name] for name in ("connections", "initializes")})
+
+
+def test_connections_that_stay_open_turn_the_growth_red(tmp_path: Path) -> None:
+    (tmp_path / "connections").mkdir()
+    no_time_outs = {"server": {"header_seconds": 3600, "idle_seconds": 3600}}
+    (tmp_path / "connections" / "config.yaml").write_text(json.dumps(no_time_outs))
+    kept: list[socket.socket] = []
+    leak = {"connections": (lambda host, number: kept.append(host.connect()), 2.0)}
+    with pytest.raises(AssertionError, match="descriptors"):
+        growth.campaign(tmp_path, times=60, things=leak, patience=1.0)  # type: ignore[arg-type]
+    for each in kept:
+        each.close()
+
+
+def test_a_crowd_gets_its_work_done_and_renewals_are_served(tmp_path: Path) -> None:
+    counts = overload.campaign(tmp_path, calls=80)
+    assert counts["renewals"]
+
+
+def test_a_renewal_that_is_refused_turns_the_load_red(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="success"):
+        overload.campaign(tmp_path, calls=40, disturb=lambda host, task: host.call("lithos_task_cancel", **task))
+
+
+def test_less_work_of_a_crowd_turns_the_load_red() -> None:
+    overload.check_goodput(100.0, 81.0)
+    with pytest.raises(AssertionError, match="CPU second"):
+        overload.check_goodput(100.0, 79.0)
+
+
+def test_a_soak_measures_memory_descriptors_and_threads(tmp_path: Path) -> None:
+    samples = soak.soak(tmp_path, minutes=0.03)
+    assert len(samples) >= 3 and all(each.memory_mb > 10 and each.threads for each in samples)
+    steady = [soak.Sample(n / 100, 80.0 + n % 2, 50, 20) for n in range(100)]
+    soak.check(steady)
+    for leak in ("memory_mb", "descriptors", "threads"):
+        with pytest.raises(AssertionError, match="grow"):
+            soak.check([replace(each, **{leak: getattr(each, leak) + n}) for n, each in enumerate(steady)])
 
 
 def test_a_row_of_the_promises_adds_runs_up() -> None:

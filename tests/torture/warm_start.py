@@ -2,8 +2,8 @@
 
 Guests spawn `sys.executable -m lithos.host`; here that is a script of one line around this file (`write_stand_in`). It
 passes its arguments, environment and descriptors to the process that waits at SOCKET (`python -m
-tests.torture.warm_start SOCKET LOG SEED`), which forks. Everything after the imports is the real host. Where the layer
-of `system_calls.c` is loaded, most hosts are armed: they die at some change of their files, or in the middle of it.
+tests.torture.warm_start SOCKET LOG OPTIONS`), which forks. Everything after the imports is the real host. Where the
+layer of `system_calls.c` is loaded, most hosts are armed: they die at some change of their files, or in the middle.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def write_stand_in(script: str, path: str) -> None:
     os.chmod(script, 0o700)
 
 
-def serve(path: str, log: str, seed: int) -> None:
+def serve(path: str, log: str, seed: int, armed: bool = True, speed: float = 1.0, bug: str = "") -> None:
+    """`speed`: how fast the clock of leases runs in these hosts. `bug`: a planted one, by name."""
     import random
     import signal
 
@@ -44,6 +45,7 @@ def serve(path: str, log: str, seed: int) -> None:
 
     _import_all()
     judge.embed_cheaply()
+    _patch(speed, bug)
     dice = random.Random(seed)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no zombies: a killed host is gone at once
     listener = socket.socket(socket.AF_UNIX)
@@ -54,7 +56,7 @@ def serve(path: str, log: str, seed: int) -> None:
         with guest:
             size, fds, _, _ = socket.recv_fds(guest, 4, FDS)
             wish = json.loads(_exactly(guest, int.from_bytes(size, "big")))
-            plan = _plan(dice)
+            plan = _plan(dice) if armed else None
             pid = os.fork()
             if pid == 0:
                 listener.close()
@@ -65,6 +67,19 @@ def serve(path: str, log: str, seed: int) -> None:
             for fd in fds:
                 os.close(fd)
             guest.sendall(b"!")
+
+
+def _patch(speed: float, bug: str) -> None:
+    import lithos.storage.leases as leases
+    from lithos.core.clock import SystemClock
+    from lithos.storage import Root
+
+    real = SystemClock.since_boot
+    SystemClock.since_boot = lambda self: real(self) * speed  # type: ignore[method-assign]
+    if bug == "two holders":
+        leases.Lease.alive = lambda self, now: False  # type: ignore[method-assign]
+    if bug == "overwritten versions are not kept":
+        Root.keep_overwritten = lambda self, path, version: None  # type: ignore[method-assign]
 
 
 def _plan(dice):  # type: ignore[no-untyped-def]
@@ -121,7 +136,7 @@ def _be_host(wish, fds, plan, log):  # type: ignore[no-untyped-def]
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[3].isdigit():
-        serve(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    if sys.argv[3:4] and sys.argv[3].startswith("{"):
+        serve(sys.argv[1], sys.argv[2], **json.loads(sys.argv[3]))
     else:
         raise SystemExit(ask(sys.argv[1], sys.argv[2:]))
