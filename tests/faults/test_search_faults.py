@@ -14,6 +14,7 @@ import pytest
 
 from lithos.errors import StorageFull
 from lithos.search import Collection, Document, Query, Remove
+from lithos.search.text.fulltext import FullText
 from lithos.storage import PlannedFaults
 from tests.support.collections_at_hand import answers, collection, note, reconcile
 from tests.support.waiting import until
@@ -226,6 +227,25 @@ def test_what_is_being_rebuilt_says_that_it_is_degraded(tmp_path: Path) -> None:
         assert "rebuilt" in made.query(Query("lava", by="words")).degraded
         hold.set()
         assert eventually_whole(made)
+        assert [hit.id for hit in made.query(Query("sheep", by="words")).hits] == ["n1"]
+
+
+def test_an_answer_of_an_empty_index_is_degraded_although_the_rebuild_ends_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown(tmp_path)
+    flip(next((tmp_path / ".tantivy" / "notes").glob("text*/documents/*.idx")), 0.5)
+    with collection(tmp_path) as made:
+        search = FullText.words
+
+        def search_slowly(self: FullText, *arguments: Any) -> Any:
+            found = search(self, *arguments)
+            until(lambda: not made._indexer.problems, "the end of the rebuild")
+            return found
+
+        monkeypatch.setattr(FullText, "words", search_slowly)
+        answer = made.query(Query("sheep", by="words"))
+        assert answer.hits or answer.degraded
         assert [hit.id for hit in made.query(Query("sheep", by="words")).hits] == ["n1"]
 
 

@@ -316,7 +316,8 @@ class _QueryRun:
 
     def _words(self, mask: Mask) -> Words:
         started = time.perf_counter()
-        fulltext = self.indexer.fulltext()
+        fulltext, problems = self.indexer.fulltext_and_problems()
+        self.degraded += problems
         reading = self.reading = self._read()
         words = NO_WORDS
         if reading.query is not None:
@@ -338,7 +339,9 @@ class _QueryRun:
             self.unindexed = {}
         assert reading.query is not None
         where, most = self.query.where, self._candidates()
-        return self.indexer.fulltext().matching(reading, where, mask, most)
+        fulltext, problems = self.indexer.fulltext_and_problems()
+        self.degraded += problems
+        return fulltext.matching(reading, where, mask, most)
 
     def _candidates(self) -> int:
         least = CANDIDATES_ALONE if self.query.by == "words" else CANDIDATES

@@ -218,6 +218,11 @@ class Indexer:
                 self._fulltext = self._open_text(catalogue)
             return self._fulltext
 
+    def fulltext_and_problems(self) -> tuple[FullText, tuple[str, ...]]:
+        """Both of one moment: a rebuild that ends during a question must not make the answer of the old index whole."""
+        with self._opening:
+            return self.fulltext(), tuple(self.problems.values())
+
     def semantic(self) -> SemanticIndex:
         catalogue = self.catalogue()
         with self._opening:
