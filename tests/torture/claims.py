@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from tests.faults.test_board_hammer import check_completions, check_findings, check_histories, read_journal
+from tests.support.hammer import check_completions, check_findings, check_histories, read_journal
 from tests.support.waiting import until
 from tests.torture.crash import Killer, WarmHousehold
 

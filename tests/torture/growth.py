@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.faults.served import Served, served
 from tests.support.guests import INITIALIZE
+from tests.support.served import Served, served
 from tests.support.waiting import PATIENCE, until
 
 DESCRIPTORS = 40  # that may be more afterwards, of whatever kind

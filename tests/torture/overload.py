@@ -12,8 +12,8 @@ from typing import Any
 
 import psutil
 
-from tests.faults.served import Served, served
 from tests.support.hammer_worker import Http
+from tests.support.served import Served, served
 
 CLIENTS = 4
 TIMES = 10

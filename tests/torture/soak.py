@@ -15,7 +15,7 @@ from typing import Any
 
 import psutil
 
-from tests.faults.served import Served, served
+from tests.support.served import Served, served
 from tests.torture import sums
 
 SLOPE_MB_PER_HOUR = 5.0
