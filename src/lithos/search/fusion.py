@@ -1,23 +1,36 @@
 """How two rankings become one, and when the best of it is no answer. Pure.
 
-The score of a document is its cosine plus half of how well its words match, against the best match there is:
+The score of a document is its cosine plus how well its words match, against the best match there is:
 
-    score = meaning · cosine + 0.5 · words / max(best words, a quarter of what the question could reach)
+    score = meaning · cosine + weight · words / max(best words, a quarter of what the question could reach)
 
 A cosine is absolute: near 0.2 for anything, 0.5 and more for an answer. BM25 is not, so it is measured against the
-best document of the same question, unless even that one has little of it. So an engine that is sure outweighs one
-that is not, for every kind of question; ranks, which plain rank fusion goes by, have lost that. `meaning` is how
-much of the question the model can read.
+best document of the same question, unless even that one has little of it. `meaning` is how much of the question the
+model can read. `weight` is how much the words say beside the meaning, for this question in this collection:
+
+    weight = 0.7 · (1 - 0.8 · code) · drop of words · √((1 - best cosine) / drop of cosines)
+
+The drop of a leg is how far its tenth document is below its first: an engine that is sure tells few from the rest.
+`code` is the share of the collection that is program code, where words of a question meet names by chance; it is 0 for
+a question that names an identifier. The sum is brought to the scale of a weight of 0.5, so that scores of different
+collections can be compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import heapq
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-WORDS_WEIGHT = 0.5
+WORDS_WEIGHT = 0.5  # the scale of scores, and the weight where one leg is alone
+WORDS_SHARE = 0.7
+CODE_SHARE = 0.8
+DROP_PLACE = 10
+LEAST_DROP = 0.02
+WEIGHTS = (0.02, 2.0)
 PASSAGE_WEIGHT = 0.5  # of the best passage's BM25 beside the whole document's
 LEAST_REACH = 0.25
 RELEVANT = 0.52  # least confidence of an answer
@@ -63,6 +76,46 @@ class Ranked(NamedTuple):
         return shown | ({} if self.similarity is None else {"similarity": round(self.similarity, 4)}) | more
 
 
+class LegWeights(NamedTuple):
+    """How much each leg counts for one question, and what that is derived from."""
+
+    meaning: float
+    words: float
+    best_cosine: float = 0.0
+    words_drop: float = 0.0
+    cosine_drop: float = 0.0
+    code: float = 0.0
+
+    @property
+    def scale(self) -> float:
+        """Brings scores to the scale of a words' weight of 0.5."""
+        return (self.meaning + WORDS_WEIGHT) / (self.meaning + self.words)
+
+    def trace(self) -> dict[str, float]:
+        return {name: round(value, 3) for name, value in self._asdict().items()}
+
+
+def leg_weights(words: Words, scored: Mapping[PassageKey, float], meaning: float, code: float) -> LegWeights:
+    """`code`: how much of the collection is code, 0 where the question names an identifier."""
+    if not meaning or not words.scores:
+        return LegWeights(meaning, WORDS_WEIGHT)
+    cosines = heapq.nlargest(DROP_PLACE, _best_of_each(scored).values())
+    best = cosines[0] if cosines else 0.0
+    words_drop = _drop(heapq.nlargest(DROP_PLACE, words.scores.values()), of_all=False)
+    cosine_drop = _drop(cosines, of_all=True)
+    sure = math.sqrt((1.0 - meaning * best) / cosine_drop)
+    weight = WORDS_SHARE * (1.0 - CODE_SHARE * code) * words_drop * sure
+    return LegWeights(meaning, min(max(weight, WEIGHTS[0]), WEIGHTS[1]), best, words_drop, cosine_drop, code)
+
+
+def _drop(best: Sequence[float], *, of_all: bool) -> float:
+    """How far the last of the best is below the first; `of_all`: where there are fewer, the rest has nothing."""
+    if not best or best[0] <= 0:
+        return LEAST_DROP
+    last = best[-1] if of_all or len(best) == DROP_PLACE else 0.0
+    return max((best[0] - last) / best[0], LEAST_DROP)
+
+
 @dataclass(frozen=True, slots=True)
 class Fused:
     ranked: list[Ranked]  # best first: documents, each with its best passage, or passages, several of one document
@@ -74,17 +127,18 @@ def fuse(
     words: Words,
     similarities: Mapping[PassageKey, float],
     scored: Mapping[PassageKey, float],
-    meaning: float,
+    weights: LegWeights,
     most: int,
     *,
     by_passage: bool = False,
 ) -> Fused:
-    """`similarities` of passages are shown, `scored` (the same keys) ranks them; `meaning` 0 leaves them out of the
+    """`similarities` of passages are shown, `scored` (the same keys) ranks them; a meaning of 0 leaves them out of the
     score. Of documents the best `most`."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
-    documents = _documents(words, similarities, scored, meaning, WORDS_WEIGHT / reach, most)
-    confidence = max((_confidence(each, words.possible, meaning) for each in documents[:JUDGED]), default=0.0)
-    ranked = _passages(words, similarities, scored, meaning, WORDS_WEIGHT / reach) if by_passage else documents
+    meaning, weight = weights.meaning * weights.scale, weights.words * weights.scale / reach
+    documents = _documents(words, similarities, scored, meaning, weight, most)
+    confidence = max((_confidence(each, words.possible, weights.meaning) for each in documents[:JUDGED]), default=0.0)
+    ranked = _passages(words, similarities, scored, meaning, weight) if by_passage else documents
     return Fused(ranked, confidence >= RELEVANT, confidence)
 
 

@@ -18,7 +18,7 @@ from lithos.search.collection.indexer import Indexer
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, match_unindexed
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
-from lithos.search.fusion import JUDGED, NO_WORDS, Fused, PassageKey, Ranked, Words, fuse
+from lithos.search.fusion import JUDGED, NO_WORDS, Fused, LegWeights, PassageKey, Ranked, Words, fuse, leg_weights
 from lithos.search.malloc import free_large_blocks_at_once
 from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms, readable_share
 from lithos.search.text.snippets import snippet
@@ -248,11 +248,10 @@ class _QueryRun:
         mask = self._mask()
         words, vector = self._asked(mask)
         similarities = self._similarities(words, vector, mask) if vector is not None else {}
-        meaning = self._weight_of_meaning(similarities)
+        scored = self._scored(similarities)
+        weights = leg_weights(words, scored, self._weight_of_meaning(similarities), self._code_share())
         most = 2 * self.query.limit + SPARE + len(self.unindexed)
-        fused = fuse(
-            words, similarities, self._scored(similarities), meaning, most, by_passage=self.query.per_document > 1
-        )
+        fused = fuse(words, similarities, scored, weights, most, by_passage=self.query.per_document > 1)
         started = time.perf_counter()
         hits = self._hits(fused)
         self._took("fetch", started)
@@ -261,7 +260,7 @@ class _QueryRun:
             relevant=bool(hits) and (fused.relevant or bool(self.met) or self._named(hits[:JUDGED])),
             degraded="; ".join(dict.fromkeys([*self.indexer.problems.values(), *self.degraded])),
             literal=self.reading.literal,
-            trace=self._trace(fused, words, meaning) if self.query.explain else None,
+            trace=self._trace(fused, words, weights) if self.query.explain else None,
         )
 
     def _mask(self) -> Mask:
@@ -386,6 +385,12 @@ class _QueryRun:
             return 0.0
         return 1.0 if self.query.by == "meaning" else readable_share(self.query.text)
 
+    def _code_share(self) -> float:
+        """How much of the collection is code; a question that names an identifier means what has it."""
+        if self.query.by != "both" or identifiers(self.query.text):
+            return 0.0
+        return self.indexer.code_share()
+
     # -- hits ---------------------------------------------------------------------------------------------------
 
     def _hits(self, fused: Fused) -> list[Hit]:
@@ -457,11 +462,11 @@ class _QueryRun:
     def _took(self, stage: str, started: float) -> None:
         self.times[stage] = round((time.perf_counter() - started) * 1000, 3)
 
-    def _trace(self, fused: Fused, words: Words, meaning: float) -> dict[str, Any]:
+    def _trace(self, fused: Fused, words: Words, leg: LegWeights) -> dict[str, Any]:
         weights = {term: round(self.indexer.fulltext().documents.weight(term), 3) for term in set(self.reading.terms)}
         return {
             "terms": weights,
-            "meaning_weight": round(meaning, 3),
+            "weights": leg.trace(),
             "confidence": round(fused.confidence, 4),
             "candidates": {"words": len(words.documents), "ranked": len(fused.ranked)},
             "best": [each.trace(rank=rank, id=id) for rank, (id, each) in enumerate(self.shown, 1)],

@@ -21,6 +21,7 @@ from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
+from lithos.search.text.code import code_share
 from lithos.search.text.fulltext import FullText
 from lithos.search.text.parted_index import part_of
 from lithos.search.values import Document, DocumentChange, Passage, Remove
@@ -36,6 +37,8 @@ RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
 COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
 LAST_SECONDS = 5.0
+CODE_SAMPLE = 64  # documents that say how much of a collection is code: 3 ms
+SAMPLE_AGAIN = 4  # when a quarter came or went
 
 
 class Indexer:
@@ -69,6 +72,7 @@ class Indexer:
         self._verify_at = time.monotonic() + VERIFY_EVERY
         self._compare_at = time.monotonic() + COMPARE_EVERY
         self._failures = 0  # commits in a row
+        self._code_share, self._code_sampled = 0.0, 0  # of so many documents
 
     # -- what the owner does ------------------------------------------------------------------------------------
 
@@ -177,6 +181,19 @@ class Indexer:
 
     def passages_missing(self) -> int:
         return self._semantic.missing() if self._semantic is not None else 0
+
+    def code_share(self) -> float:
+        """How much of the documents is program code, from a sample that is taken again as they grow or shrink."""
+        self.catalogue()
+        with self._changed:
+            count = len(self._known)
+            if abs(count - self._code_sampled) * SAMPLE_AGAIN <= self._code_sampled:
+                return self._code_share
+            step = -(-count // CODE_SAMPLE) or 1
+            ordinals = [known.ordinal for known in itertools.islice(self._known.values(), 0, None, step)]
+        texts = (passage.text for entry in self.catalogue().entries(ordinals) for passage in entry.passages[:4])
+        self._code_share, self._code_sampled = code_share(texts), count
+        return self._code_share
 
     def ordinal(self, id: str) -> int | None:
         self.catalogue()
