@@ -17,6 +17,7 @@ from lithos.settings import ServerSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry
+from tests.support.waiting import until_async
 
 MODERN = "2026-07-28"
 LEGACY = "2025-11-25"
@@ -42,7 +43,7 @@ def serving(
         listener = Listener(app, bind("127.0.0.1", 0), server.in_flight, settings.stop_seconds, limits)
         started.append(listener)
         serving = asyncio.create_task(listener.serve())
-        await listener.until_ready()
+        await until_async(lambda: listener._server.started, "the listener")
         ready.set()
         await serving
 

@@ -1,6 +1,17 @@
 """Who writes: agents and their tokens."""
 
-from lithos.agents.registry import AgentInfo, AgentList, Agents, Registered
+from lithos.agents.registry import MOST_LISTED, AgentInfo, AgentList, Agents, Registered
 from lithos.agents.tokens import NewToken, Revoked, Token, TokenList, Tokens
 
-__all__ = ["AgentInfo", "AgentList", "Agents", "NewToken", "Registered", "Revoked", "Token", "TokenList", "Tokens"]
+__all__ = [
+    "MOST_LISTED",
+    "AgentInfo",
+    "AgentList",
+    "Agents",
+    "NewToken",
+    "Registered",
+    "Revoked",
+    "Token",
+    "TokenList",
+    "Tokens",
+]

@@ -17,7 +17,7 @@ from lithos.errors import NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
 MOST_PENDING = 10_000  # on a full disk nothing can be written; new agents beyond this are dropped
-MOST_LISTED = 1000
+MOST_LISTED = 1000  # agents in one answer
 
 AWAY = 30 * 60 * 1_000_000  # microseconds without a call that end a visit
 _NOTE = f"""

@@ -21,7 +21,6 @@ from lithos.skills import Skills
 WorkName = Literal["task", "finding", "skill"]
 WORK: tuple[WorkName, ...] = ("task", "finding", "skill")
 WORK_KEYWORDS = ("kind", "status", "task")
-MISSED = -1
 
 
 class WorkIndex(Part):

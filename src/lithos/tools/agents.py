@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from lithos.agents import AgentInfo, AgentList, Registered
+from lithos.agents import MOST_LISTED, AgentInfo, AgentList, Registered
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.since import absolute
@@ -42,7 +42,7 @@ def lithos_agent_list(
     call: Call,
     type: Annotated[str | None, Field(description="Only this kind")] = None,
     active_since: Annotated[str | None, Field(description="Only seen since (ISO 8601)")] = None,
-    limit: Annotated[int, Field(ge=1, le=1000)] = 100,
+    limit: Annotated[int, Field(ge=1, le=MOST_LISTED)] = 100,
     offset: Annotated[int, Field(ge=0)] = 0,
     cursor: Cursor = None,
 ) -> AgentList:

@@ -34,16 +34,6 @@ def node_place(level: int, number: int) -> int:
     return stored_count(last_leaf) + level
 
 
-def completed_by(leaf: bytes, index: int, read: ReadNode) -> list[bytes]:
-    """The nodes that appending leaf number `index` stores: the leaf, then each subtree that it completes."""
-    nodes = [leaf]
-    level = 0
-    while index >> level & 1:
-        nodes.append(node_hash(read(node_place(level, (index >> level) - 1)), nodes[-1]))
-        level += 1
-    return nodes
-
-
 def root(size: int, read: ReadNode) -> bytes:
     return _range_hash(0, size, read) if size else EMPTY_ROOT
 

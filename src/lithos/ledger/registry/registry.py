@@ -19,7 +19,6 @@ class Key:
     added_at: str
     from_change: int
     revoked_at: str | None = None
-    replaced_at: str | None = None
     until_change: int | None = None
 
     def holds_at(self, change: int) -> bool:
@@ -93,7 +92,7 @@ def _add_key(agent: Agent, change: RegistryChange) -> None:
     details = change.details
     old = agent.key(details["key_id"])
     if old is not None and old.until_change is None:
-        old.until_change, old.replaced_at = change.seq, change.at
+        old.until_change = change.seq
     public = bytes.fromhex(details["public_key"])
     agent.keys.append(Key(details["key_id"], details["algorithm"], public, change.at, change.seq))
 

@@ -21,7 +21,6 @@ from lithos.errors import Damaged
 from lithos.search.values import Document, Passage
 from lithos.storage import Migration, Row, Tx, open_database, truncate_log
 
-LIVE, COMING, GOING = 0, 1, 2
 _TABLES = Migration(
     1,
     "catalogue",

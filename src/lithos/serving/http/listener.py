@@ -113,7 +113,3 @@ class Listener:
 
     def stop(self) -> None:
         self._stopping.set()
-
-    async def until_ready(self) -> None:
-        while not self._server.started and not self._stopping.is_set():  # noqa: ASYNC110 - uvicorn has no event
-            await asyncio.sleep(0.005)

@@ -64,10 +64,6 @@ class Idempotency:
             request = (call.delivery.guest, call.delivery.request)
             tx.put(_RECORD_DELIVERY, *request, call.tool, call.arguments_hash, text, now)
 
-    def forget_guest(self, tx: Tx, guest: str) -> None:
-        """Drop the records of a guest that has ended: it resends nothing."""
-        tx.run("DELETE FROM deliveries WHERE guest = ?", guest)
-
     def prune(self, tx: Tx) -> int:
         """Delete expired records; how many."""
         oldest = self._oldest()

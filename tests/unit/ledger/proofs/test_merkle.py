@@ -73,7 +73,17 @@ CONSISTENCY = {
 def stored(leaves: list[bytes]) -> list[bytes]:
     nodes: list[bytes] = []
     for index, leaf in enumerate(leaves):
-        nodes += merkle.completed_by(merkle.leaf_hash(leaf), index, nodes.__getitem__)
+        nodes += _completed_by(merkle.leaf_hash(leaf), index, nodes)
+    return nodes
+
+
+def _completed_by(leaf: bytes, index: int, known: list[bytes]) -> list[bytes]:
+    """The nodes that appending leaf number `index` stores: the leaf, then each subtree that it completes."""
+    nodes = [leaf]
+    level = 0
+    while index >> level & 1:
+        nodes.append(merkle.node_hash(known[merkle.node_place(level, (index >> level) - 1)], nodes[-1]))
+        level += 1
     return nodes
 
 

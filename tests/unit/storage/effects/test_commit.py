@@ -152,13 +152,6 @@ def test_a_client_that_reuses_its_request_ids_is_served_each_time(bench: Storage
     assert bench.effects.commit(other, bench.count) == {"count": 3}
 
 
-def test_a_guest_that_is_gone_leaves_no_deliveries(bench: StorageBench) -> None:
-    bench.effects.commit(keyed(None, delivery=Delivery("gone", "1")), bench.count)
-    bench.effects.commit(keyed(None, delivery=Delivery("here", "1")), bench.count)
-    bench.database.write(lambda tx: bench.once.forget_guest(tx, "gone"))
-    assert bench.rows("deliveries") == 1
-
-
 def test_locks_take_no_memory_once_no_call_waits(bench: StorageBench) -> None:
     for number in range(20):
         bench.effects.commit(keyed(f"k{number}", delivery=Delivery("guest", str(number))), bench.count)

@@ -11,13 +11,13 @@ from lithos.graph.code.languages.scan import (
     Masked,
     Scopes,
     Tokens,
+    add_references,
     fill_words,
     in_order,
     one_line,
     plain_comment,
-    references,
 )
-from lithos.graph.code.values import NO_SCOPE, TYPES, EdgeType, Facts, NodeType, Symbol
+from lithos.graph.code.values import NO_SCOPE, TYPES, EdgeType, Facts, Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -45,7 +45,7 @@ class FileReader:
         for _, _, name, node in in_order(captures):
             getattr(self, f"on_{name}")(node)
         self.finish()
-        self._references()
+        add_references(self.facts, self.source, self.lines, self.tokens, Masked(self._masked), self.taken)
         fill_words(self.tokens, self.facts.symbols)
         return self.facts
 
@@ -135,40 +135,3 @@ class FileReader:
                 break  # the tail of a line of code
             first = above
         return plain_comment(self.source[first.start_byte : last.end_byte].decode("utf-8", "replace"))
-
-    def _references(self) -> None:
-        facts = self.facts
-        names = {local for _, local, *_ in facts.imports} | {s.name for s in facts.symbols if s.parent == NO_SCOPE}
-        names.discard("*")
-        imports = {line for *_, line in facts.imports}
-        masked = Masked(self._masked)
-        spans = sorted(
-            (s.start_byte, -s.end_byte, i)
-            for i, s in enumerate(facts.symbols)
-            if s.type not in (NodeType.VARIABLE, NodeType.CONSTANT)
-        )
-        scope_at = ScopeAt([(start, -end, index) for start, end, index in spans])
-        for byte, name in references(self.source, self.tokens, names, masked, self.taken):
-            line, column = self.lines.at(byte)
-            if line not in imports:
-                facts.refs.append((scope_at(byte), name, line, column))
-
-
-class ScopeAt:
-    """The innermost symbol at a byte, for questions in rising order."""
-
-    def __init__(self, spans: list[tuple[int, int, int]]) -> None:
-        self._spans = spans
-        self._next = 0
-        self._open: list[tuple[int, int]] = []
-
-    def __call__(self, byte: int) -> int:
-        while self._next < len(self._spans) and self._spans[self._next][0] <= byte:
-            start, end, index = self._spans[self._next]
-            while self._open and self._open[-1][0] <= start:
-                self._open.pop()
-            self._open.append((end, index))
-            self._next += 1
-        while self._open and self._open[-1][0] <= byte:
-            self._open.pop()
-        return self._open[-1][1] if self._open else NO_SCOPE

@@ -12,10 +12,10 @@ from lithos.graph.code.languages.scan import (
     Masked,
     Scopes,
     Tokens,
+    add_references,
     fill_words,
     in_order,
     one_line,
-    references,
 )
 from lithos.graph.code.values import NO_SCOPE, EdgeType, Facts, NodeType, Symbol
 
@@ -119,7 +119,7 @@ class PythonFile:
         for _, _, name, node in in_order(captures):
             getattr(self, f"_{name}")(node)
         self._infer_returns()
-        self._references()
+        add_references(self.facts, self.source, self.lines, self._tokens, Masked(self._masked), self._taken)
         fill_words(self._tokens, self.facts.symbols)
         return self.facts
 
@@ -437,40 +437,6 @@ class PythonFile:
         if kind == "t" and text and not text.startswith("[]") and value == name:
             return f"{text}()"
         return ""
-
-    def _references(self) -> None:
-        facts = self.facts
-        names = {local for _, local, *_ in facts.imports} | {s.name for s in facts.symbols if s.parent == NO_SCOPE}
-        names.discard("*")
-        starts = sorted(
-            (s.start_byte, s.end_byte, index) for index, s in enumerate(facts.symbols) if s.type not in (6, 7)
-        )
-        imports = {line for *_, line in facts.imports}
-        scope_of = _ScopeAt(starts)
-        for byte, name in references(self.source, self._tokens, names, Masked(self._masked), self._taken):
-            line, column = self.lines.at(byte)
-            if line not in imports:
-                facts.refs.append((scope_of(byte), name, line, column))
-
-
-class _ScopeAt:
-    """The innermost symbol at a byte, for questions in rising order."""
-
-    def __init__(self, starts: list[tuple[int, int, int]]) -> None:
-        self._starts = starts
-        self._next = 0
-        self._open: list[tuple[int, int]] = []
-
-    def __call__(self, byte: int) -> int:
-        while self._next < len(self._starts) and self._starts[self._next][0] <= byte:
-            _, end, index = self._starts[self._next]
-            while self._open and self._open[-1][0] <= self._starts[self._next][0]:
-                self._open.pop()
-            self._open.append((end, index))
-            self._next += 1
-        while self._open and self._open[-1][0] <= byte:
-            self._open.pop()
-        return self._open[-1][1] if self._open else NO_SCOPE
 
 
 def extract(source: bytes, captures: dict[str, list[Node]], lines: Lines) -> Facts:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
-from lithos.graph.code.values import NO_SCOPE, Facts, Symbol
+from lithos.graph.code.values import NO_SCOPE, Facts, NodeType, Symbol
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -183,3 +183,37 @@ class Lines:
 
     def __len__(self) -> int:
         return len(self._starts)
+
+
+def add_references(facts: Facts, source: bytes, lines: Lines, tokens: Tokens, masked: Masked, taken: set[int]) -> None:
+    """Every other mention of an imported or top-level name, under the innermost symbol around it."""
+    names = {local for _, local, *_ in facts.imports} | {s.name for s in facts.symbols if s.parent == NO_SCOPE}
+    names.discard("*")
+    imports = {line for *_, line in facts.imports}
+    values = (NodeType.VARIABLE, NodeType.CONSTANT)
+    spans = sorted((s.start_byte, -s.end_byte, i) for i, s in enumerate(facts.symbols) if s.type not in values)
+    scope_at = _ScopeAt([(start, -end, index) for start, end, index in spans])
+    for byte, name in references(source, tokens, names, masked, taken):
+        line, column = lines.at(byte)
+        if line not in imports:
+            facts.refs.append((scope_at(byte), name, line, column))
+
+
+class _ScopeAt:
+    """The innermost symbol at a byte, for questions in rising order."""
+
+    def __init__(self, spans: list[tuple[int, int, int]]) -> None:
+        self._spans = spans
+        self._next = 0
+        self._open: list[tuple[int, int]] = []
+
+    def __call__(self, byte: int) -> int:
+        while self._next < len(self._spans) and self._spans[self._next][0] <= byte:
+            start, end, index = self._spans[self._next]
+            while self._open and self._open[-1][0] <= start:
+                self._open.pop()
+            self._open.append((end, index))
+            self._next += 1
+        while self._open and self._open[-1][0] <= byte:
+            self._open.pop()
+        return self._open[-1][1] if self._open else NO_SCOPE
