@@ -19,7 +19,7 @@ from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.errors import ReadOnly, StorageFull
 from lithos.ledger import Registrar
-from lithos.notes import Decay, Feedback, Knowledge, Promotions
+from lithos.notes import Decay, Feedback, Knowledge
 from lithos.recall import (
     WORK,
     Briefing,
@@ -85,9 +85,7 @@ class Lithos:
             database, effects, clock, ids, uploader=self.registrar.uploader, refuse_secrets=ledger.refuse_secrets
         )
 
-        promotions = Promotions(
-            ledger, clock, ids.event, lambda data: ledger.environment.key.sign(data).hex(), config.lifecycle.approvers
-        )
+        promotions = from_settings.promotions(config, storage, ledger)
         collection = from_settings.note_collection(config, storage, embedding)
         notes = self.notes = self._add(from_settings.notes(config, storage, collection, promotions))
         feedback = self._add(from_settings.feedback(config, storage))

@@ -22,6 +22,7 @@ from lithos.notes import (
     NoteSearch,
     NotesEnvironment,
     Promotions,
+    PromotionUses,
     WatchOptions,
     open_notes,
 )
@@ -154,6 +155,17 @@ def work_collection(config: LithosConfig, storage: Storage, embedding: Embedding
         keywords=WORK_KEYWORDS,
         wait=config.search.wait_seconds,
         faults=storage.faults,
+    )
+
+
+def promotions(config: LithosConfig, storage: Storage, ledger: Ledger) -> Promotions:
+    return Promotions(
+        ledger,
+        storage.clock,
+        storage.ids.event,
+        lambda data: ledger.environment.key.sign(data).hex(),
+        PromotionUses(storage.database, storage.events.store, storage.clock),
+        config.lifecycle.approvers,
     )
 
 

@@ -7,6 +7,12 @@ import unicodedata
 from lithos.errors import InvalidInput, TooLarge
 
 LONGEST_AGENT = 200
+_UNSEEN = ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
+# Letters, marks and a symbol that show nothing; what else shows nothing has one of the categories above.
+_FILLERS = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000))))
+)
 
 
 def agent_name(text: str, field: str = "agent") -> str:
@@ -19,10 +25,15 @@ def folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
+def is_blank(text: str) -> bool:
+    """Whether a reader sees nothing: blanks, marks of direction, joiners, fillers."""
+    return all(one in _FILLERS or unicodedata.category(one) in _UNSEEN for one in text)
+
+
 def one_line(text: str, field: str, longest: int, hint: str = "") -> str:
     """A name, title or label: trimmed, not blank, printable, at most `longest` characters."""
     name = text.strip()
-    if not name:
+    if is_blank(name):
         raise InvalidInput(f"{field} is empty", hint=hint)
     if len(name) > longest:
         raise TooLarge(f"{field} has {len(name)} characters; {longest} is the most")

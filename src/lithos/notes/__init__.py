@@ -28,6 +28,7 @@ from lithos.notes.lifecycle.decisions import OnConflict
 from lithos.notes.lifecycle.feedback import Feedback, FeedbackGiven, Outcomes, Source
 from lithos.notes.lifecycle.knowledge import Knowledge
 from lithos.notes.lifecycle.near_duplicates import NearDuplicates
+from lithos.notes.lifecycle.promotion_uses import PromotionUses
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
 from lithos.notes.lifecycle.search_scope import Rank, StatusFilter
 from lithos.notes.notes import Notes, NotesEnvironment, WatchOptions, open_notes
@@ -75,6 +76,7 @@ __all__ = [
     "Outcomes",
     "Progress",
     "Promoted",
+    "PromotionUses",
     "Promotions",
     "Rank",
     "ReadNote",

@@ -241,6 +241,7 @@ def _write_checks(
     nothing = WriteChecks()
     return WriteChecks(
         promotions.check if promotions is not None else nothing.firewall,
+        promotions.use if promotions is not None else nothing.use_promotion,
         duplicates.of_text if duplicates is not None else nothing.similar,
         refuse_secrets,
     )

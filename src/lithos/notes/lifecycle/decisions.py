@@ -11,7 +11,8 @@ from datetime import datetime
 from typing import Literal
 
 from lithos.core.call import Call
-from lithos.core.names import folded
+from lithos.core.lookalikes import alike, is_mixed
+from lithos.core.names import folded, is_blank
 from lithos.errors import Conflict, Forbidden, InvalidInput
 
 OnConflict = Literal["merge", "supersede", "reject"]
@@ -68,33 +69,44 @@ def recency_score(created_at: datetime, now: datetime) -> float:
 
 
 def clean_references(references: Iterable[str]) -> list[str]:
-    """Trimmed, sorted, unique, and at least one."""
-    cleaned = sorted({each.strip() for each in references} - {""})
+    """Trimmed, sorted, unique, without the blank ones, and at least one."""
+    given = list(references)
+    cleaned = sorted({each.strip() for each in given if not is_blank(each)})
     if not cleaned:
-        raise InvalidInput("evidence_refs is empty", hint="Name at least one piece of evidence.")
+        what = "holds nothing but blanks" if given else "is empty"
+        raise InvalidInput(f"evidence_refs {what}", hint="Name at least one piece of evidence: a commit, a file.")
     return cleaned
 
 
 def check_promotion(actor: str, approved_by: str, reason: str, approvers: Iterable[str]) -> None:
     """An actor cannot approve its own promotion; with a list of approvers, only those count."""
     for name, value in (("actor", actor), ("approved_by", approved_by), ("reason", reason)):
-        if not value.strip():
+        if is_blank(value):
             raise InvalidInput(
                 f"{name} is empty", hint="A promotion needs an actor, another who approves, and a reason."
             )
-    if folded(approved_by) == folded(actor):
-        raise InvalidInput("approved_by must differ from actor", hint="Ask a person or another agent.")
+    for name, value in (("actor", actor), ("approved_by", approved_by)):
+        if is_mixed(value):
+            raise InvalidInput(
+                f"{name} mixes letters of several alphabets", hint="Some look like others: use one alphabet for a name."
+            )
+    if alike(approved_by, actor):
+        raise InvalidInput(
+            "approved_by must differ from actor, and not in its spelling alone", hint="Ask a person or another agent."
+        )
     known = list(approvers)
     if known and folded(approved_by) not in map(folded, known):
         raise InvalidInput(f"{approved_by!r} may not approve", hint="Approvers: " + ", ".join(known))
 
 
 def check_approver(approved_by: str, call: Call, approvers: Iterable[str]) -> None:
-    """With a list of approvers a name that the caller chose approves nothing: a token bound to the approver does, or
-    the operator's command line."""
-    proved = call.operator or (call.bound and folded(call.agent or "") == folded(approved_by))
-    if any(approvers) and not proved:
-        name = approved_by.strip()
+    """A name that the caller chose approves nothing where there is a list of approvers, or a token that says who calls:
+    a token bound to the approver does, or the operator's command line."""
+    name, known = approved_by.strip(), [each.strip().casefold() for each in approvers]
+    if call.operator or not (known or call.bound):
+        return
+    own = (call.agent or "").casefold()  # as the token has it: no other spelling of an approver's name is one
+    if not call.bound or folded(own) != folded(name) or (known and own not in known):
         raise Forbidden(
             f"{name!r} approves with a token that is bound to this name",
             hint=f"A name in the arguments proves nothing. Have {name!r} call lithos_promote with its token "

@@ -17,6 +17,8 @@ from lithos.errors import InvalidInput, NotFound
 from lithos.ledger import Draft, Ledger
 from lithos.notes.format.note import Note
 from lithos.notes.lifecycle.decisions import check_approver, check_promotion, clean_references
+from lithos.notes.lifecycle.promotion_uses import PromotionUses
+from lithos.storage import Tx
 
 CHAIN = "promotions"
 TARGET = "procedural"
@@ -45,9 +47,11 @@ class Promotions:
         clock: Clock,
         new_id: Callable[[], str],
         seal: Callable[[bytes], str],
+        uses: PromotionUses,
         approvers: Sequence[str] = (),
     ) -> None:
         self._ledger = ledger
+        self.uses = uses
         self._clock = clock
         self._new_id = new_id
         self._seal = seal
@@ -78,7 +82,7 @@ class Promotions:
             "content_hash": content_hash(content_of(source)),
             "target_class": TARGET,
             "evidence_refs": [one_line(each, "evidence_refs", LONGEST) for each in clean_references(evidence_refs)],
-            "approved_by": approved_by.strip(),
+            "approved_by": (call.agent if call.bound else None) or approved_by.strip(),
             "actor": actor.strip(),
             "reason": reason.strip()[:LONGEST],
         }
@@ -87,7 +91,8 @@ class Promotions:
     def _appended(self, call: Call, entry: dict[str, Any]) -> Promoted:
         sealed = {**entry, "seal": self._seal(canonical_json(entry))}
         content, actor = orjson.dumps(sealed).decode(), entry["actor"]
-        draft = Draft("Decision", content, agent_id=actor, role="Audit", tags=["promotion"])
+        writer = (call.agent if call.bound else None) or actor  # whose thought it is, not who it is about
+        draft = Draft("Decision", content, agent_id=writer, role="Audit", tags=["promotion"])
         answer = self._ledger.append(call, draft, chain_key=CHAIN)
         thought = answer["thought"]
         kept = orjson.loads(thought["content"] or "{}")  # of the first attempt, if this is a retry
@@ -95,9 +100,11 @@ class Promotions:
         return {**kept, "thought_id": thought["id"]}  # type: ignore[typeddict-item]  # the fields of `entry`
 
     def is_promoted(self, note: Note) -> bool:
-        """Whether the promotion that this note names approved its text."""
+        """Whether the promotion that this note names approved its text, and for this note."""
         event_id = promotion_of(note)
-        return event_id is not None and self._approved_hash(event_id) == content_hash(note.content)
+        if event_id is None or self._approved_hash(event_id) != content_hash(note.content):
+            return False
+        return self.uses.allow(event_id, note)
 
     def _approved_hash(self, event_id: str) -> str | None:
         """Of the promotion with this id in the ledger, with at least one piece of evidence and under our seal."""
@@ -147,6 +154,12 @@ class Promotions:
                 hint="Write the new text as a note elsewhere and have it approved with lithos_promote; then send "
                 "the text with that event:<id> as provenance.",
             )
+        self.uses.check(event_id, note)
+
+    def use(self, tx: Tx, note: Note) -> None:
+        """Record that the promotion of this note serves it and no other; with the write, in one transaction."""
+        if event_id := promotion_of(note):
+            self.uses.record(tx, event_id, note)
 
 
 def promotion_of(note: Note) -> str | None:
@@ -156,5 +169,5 @@ def promotion_of(note: Note) -> str | None:
 
 
 def content_hash(content: str) -> str:
-    """Of a text as a promotion approves it: line ends and blanks at the edges do not count."""
-    return version_of("\n".join(content.strip().splitlines()).encode())
+    """Of a text as a promotion approves it: all of it but the kind of its line ends."""
+    return version_of(content.replace("\r\n", "\n").encode())

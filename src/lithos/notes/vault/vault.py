@@ -28,7 +28,7 @@ from lithos.notes.lifecycle.lineage import source_ids, trust_of
 from lithos.notes.vault.loaded import ROOT, Loaded
 from lithos.notes.vault.write_plan import WriteFacts, already_superseded, plan_write
 from lithos.notes.vault.writing import WriteRequest, checked_request, merging
-from lithos.storage import Effects, EventDraft, FileChange, Outcome, Plan, Root, Row, Tx
+from lithos.storage import Effects, EventDraft, FileChange, Outcome, Plan, Recovered, Root, Row, Tx
 
 _TRIES = 8  # each needs a person's save, or another file of the same name, within the same milliseconds
 
@@ -41,6 +41,7 @@ class WriteChecks:
     """Checks before a write, and the near-duplicate lookup for its answer."""
 
     firewall: Callable[[Note], None] = lambda note: None  # raises for a procedure whose text was not approved
+    use_promotion: Callable[[Tx, Note], None] = lambda tx, note: None  # records that its promotion serves this note
     similar: Callable[[str, str, str | None], list[Similar]] = lambda title, content, own_id: []
     refuse_secrets: bool = False
 
@@ -69,6 +70,7 @@ class Vault:
         self._check_token = check_token
         self._locks = KeyedLock()
         self.checks = checks or WriteChecks()
+        effects.on_recovered("note", self._after_recovery)
 
     # Writing
 
@@ -98,8 +100,7 @@ class Vault:
 
     def _decided(self, decide: Decide, held: ExitStack) -> Plan | Outcome:
         planned = decide(held)
-        self._check_procedures(planned, held)
-        return planned
+        return self._with_promotions_used(planned, held) if isinstance(planned, Plan) else planned
 
     def _follow(self, plan: Plan | None) -> dict[str, list[str]]:
         """Bring the index to what was written; the conflict copies beside it, for the answer."""
@@ -108,18 +109,50 @@ class Vault:
             self.index.refresh(paths, changes)
         return self._copies([change.path for change in changes if change.before is not None])
 
-    def _check_procedures(self, planned: Plan | Outcome, held: ExitStack) -> None:
-        """No tool makes or changes a procedure whose text was not approved."""
-        for change in planned.changes if isinstance(planned, Plan) else ():
-            path = change.move_to or change.path
-            if change.root != ROOT or not is_procedural(path) or (change.after is None and change.move_to is None):
-                continue
-            old = read_note(change.path, self.root.read(change.path).data) if change.before is not None else None
-            new = read_note(path, change.after) if change.after is not None else old
-            if isinstance(new, Note) and not (change.path == path and isinstance(old, Note) and _same_rule(old, new)):
-                new = replace(new, path=path)
-                self.checks.firewall(new)
-                self._check_one_use(new, change.path, held)
+    def _with_promotions_used(self, plan: Plan, held: ExitStack) -> Plan:
+        """No tool makes or changes a procedure whose title and text were not approved for this note."""
+        rules = [rule for change in plan.changes if (rule := self._changed_rule(change)) is not None]
+        for note, old_path in rules:
+            self.checks.firewall(note)
+            self._check_one_use(note, old_path, held)
+        if not rules:
+            return plan
+
+        def after(tx: Tx) -> None:
+            if plan.after is not None:
+                plan.after(tx)
+            for note, _ in rules:
+                self.checks.use_promotion(tx, note)
+
+        return replace(plan, after=after)
+
+    def _changed_rule(self, change: FileChange) -> tuple[Note, str] | None:
+        """The procedure that a change makes or rewrites, and where it was before."""
+        path = change.move_to or change.path
+        if change.root != ROOT or not is_procedural(path) or (change.after is None and change.move_to is None):
+            return None
+        old = read_note(change.path, self.root.read(change.path).data) if change.before is not None else None
+        new = read_note(path, change.after) if change.after is not None else old
+        if not isinstance(new, Note):
+            return None
+        new = replace(new, path=path)
+        if isinstance(old, Note) and is_procedural(change.path):
+            if change.path == path and _same_rule(old, new):
+                return None
+            if old.title != new.title and old.text("provenance") == new.text("provenance"):
+                raise InvalidInput(
+                    f"{change.path!r} was approved under the title {old.title!r}; nothing was written",
+                    hint="A new title needs a new promotion: lithos_promote, then title and provenance together.",
+                )
+        return new, change.path
+
+    def _after_recovery(self, tx: Tx, recovered: Recovered) -> None:
+        """What `_with_promotions_used` would have recorded, had the process not ended before."""
+        for step in recovered.steps:
+            if step.root == ROOT and is_procedural(step.target) and step.after is not None:
+                note = read_note(step.target, step.data or self.root.read(step.target).data)
+                if isinstance(note, Note):
+                    self.checks.use_promotion(tx, note)
 
     def _check_one_use(self, note: Note, old_path: str, held: ExitStack) -> None:
         """One promotion, one procedure."""
@@ -380,4 +413,4 @@ class Vault:
 
 
 def _same_rule(old: Note, new: Note) -> bool:
-    return old.content == new.content and old.text("provenance") == new.text("provenance")
+    return (old.title, old.content, old.text("provenance")) == (new.title, new.content, new.text("provenance"))
