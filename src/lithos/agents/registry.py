@@ -13,6 +13,7 @@ from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.cursor import next_page, offset_of
 from lithos.core.names import agent_name
 from lithos.core.part import Part
+from lithos.core.secrets import find as find_secrets
 from lithos.errors import NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
@@ -71,7 +72,12 @@ class Agents(Part):
         self._pending: dict[str, tuple[int, int]] = {}  # id → first and last time seen, not yet in the table
 
     def seen(self, agent: str) -> None:
-        """Record that this agent called. Nothing is written here: `flush` writes it, behind the answers."""
+        """Record that this agent called. Nothing is written here: `flush` writes it, behind the answers.
+
+        A credential in place of a name is not recorded: a read says nothing of what it stores.
+        """
+        if find_secrets(agent):
+            return
         now = micros(self._clock.now())
         with self._lock:
             held = self._pending.get(agent)

@@ -28,7 +28,8 @@ class Call:
     tool: str
     agent: str | None = None
     user: str | None = None
-    user_named: bool = False  # by the caller or its token; else `user` is only whose process or token it is
+    user_named: bool = False  # by the caller or its token; else `user` is only the name of a token
+    login: str | None = None  # of the process at the other end of the host's socket
     arguments_hash: str = ""
     idempotency_key: str | None = None
     delivery: Delivery | None = None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+TELLING = 12  # characters of a credential that an error must not show
 LISTED = 100  # a file with more is not listed line by line
 
 
@@ -71,6 +72,25 @@ def field_warnings(fields: Mapping[str, Any]) -> list[str]:
     return [f"{name} holds what looks like {with_article(kind)}" for name, kinds in found for kind in sorted(kinds)]
 
 
+def mask(text: str, arguments: Any) -> str:
+    """The text without the credentials that these arguments hold, also where it shows only their beginning."""
+    held = ((kind, match.group()) for each in _texts(arguments) for kind, match in _matches(each))
+    for kind, secret in sorted(set(held), key=lambda found: -len(found[1])):
+        text = _without(text, secret, f"[{kind}]")
+    return text
+
+
+def _without(text: str, secret: str, instead: str) -> str:
+    least = min(len(secret), max(TELLING, secret.find("://") + 3 + TELLING))
+    for length in range(len(secret), least - 1, -1):
+        # A name made from it is in small letters and has hyphens.
+        shown = re.sub(r"[-_]", "[-_]", re.escape(secret[:length]).replace(r"\-", "-"))
+        text, count = re.subn(shown, lambda match: instead, text, flags=re.IGNORECASE)
+        if count:
+            break
+    return text
+
+
 def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
@@ -85,6 +105,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 def find(text: str) -> list[Finding]:
     """Every place that looks like a credential, in the order of the text."""
-    kinds = {kind for start, kind in _KINDS if start in text}
-    places = [(match.start(), kind) for kind in kinds for match in _PATTERNS[kind].finditer(text)]
-    return [Finding(kind, text.count("\n", 0, at) + 1) for at, kind in sorted(places)[:LISTED]]
+    places = sorted((match.start(), kind) for kind, match in _matches(text))
+    return [Finding(kind, text.count("\n", 0, at) + 1) for at, kind in places[:LISTED]]
+
+
+def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
+    for kind in {kind for start, kind in _KINDS if start in text}:
+        yield from ((kind, match) for match in _PATTERNS[kind].finditer(text))

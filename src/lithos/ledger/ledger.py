@@ -321,9 +321,9 @@ class Ledger(Part):
             "verified_through": chain.verified_through,
             "storage_location": self._location(chain),
         }
-        if chain.problem is not None:
-            answer["problem"] = {"message": chain.problem.message, **chain.problem.details}
-        else:
+        if problem := chain.problem or chain.lost_evidence:
+            answer["problem"] = {"message": problem.message, **problem.details}
+        if chain.problem is None:
             answer["checkpoint"] = chain.checkpoint(at_most=answer["thought_count"])
         if last_checkpoint is not None:
             earlier = parse_checkpoint(last_checkpoint)

@@ -20,7 +20,8 @@ class Caller:
     agent: str | None = None  # of calls that name no agent
     bound: bool = False  # `agent` is the only one this caller may be (its token says so)
     read_only: bool = False
-    user: str | None = None  # of the token, or its name; else the user of the socket's other end
+    user: str | None = None  # of the token, or its name
+    login: str | None = None  # of the socket's other end: no caller chose it, so no event names it
     user_bound: bool = False  # `user` is the only one this caller may act for
     owner: bool = True  # may see what everybody did
     delivery: Delivery | None = None

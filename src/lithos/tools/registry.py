@@ -18,7 +18,15 @@ from lithos.errors import InvalidInput, UnknownTool
 from lithos.tools.answers.lean import DETAIL
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch import schemas
-from lithos.tools.dispatch.dispatch import CORRELATION, LARGEST_ARGUMENTS, LONGEST_ID, OPERATOR, Ready, prepare
+from lithos.tools.dispatch.dispatch import (
+    CORRELATION,
+    LARGEST_ARGUMENTS,
+    LONGEST_ID,
+    OPERATOR,
+    Ready,
+    hiding_secrets,
+    prepare,
+)
 from lithos.tools.dispatch.references import Refers, references_of
 from lithos.tools.dispatch.toolsets import FIND, MEMBERS
 
@@ -223,6 +231,10 @@ class Registry:
         self, name: str, arguments: Mapping[str, Any] | None, caller: Caller, largest: int = LARGEST_ARGUMENTS
     ) -> Ready:
         """Every check that needs no I/O. `lithos_tool_call` is unwrapped here: all rules hold for the inner tool."""
+        with hiding_secrets({name: arguments}):
+            return self._ready(name, arguments, caller, largest)
+
+    def _ready(self, name: str, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
         if name == CALL_BY_NAME:
             outer = prepare(self.get(name), arguments, replace(caller, read_only=False), largest)
             name, arguments = outer.values["name"], outer.values["arguments"]

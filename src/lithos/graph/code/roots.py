@@ -36,7 +36,7 @@ class RootSpec:
         return Rule(self.include, self.exclude)
 
     def visible_to(self, call: Call) -> bool:
-        return not self.users or call.operator or call.user in self.users
+        return not self.users or call.operator or bool({call.user, call.login} & set(self.users))
 
 
 def checked(spec: RootSpec, data_dir: Path, *, must_exist: bool) -> RootSpec:

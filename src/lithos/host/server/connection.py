@@ -224,7 +224,7 @@ def _caller(hello: Hello, default: Caller) -> Caller:
         toolsets=parse_toolsets(hello.toolsets) if hello.toolsets else default.toolsets,
         agent=hello.agent or default.agent,
         read_only=hello.read_only or default.read_only,
-        user=_user(),
+        login=_login(),
     )
 
 
@@ -235,8 +235,8 @@ def _client_name(params: dict[str, Any] | None) -> str | None:
     return name[:80] if isinstance(name, str) else None
 
 
-def _user() -> str:
-    """The user of guest and host; both run as the same one."""
+def _login() -> str:
+    """Of guest and host: both run as the same one. A right to see, never the user that a call is about."""
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

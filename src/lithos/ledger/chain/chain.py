@@ -16,10 +16,19 @@ from lithos.errors import Damaged, LedgerFork, NotFound, ReadOnly
 from lithos.ledger.chain import admission, idempotency
 from lithos.ledger.chain.columns import FORGETS
 from lithos.ledger.chain.convert import convert, finish_conversion
-from lithos.ledger.chain.format import SALT_BYTES, Json, ThoughtEntry, canonical_bytes, open_entry, seal
+from lithos.ledger.chain.format import (
+    SALT_BYTES,
+    Json,
+    ThoughtEntry,
+    canonical_bytes,
+    is_redacted,
+    open_entry,
+    redacted_hash,
+    seal,
+)
 from lithos.ledger.chain.log import Log, translated
 from lithos.ledger.chain.opening import ACKNOWLEDGED, Opening, Tail, check_link, read_header
-from lithos.ledger.chain.segments import ADAPTERS, list_segments
+from lithos.ledger.chain.segments import ADAPTERS, check_magic, list_segments
 from lithos.ledger.chain.tickets import Flushed, Stored, Ticket
 from lithos.ledger.environment import Environment
 from lithos.ledger.proofs import merkle
@@ -43,6 +52,7 @@ class TrustedPart:
     def __init__(self, trusted: int) -> None:
         self.place = 0
         self.lock = threading.Lock()
+        self.is_vouched = False  # the checkpoints were read and found right, or not
         self._end = trusted
         self._head: str | None = None
 
@@ -51,6 +61,8 @@ class TrustedPart:
         return self.place >= self._end
 
     def advance(self, chain: Chain, count: int = 256) -> None:
+        if self.place == 0:
+            chain.check_segments()
         indexes = range(self.place, min(self._end, self.place + count))
         try:
             entries: Iterable[ThoughtEntry] = chain.entries(indexes)
@@ -59,6 +71,8 @@ class TrustedPart:
         head = self._head or chain.origin
         for entry in entries:
             check_link(entry, self.place, head)
+            if entry.body is None:
+                chain.check_forgotten(entry)
             head = entry.hash
             self.place += 1
         self._head = head
@@ -74,6 +88,7 @@ class Chain:
         self._lock = threading.RLock()
         self._flushing = threading.RLock()
         self._pending: list[Ticket] = []
+        self.lost_evidence: Damaged | None = None  # found by `verify_some`
         self._writing = False  # a caller writes for all that wait, and calls up the next one
         self._open()
 
@@ -109,13 +124,25 @@ class Chain:
 
     def _open_registry(self) -> None:
         self.history = History(self.folder / "registry.jsonl", self.origin)
-        if not self._frozen:
-            self.history.cut_torn_tail()
         self.registry = Registry()
         try:
             self.registry = Registry(self.history.load())
+            self._check_registry()
         except Damaged as error:
-            self.problem = self.problem or error
+            self.problem = self.problem or error.with_traceback(None)
+        else:
+            if not self._frozen:
+                self.history.cut_torn_tail()
+
+    def _check_registry(self) -> None:
+        """The last thought is bound to a registry that is there: an end that was cut off is damage, not a torn line."""
+        bound = self.entry(self.size - 1).record.get("registry") if self.size and self.problem is None else None
+        if bound is not None and self.registry.place(bound) is None:
+            raise Damaged(
+                "the last thought is bound to a registry entry that is not there",
+                hint="The end of registry.jsonl is missing: restore it from a backup.",
+                finding="registry_damaged",
+            )
 
     def _thaw(self) -> None:
         """Before a change: open a chain that a read-only disk had frozen as usual, or refuse."""
@@ -206,7 +233,7 @@ class Chain:
     @property
     def integrity(self) -> bool | None:
         """Whether everything was hashed and found right; None: not everything was hashed yet."""
-        if self.problem is not None:
+        if self.problem is not None or self.lost_evidence is not None:
             return False
         return True if self._trusted.is_done else None
 
@@ -219,6 +246,30 @@ class Chain:
                 except Damaged as error:
                     error.details.setdefault("index", self._trusted.place)
                     self.problem = error.with_traceback(None)
+            if self.problem is None and not self._trusted.is_vouched:
+                self.lost_evidence = self._wrong_checkpoint()
+                self._trusted.is_vouched = True
+
+    def _wrong_checkpoint(self) -> Damaged | None:
+        """Thoughts can be appended without them, but a chain whose signed checkpoints were changed is not whole."""
+        for number, found in self.checkpoint_file.lines():
+            if found is None or found["origin"] != self.origin:
+                message = f"line {number} of the checkpoints is no checkpoint of this chain"
+                return Damaged(message, finding="checkpoint_damaged")
+        return None
+
+    def check_segments(self) -> None:
+        """What no hash covers: each segment begins as one does."""
+        for segment in self._log.segments:
+            check_magic(segment)
+
+    def check_forgotten(self, entry: ThoughtEntry) -> None:
+        """A content may be missing only where a later thought says so; it vouches for what is left of the record."""
+        said = self.forgetting_record(entry.index)
+        wanted = redacted_hash(entry.record) if is_redacted(entry.record) else None
+        if said is None or (wanted is not None and said.record.get("redacted") != wanted):
+            what = "is gone, and nothing says why" if said is None else "was forgotten, and its record changed since"
+            raise Damaged(f"the content of thought {entry.index} {what}", finding="content_missing", index=entry.index)
 
     # -- proofs
 
@@ -534,6 +585,8 @@ class Chain:
                 self._nodes.close()
             self._mark.close()
             self._log.close()
+            # What a caller reads from now on may have been changed meanwhile: `head` hashes it again.
+            self._trusted = TrustedPart(self.size)
 
 
 def not_there(chain_key: str) -> NotFound:

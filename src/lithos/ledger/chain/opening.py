@@ -14,7 +14,7 @@ from lithos.ledger.chain import columns as columns_module
 from lithos.ledger.chain.columns import ColumnFiles, Columns
 from lithos.ledger.chain.format import Json, ThoughtEntry, open_entry, origin_hash
 from lithos.ledger.chain.log import Log
-from lithos.ledger.chain.segments import Block, Rest, list_segments, read_blocks
+from lithos.ledger.chain.segments import Block, Rest, check_magic, list_segments, read_blocks
 from lithos.ledger.proofs import merkle
 from lithos.ledger.proofs.checkpoints import Checkpoint, CheckpointFile
 from lithos.ledger.proofs.merkle_file import Nodes
@@ -95,6 +95,8 @@ class Opening:
     def run(self) -> Tail:
         tail = self._trusted_part()
         try:
+            for segment in self._log.segments:
+                check_magic(segment)
             self._read_rest(tail)
         except Damaged as error:
             tail.problem = error.with_traceback(None)  # its frames would keep a chain that no caller holds

@@ -188,6 +188,13 @@ def read_blocks(segment: Segment, start: int = 0, block_bytes: int = BLOCK_BYTES
             yield Rest(segment, place, rest)
 
 
+def check_magic(segment: Segment) -> None:
+    """That a segment begins as one does: no hash covers these bytes."""
+    with segment.path.open("rb") as file:
+        if not _magic_matches(segment, file.read(len(segment.adapter.magic))):
+            raise Damaged(f"{segment.path.name} does not begin as a segment does", finding="malformed")
+
+
 def _magic_matches(segment: Segment, head: bytes) -> bool:
     # A file shorter than its magic was created and not yet written to when the machine stopped.
     return segment.adapter.magic.startswith(head)

@@ -16,6 +16,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.part import Part
+from lithos.core.secrets import mask
 from lithos.errors import InvalidInput, NotFound
 from lithos.search import query_terms
 from lithos.storage import Database, Effects, EventDraft, Events, Outcome, Row, Tx
@@ -194,7 +195,8 @@ class Feedback(Part):
     def receipt(self, query: str, returned_ids: Sequence[str]) -> str:
         """An id under which these results can be named later; written with the next batch, not on the way."""
         receipt = self._events.new_id()
-        shown = {"id": receipt, "at": micros(self._clock.now()), "query": query[:LONGEST_QUERY]}
+        kept = mask(query, query)[:LONGEST_QUERY]  # a search stores no credential, and answers no warning of one
+        shown = {"id": receipt, "at": micros(self._clock.now()), "query": kept}
         with self._lock:
             self._shown.append({**shown, "returned_ids": _json(returned_ids)})
             full = len(self._shown) >= _RECEIPTS_AT_ONCE

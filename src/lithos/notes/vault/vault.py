@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -14,7 +15,9 @@ from lithos.core.canonical import same_version
 from lithos.core.clock import Clock
 from lithos.core.ids import Ids
 from lithos.core.keyed_lock import KeyedLock
-from lithos.errors import Conflict, InvalidInput, NotFound, Unsupported
+from lithos.core.secrets import find as find_secrets
+from lithos.core.secrets import with_article
+from lithos.errors import Conflict, InvalidInput, NotFound, SecretRefused, Unsupported
 from lithos.notes.answers import Deleted, Existing, Similar, Written
 from lithos.notes.format.document import Unreadable
 from lithos.notes.format.naming import checked_folder, file_names, folder_of, joined, name_key, path_key
@@ -100,7 +103,25 @@ class Vault:
 
     def _decided(self, decide: Decide, held: ExitStack) -> Plan | Outcome:
         planned = decide(held)
-        return self._with_promotions_used(planned, held) if isinstance(planned, Plan) else planned
+        if not isinstance(planned, Plan):
+            return planned
+        if self.checks.refuse_secrets:
+            self._refuse_new_secrets(planned)
+        return self._with_promotions_used(planned, held)
+
+    def _refuse_new_secrets(self, plan: Plan) -> None:
+        """By whichever tool: a text gains nothing that looks like a credential."""
+        for change in plan.changes:
+            if change.root != ROOT or change.after is None:
+                continue
+            old = self.root.read(change.path).data if change.before is not None else b""
+            known = Counter(each.kind for each in find_secrets(old.decode(errors="replace")))
+            found = find_secrets(change.after.decode(errors="replace"))
+            if more := Counter(each.kind for each in found) - known:
+                raise SecretRefused(
+                    f"the note was not stored: it would hold what looks like {with_article(min(more))}",
+                    hint="Take it out; name where it is kept instead.",
+                )
 
     def _follow(self, plan: Plan | None) -> dict[str, list[str]]:
         """Bring the index to what was written; the conflict copies beside it, for the answer."""

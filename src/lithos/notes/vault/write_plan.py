@@ -156,7 +156,8 @@ def check_secrets(request: WriteRequest, *, refuse: bool) -> list[str]:
     """A warning for each thing that looks like a credential in any stored field, never with its value; or a refusal."""
     found = find_secrets(request.content or "")
     warnings = [f"line {each.line} holds what looks like {with_article(each.kind)}" for each in found]
-    named = {"agent": request.agent, "title": request.title, "tags": request.tags, **request.fields}
+    named = {"agent": request.agent, "title": request.title, "path": request.folder, "tags": request.tags}
+    named |= request.fields
     warnings += field_warnings(named)
     if warnings and refuse:
         raise SecretRefused(

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
-from lithos.core.secrets import field_warnings
-from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
+from lithos.core.secrets import field_warnings, mask
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from lithos.storage import Rebuilding
 from lithos.tools.answers.lean import DETAIL, fitting_limit, lean
 from lithos.tools.caller import Caller
@@ -35,6 +35,8 @@ CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
 KEY = "idempotency_key"
 IN_META = "lithos/"  # may stand before them in a request's `_meta`
 LONGEST_ID = 200
+LEDGER_TOOLSETS = ("ledger", "skills")  # what looks like a credential is refused there, and warned of elsewhere
+LEDGER_WRITERS = ("lithos_promote",)  # a tool of another toolset that appends a thought
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Ready:
     notes: tuple[str, ...] = ()  # what was understood in a way that the caller should see
     limited: bool = False  # the caller chose how many rows it wants
     detail: bool = False  # the caller wants the whole answer
+    stored: Mapping[str, Any] = field(default_factory=dict)  # by argument, if the call changes anything
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
@@ -54,7 +57,10 @@ class Ready:
             lithos.finish_opening()
         if self.tool.notes:
             lithos.notes.ensure_scanned()
-        with nullcontext() if self.tool.reads else lithos.embedding.resting():
+        resting = nullcontext() if self.tool.reads else lithos.embedding.resting()
+        with hiding_secrets(self.stored or self.values), resting:
+            if self._writes_ledger:
+                lithos.ledger.refuse_secrets(self.stored)
             try:
                 answer = self._call_function(lithos)
             except Rebuilding:  # a damaged catalogue: a read is asked once more when the files have been read again
@@ -67,14 +73,22 @@ class Ready:
             lithos.agents.seen(self.call.agent)
         return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
 
+    @property
+    def _writes_ledger(self) -> bool:
+        return not self.tool.reads and (self.tool.toolset in LEDGER_TOOLSETS or self.tool.name in LEDGER_WRITERS)
+
     def _warned(self, answer: Any) -> Any:
-        """The answer with a warning for each stored field that looks like a credential; the ledger refuses them itself,
-        and a note's own warnings name the lines."""
-        tool = self.tool
-        if tool.reads or tool.waits or tool.toolset in ("ledger", "skills") or tool.name == "lithos_write":
+        """The answer with a warning for each stored field that looks like a credential; of a note's content the write
+        itself names the lines."""
+        if self.tool.reads or self.tool.waits or not self.stored:
             return answer
-        found = field_warnings(self.values) if answer.get("success", True) else []
-        return {**answer, "warnings": [*answer.get("warnings", ()), *found]} if found else answer
+        if not answer.get("success", True):
+            return masked(answer, self.stored)
+        own = answer.get("warnings", [])
+        skipped = "content" if self.tool.name == "lithos_write" else ""
+        found = field_warnings({name: value for name, value in self.stored.items() if name != skipped})
+        new = [each for each in found if each not in own]
+        return {**answer, "warnings": [*own, *new]} if new else answer
 
     def _call_function(self, lithos: Any) -> Any:
         """The function's answer, given ids where the caller gave names."""
@@ -125,7 +139,36 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
     detail = caller.operator or bool(getattr(checked, DETAIL, False))
-    return Ready(tool, _call(tool, checked, agent, caller), values, tuple(notes), "limit" in given, detail)
+    call = _call(tool, checked, agent, caller)
+    stored = {} if tool.reads else _stored(checked, call)
+    return Ready(tool, call, values, tuple(notes), "limit" in given, detail, stored)
+
+
+def _stored(checked: BaseModel, call: Call) -> dict[str, Any]:
+    """Everything that a call may leave in a file or a table, by the name of its argument."""
+    ids = {name: getattr(call.correlation, name) for name in CORRELATION}
+    given = checked.model_dump(mode="json", exclude_none=True)
+    beside = {"agent": call.agent, KEY: call.idempotency_key, **ids}
+    return {**{name: value for name, value in beside.items() if value is not None}, **given}
+
+
+@contextmanager
+def hiding_secrets(arguments: Any) -> Iterator[None]:
+    """An error repeats what is wrong in a call, but never a credential among its arguments."""
+    try:
+        yield
+    except LithosError as error:
+        error.message, error.hint = mask(error.message, arguments), mask(error.hint, arguments)
+        error.details, error.args = masked(error.details, arguments), (error.message,)
+        raise
+
+
+def masked(value: Any, arguments: Any) -> Any:
+    if isinstance(value, str):
+        return mask(value, arguments)
+    if isinstance(value, Mapping):
+        return {key: masked(item, arguments) for key, item in value.items()}
+    return [masked(item, arguments) for item in value] if isinstance(value, list) else value
 
 
 def beside(caller: Caller, meta: Mapping[str, Any]) -> Caller:
@@ -254,6 +297,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
             tool=tool.name,
             agent=agent,
             user=caller.user,
+            login=caller.login,
             owner=caller.owner,
             reads_only=caller.read_only,
             operator=caller.operator,
@@ -266,6 +310,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         tool=tool.name,
         agent=agent,
         user=caller.user,
+        login=caller.login,
         arguments_hash=canonical_hash(arguments),
         idempotency_key=_key(checked, caller),
         delivery=caller.delivery,
