@@ -104,6 +104,7 @@ def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents:
         settings.checkpoint_dir or storage.state / "checkpoints",
         storage.faults,
         remember_hours=config.storage.idempotency_hours,
+        known_name=agents.name_of,
     )
     return Ledger(
         storage.state / "ledger",

@@ -17,6 +17,7 @@ from lithos.core.secrets import find as find_secrets
 from lithos.errors import NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
+CHANNEL = "agents"
 MOST_PENDING = 10_000  # on a full disk nothing can be written; new agents beyond this are dropped
 MOST_LISTED = 1000  # agents in one answer
 
@@ -70,6 +71,8 @@ class Agents(Part):
         self._clock = clock
         self._lock = threading.Lock()
         self._pending: dict[str, tuple[int, int]] = {}  # id → first and last time seen, not yet in the table
+        self._names: dict[str, str] | None = None  # of those that registered one; None: to be read
+        self._stop_listening = database.listen(CHANNEL, self._drop_names)
 
     def seen(self, agent: str) -> None:
         """Record that this agent called. Nothing is written here: `flush` writes it, behind the answers.
@@ -97,7 +100,20 @@ class Agents(Part):
                     del self._pending[name]
 
     def close(self) -> None:
+        self._stop_listening()
         self.flush()
+
+    def name_of(self, agent: str) -> str | None:
+        """The name that the agent registered. From memory: lists of thoughts ask for each of theirs."""
+        names = self._names
+        if names is None:
+            sql = "SELECT id, name FROM agents WHERE name IS NOT NULL"
+            names = {row["id"]: row["name"] for row in self._database.read(lambda tx: tx.all(sql))}
+            self._names = names
+        return names.get(agent)
+
+    def _drop_names(self) -> None:
+        self._names = None
 
     def forget(self, id: str) -> None:
         """Remove an agent that is known only because it called; one that registered stays."""
@@ -119,6 +135,7 @@ class Agents(Part):
             known = tx.one("SELECT * FROM agents WHERE id = ?", agent)
             kept = _merged(known, given)
             tx.put(_REGISTER, agent, kept["name"], kept["type"], kept["metadata"], first or now, now)
+            tx.notify(CHANNEL)
             created = known is None and first is None
             event = EventDraft(type="agent", op="create" if created else "update", thing=agent)
             return Outcome({"success": True, "created": created}, (event,))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from lithos.board.values import SOMEDAY, URGENT, USUAL, TaskStatus
-from lithos.core.names import agent_name, one_line, plain_text
+from lithos.core.names import agent_name, is_blank, one_line, plain_text
 from lithos.errors import InvalidInput, TooLarge
 
 LONGEST_TITLE = 500
@@ -72,7 +72,7 @@ def description_of(text: str) -> str:
 
 
 def summary_of(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise InvalidInput("summary is empty", hint="Say in a sentence what you found.")
     return plain_text(text, "summary", LONGEST_SUMMARY)
 

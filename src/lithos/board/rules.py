@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -10,6 +12,8 @@ from lithos.core.clock import rfc3339
 from lithos.core.names import folded
 from lithos.storage import Lease, Moment, lease_from
 
+NEAR = 0.8  # "reveiw" and "review" are 0.83 alike, "frontend" and "backend" 0.53
+_WORD = re.compile(r"[^\W_]+")
 Reason = Literal[
     "unknown_task",
     "task_completed",
@@ -75,9 +79,25 @@ def near_miss(claim: Claim) -> str:
     return f"{claim.agent} holds {claim.aspect!r}: is that the aspect you mean?"
 
 
-def aspect_key(aspect: str) -> str:
-    """Equal for aspects that differ in case, blanks, hyphens and underscores only."""
-    return folded(aspect.replace("-", " ").replace("_", " "))
+def is_near(one: str, other: str) -> bool:
+    """Whether two aspects are spellings of one: case, blanks, points, plurals, or one word with a typing error."""
+    ours, theirs = _words(one), _words(other)
+    if "".join(ours) == "".join(theirs):
+        return True
+    differing = [pair for pair in zip(ours, theirs, strict=False) if pair[0] != pair[1]]
+    return len(ours) == len(theirs) and len(differing) == 1 and _is_typo(*differing[0])
+
+
+def _words(aspect: str) -> list[str]:
+    """Without the plural's s. Letters and digits alone count, unless there are none."""
+    words = _WORD.findall(folded(aspect)) or folded(aspect).split()
+    return [word[:-1] if len(word) > 3 and word.endswith("s") else word for word in words]
+
+
+def _is_typo(one: str, other: str) -> bool:
+    """Numbers never: "part 11" and "part 12" are two aspects."""
+    letters = one.isalpha() and other.isalpha() and min(len(one), len(other)) >= 5
+    return letters and difflib.SequenceMatcher(None, one, other).ratio() >= NEAR
 
 
 @dataclass(frozen=True, slots=True)

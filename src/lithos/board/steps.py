@@ -10,7 +10,7 @@ from lithos.board import changes, claims, tasks
 from lithos.board.answers import BoardCounts, TaskShown
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import show_task
-from lithos.board.rules import Duration, Refusal, aspect_key, decide_hold, need_open
+from lithos.board.rules import Duration, Refusal, decide_hold, is_near, need_open
 from lithos.board.values import Claim, LockedBoard, Task, TaskStatus
 from lithos.core.clock import rfc3339
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound
@@ -37,7 +37,7 @@ def lock(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> Locke
     found = {claim.aspect: claim for claim in claims.claims_in(asked)} if asked else {}
     held = found.pop(aspect, None) if aspect is not None else None
     begun = head()
-    near = [claim for claim in found.values() if aspect_key(claim.aspect) == aspect_key(aspect or "")]
+    near = [claim for claim in found.values() if is_near(claim.aspect, aspect or "")]
     alive = tuple(claim for claim in near if claim.alive(begun.now))
     return LockedBoard(begun, tasks.task_in(task) if task else None, held, alive)
 

@@ -32,6 +32,14 @@ def parse_since(text: str, now: datetime, field: str = "since") -> datetime:
     return moment
 
 
+def check_bounds(since: datetime | None, until: datetime | None) -> None:
+    """Refuse bounds in the wrong order: their empty result would look like "nothing happened"."""
+    if since is not None and until is not None and since > until:
+        raise InvalidInput(
+            f"since ({rfc3339(since)}) is later than until ({rfc3339(until)})", hint="Swap them, or leave one out."
+        )
+
+
 def absolute(text: str | None, now: datetime, field: str = "since") -> str | None:
     """`1d` as the time that it means; other texts as they are, for the part that parses them."""
     if text is None:

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from lithos.core.names import is_blank
 from lithos.errors import InvalidInput, TooLarge
 
 MOST_TERMS = 64
@@ -15,7 +16,7 @@ _ALLOWED_CONTROLS = frozenset("\t\n\r")
 
 def text_block(text: str, field: str, longest: int) -> str:
     """Text of one or more lines: not blank, at most `longest` bytes, kept as it is."""
-    if not text.strip():
+    if is_blank(text):
         raise InvalidInput(f"{field} is empty", hint="Say what is worth keeping.")
     if len(text) > longest or len(text.encode("utf-8", "replace")) > longest:
         raise TooLarge(
@@ -28,13 +29,13 @@ def text_block(text: str, field: str, longest: int) -> str:
 
 def optional_text(text: str | None, field: str, longest: int) -> str | None:
     """Trimmed text of one or more lines; None for a blank one."""
-    return None if text is None or not text.strip() else text_block(text.strip(), field, longest)
+    return None if text is None or is_blank(text) else text_block(text.strip(), field, longest)
 
 
 def label(text: str, field: str, longest: int = LONGEST_TERM) -> str:
     """One line of printable text."""
-    if not text.strip():
-        raise InvalidInput(f"{field} contains an empty text")
+    if is_blank(text):
+        raise InvalidInput(f"{field} contains a blank text", hint="Leave it out, or write something visible.")
     if len(text) > longest:
         raise InvalidInput(f"{field} contains a text of {len(text)} characters; {longest} is the most")
     refuse_controls(text, field)
@@ -43,7 +44,7 @@ def label(text: str, field: str, longest: int = LONGEST_TERM) -> str:
 
 def optional_label(text: str | None, field: str, longest: int = LONGEST_TERM) -> str | None:
     """One trimmed line; None for a blank one."""
-    return None if text is None or not text.strip() else label(text.strip(), field, longest)
+    return None if text is None or is_blank(text) else label(text.strip(), field, longest)
 
 
 def terms(texts: Iterable[str] | None, field: str) -> tuple[str, ...]:
@@ -53,6 +54,14 @@ def terms(texts: Iterable[str] | None, field: str) -> tuple[str, ...]:
         raise InvalidInput(f"{field} has {len(found)} entries; {MOST_TERMS} is the most")
     for text in found:
         label(text, field)
+    return found
+
+
+def visible(texts: Sequence[str], field: str) -> list[str]:
+    """Trimmed, without the blank ones; at least one, if any was given."""
+    found = [text.strip() for text in texts if not is_blank(text)]
+    if texts and not found:
+        raise InvalidInput(f"{field} holds nothing but blanks", hint="Leave it out, or write something visible.")
     return found
 
 

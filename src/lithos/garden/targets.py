@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from lithos.core.call import Call
+from lithos.core.names import is_blank
 from lithos.errors import InvalidInput, Unsupported
 from lithos.garden.rules.policy import Kind, Policy
 from lithos.notes import Notes
@@ -90,7 +91,7 @@ def writer_of(call: Call) -> str:
 def one_line(rationale: str | None) -> str:
     """The reason as it goes into event and Change Log."""
     line = " ".join((rationale or "").split())
-    if not line:
+    if is_blank(line):
         raise InvalidInput("rationale is empty", hint="Say in one line why you make this change.")
     if len(line) > LONGEST_RATIONALE:
         raise InvalidInput(f"rationale has {len(line)} characters; {LONGEST_RATIONALE} is the most")

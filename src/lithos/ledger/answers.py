@@ -8,7 +8,7 @@ from typing_extensions import TypedDict
 
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.proofs.checkpoints import Checkpoint
-from lithos.ledger.registry.registry import Agent, Registry
+from lithos.ledger.registry.registry import Registry
 
 
 class Relation(TypedDict):
@@ -195,20 +195,17 @@ class Thread(TypedDict):
     text: str
 
 
-UNREGISTERED = Agent("")
-
-
 def as_thought(entry: ThoughtEntry, registry: Registry) -> Thought:
     """Names that the thought does not give are the registered ones; those of a forgotten thought are empty."""
     record, body = entry.record, entry.body or {}
     agent_id = record.get("agent_id", "")
-    registered = registry.agents.get(agent_id) or UNREGISTERED
+    registered = registry.registered(agent_id)
     signature = body.get("thought_signature")
     thought: Thought = {
         "id": record["id"],
         "index": record["index"],
         "agent_id": agent_id,
-        "agent_name": record.get("agent_name") or registered.display_name or agent_id,
+        "agent_name": record.get("agent_name") or registry.name_of(agent_id) or registered.agent_id,
         "agent_owner": record.get("agent_owner") or registered.agent_owner,
         "timestamp": record["timestamp"],
         "thought_type": record["thought_type"],

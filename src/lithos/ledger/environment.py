@@ -42,3 +42,4 @@ class Environment:
     noise: Callable[[int], bytes] = field(default_factory=Noise)
     segment_bytes: int = SEGMENT_BYTES
     remember_hours: float = REMEMBER_HOURS
+    known_name: Callable[[str], str | None] = lambda agent_id: None  # of an agent, in the whole memory

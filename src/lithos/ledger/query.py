@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from lithos.core.clock import micros, parse_time
 from lithos.core.lazy import lazy
+from lithos.core.since import check_bounds
 from lithos.errors import InvalidInput
 from lithos.ledger.answers import Traversal, as_cursor, as_thought
 from lithos.ledger.chain.chain import Chain
@@ -50,6 +51,9 @@ class Filter:
     window: tuple[int, int] | None = None  # microseconds, both ends inclusive
     entries: EntryScope | None = None  # only entries of sessions, and of which
     seen: Mask | None = None  # the thoughts that the caller may see; the ledger fills it in
+
+    def __post_init__(self) -> None:
+        check_bounds(self.since, self.until)
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lithos.core.call import Call
 from lithos.core.canonical import canonical_hash
-from lithos.core.names import agent_name
+from lithos.core.names import agent_name, is_blank
 from lithos.core.validators import clamped, one_of, optional_label, refuse_controls, terms, text_block
 from lithos.errors import InvalidInput
 from lithos.ledger.chain.format import Json, tidy_number
@@ -153,7 +153,7 @@ def sign_arguments(key: SigningKey, key_id: str, arguments: dict[str, Any], chai
 
 
 def chain_key(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise InvalidInput("chain_key is empty", hint="Leave it out for the default chain, or name one.")
     if len(text) > LONGEST_CHAIN_KEY:
         raise InvalidInput(f"chain_key has {len(text)} characters; {LONGEST_CHAIN_KEY} is the most")

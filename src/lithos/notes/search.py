@@ -9,6 +9,7 @@ from typing import Any, NotRequired, cast
 from typing_extensions import TypedDict
 
 from lithos.core.clock import Clock, micros, parse_time
+from lithos.core.names import is_blank
 from lithos.errors import InvalidInput
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
@@ -161,7 +162,7 @@ class NoteSearch:
 
 
 def checked_query(text: str) -> str:
-    if not text.strip():
+    if is_blank(text):
         raise InvalidInput("the query is empty", hint="Ask in your own words; lithos_list shows what there is.")
     if len(text) > LONGEST_QUERY:
         raise InvalidInput(f"the query has {len(text)} characters; {LONGEST_QUERY} is the most")

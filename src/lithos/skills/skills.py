@@ -15,6 +15,7 @@ from lithos.core.call import Call
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock, from_micros, micros, rfc3339
 from lithos.core.ids import Ids
+from lithos.core.since import check_bounds
 from lithos.core.text import slug
 from lithos.core.validators import label, one_of, optional_text
 from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound
@@ -117,6 +118,9 @@ class SkillFilter:
     schema_versions: tuple[int, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_bounds(self.since, self.until)
 
 
 _LATEST = """

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from lithos.core.markdown import CONTINUES
+from lithos.core.names import is_blank
 from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
 from lithos.garden.lists import item_ranges, marker_of
@@ -124,7 +125,7 @@ def _unplaced(item: str, first: int) -> str:
 
 
 def _checked(item: str) -> str:
-    if not item.strip():
+    if is_blank(item):
         raise InvalidInput("an item is empty", hint="Send the text of each item.")
     if len(item) > _LONGEST_ITEM:
         raise InvalidInput(f"an item has {len(item)} characters; {_LONGEST_ITEM} is the most")

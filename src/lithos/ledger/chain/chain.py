@@ -126,7 +126,7 @@ class Chain:
         self.history = History(self.folder / "registry.jsonl", self.origin)
         self.registry = Registry()
         try:
-            self.registry = Registry(self.history.load())
+            self.registry = Registry(self.history.load(), self._environment.known_name)
             self._check_registry()
         except Damaged as error:
             self.problem = self.problem or error.with_traceback(None)

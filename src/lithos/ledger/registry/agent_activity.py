@@ -74,10 +74,13 @@ class AgentActivity:
         return [self._identity(agent_id, activity) for agent_id, activity in writers]
 
     def _identity(self, agent_id: str, activity: Activity) -> AgentIdentity:
-        registered = self._chain.registry.agents.get(agent_id, Agent(agent_id))
+        registered = self._chain.registry.registered(agent_id)
         return {
             "agent_id": agent_id,
-            "agent_name": registered.display_name or activity.name or agent_id,
+            "agent_name": registered.display_name
+            or activity.name
+            or self._chain.registry.name_of(agent_id)
+            or agent_id,
             "agent_owner": registered.agent_owner or activity.owner,
         }
 
@@ -125,7 +128,8 @@ class AgentActivity:
         for agent_id in dict.fromkeys([*self._activities, *self._chain.registry.agents]):
             activity = self._activities.get(agent_id, Activity())
             registered = self._chain.registry.agents.get(agent_id, Agent(agent_id))
-            known = {agent_id, registered.display_name or agent_id, *registered.aliases, *activity.names}
+            named = self._chain.registry.name_of(agent_id) or agent_id
+            known = {agent_id, named, *registered.aliases, *activity.names}
             if wanted & {name.casefold() for name in known}:
                 found.append(agent_id)
         return found

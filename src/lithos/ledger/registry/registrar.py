@@ -8,7 +8,7 @@ from typing import Any, cast
 from lithos.core.call import Call
 from lithos.core.names import agent_name
 from lithos.core.validators import label, one_of, optional_text
-from lithos.errors import InvalidInput, NotFound
+from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.ledger.answers import AgentRecord, AgentRegistry, Agents, OneAgent
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.ledger import Ledger
@@ -127,12 +127,23 @@ class Registrar:
             self._ledger.refuse_secrets(decided[1] if decided else {})
             events: tuple[EventDraft, ...] = ()
             if decided is not None:
+                _refuse_if_disabled(chain, call, agent_id)
                 change = chain.record_change(*_spread(decided, agent_id), by=call.agent or call.user)
                 events = (EventDraft("ledger_agent", change.op, agent_id, after_hash=change.hash),)
             answer = {"chain_key": chain.key, "agent": AgentActivity(chain).record(agent_id)}
             return Outcome(cast(Answer, answer), events)
 
         return cast(OneAgent, self._effects.commit(call, work))
+
+
+def _refuse_if_disabled(chain: Chain, call: Call, agent_id: str) -> None:
+    """Who was disabled does not enable itself, and changes nothing else of its record either."""
+    known = chain.registry.agents.get(agent_id)
+    if known is not None and known.status == "revoked" and call.agent == agent_id and not call.operator:
+        raise Forbidden(
+            f"{agent_id!r} is disabled and cannot change its own record",
+            hint="Another agent, or the operator, enables it: mentisdb_upsert_agent with status active.",
+        )
 
 
 def _spread(decided: tuple[Op, dict[str, Any]], agent_id: str) -> tuple[Op, str, dict[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from lithos.ledger.registry.history import RegistryChange
@@ -43,8 +43,13 @@ class Agent:
 class Registry:
     """The state after a history; `agents` holds only those that were registered or changed."""
 
-    def __init__(self, changes: Iterable[RegistryChange] = ()) -> None:
+    def __init__(
+        self, changes: Iterable[RegistryChange] = (), known_name: Callable[[str], str | None] = lambda agent_id: None
+    ) -> None:
+        """`known_name` gives the name under which the whole memory knows an agent."""
         self.agents: dict[str, Agent] = {}
+        self._by_alias: dict[str, Agent] = {}
+        self._known_name = known_name
         self.hashes: list[str] = []
         self._places: dict[str, int] = {}
         for change in changes:
@@ -65,6 +70,7 @@ class Registry:
             agent.description = details["description"]
         elif change.op == "alias":
             agent.aliases.append(details["alias"])
+            self._by_alias[details["alias"]] = agent
         elif change.op == "disable":
             agent.status = "revoked"
         elif change.op == "key_added":
@@ -73,6 +79,15 @@ class Registry:
             _revoke_key(agent, change)
         self._places[change.hash] = len(self.hashes)
         self.hashes.append(change.hash)
+
+    def registered(self, agent_id: str) -> Agent:
+        """The agent of this id or alias, with nothing said of it if it was never registered here."""
+        return self.agents.get(agent_id) or self._by_alias.get(agent_id) or Agent(agent_id)
+
+    def name_of(self, agent_id: str) -> str | None:
+        """The registered name: on this chain, else in the memory. None: there is none."""
+        agent = self.registered(agent_id)
+        return agent.display_name or self._known_name(agent.agent_id) or self._known_name(agent_id)
 
     def key_at(self, agent_id: str, key_id: str, head: str | None) -> Key | None:
         """The key that was good when the registry's last entry was `head`."""

@@ -13,6 +13,7 @@ from typing import Literal
 from lithos.core.call import Call
 from lithos.core.lookalikes import alike, is_mixed
 from lithos.core.names import folded, is_blank
+from lithos.core.validators import visible
 from lithos.errors import Conflict, Forbidden, InvalidInput
 
 OnConflict = Literal["merge", "supersede", "reject"]
@@ -70,11 +71,9 @@ def recency_score(created_at: datetime, now: datetime) -> float:
 
 def clean_references(references: Iterable[str]) -> list[str]:
     """Trimmed, sorted, unique, without the blank ones, and at least one."""
-    given = list(references)
-    cleaned = sorted({each.strip() for each in given if not is_blank(each)})
+    cleaned = sorted(set(visible(list(references), "evidence_refs")))
     if not cleaned:
-        what = "holds nothing but blanks" if given else "is empty"
-        raise InvalidInput(f"evidence_refs {what}", hint="Name at least one piece of evidence: a commit, a file.")
+        raise InvalidInput("evidence_refs is empty", hint="Name at least one piece of evidence: a commit, a file.")
     return cleaned
 
 

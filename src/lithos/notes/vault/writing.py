@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from lithos.core.clock import rfc3339
+from lithos.core.names import is_blank
 from lithos.errors import InvalidInput, TooLarge
 from lithos.notes.fields import MERGED, checked_fields, in_order
 from lithos.notes.format.document import Document
@@ -75,7 +76,7 @@ def merging(request: WriteRequest) -> WriteRequest:
 
 def checked_title(text: str) -> str:
     title = text.strip()
-    if not title:
+    if is_blank(title):
         raise InvalidInput("title is empty", hint="Give the note a short title.")
     if len(title) > LONGEST_TITLE:
         raise InvalidInput(f"title has {len(title)} characters; {LONGEST_TITLE} is the most", hint="Shorten it.")

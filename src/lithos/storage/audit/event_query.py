@@ -11,6 +11,7 @@ import orjson
 from typing_extensions import TypedDict
 
 from lithos.core.clock import from_micros, micros, rfc3339
+from lithos.core.since import check_bounds
 from lithos.errors import InvalidInput
 from lithos.storage.values import Row, Tx
 
@@ -67,6 +68,9 @@ class EventFilter:
     store: str | None = None
     since: datetime | None = None
     until: datetime | None = None
+
+    def __post_init__(self) -> None:
+        check_bounds(self.since, self.until)
 
 
 _BOUNDS = ("since", "until")

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.validators import visible
 from lithos.errors import InvalidInput
 from lithos.garden import (
     EditRequest,
@@ -73,7 +74,9 @@ def lithos_events_log(
 ) -> Logged:
     """State what you did and on what evidence. Changes are logged by themselves; with the transaction_id of one, yours
     completes that event (completes: its id), and is refused when its hashes contradict it."""
-    said = Statement(type, op, path, section_anchor, tuple(evidence_refs or ()), before_hash, after_hash)
+    said = Statement(
+        type, op, path, section_anchor, tuple(visible(evidence_refs or [], "evidence_refs")), before_hash, after_hash
+    )
     return lithos.garden.statements.log(for_user(call, user_id), said)
 
 
