@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import socket
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,9 @@ def banner(config: LithosConfig, port: int) -> str:
     needs_token = not is_loopback(config.server.host)
     clients = _with_token(url) if needs_token else _without_token(url, config)
     data = config.storage.data_dir.expanduser().resolve()
+    command = f"lithos token new --name NAME --data-dir {shlex.quote(str(data))}"
     ways = {"Streamable HTTP": f"{url}/mcp", "SSE": f"{url}/sse", "health": f"{url}/health"}
-    token = f"A client needs a token in ${TOKEN}; `lithos token new --name NAME` makes one. " if needs_token else ""
+    token = f"A client needs a token in ${TOKEN}; `{command}` makes one. " if needs_token else ""
     lines = ["", f"Lithos is serving {data}", *_table(ways), "", f"{token}Connect a client:", *_table(clients)]
     return "\n".join([*lines, "", "Ctrl-C ends it."])
 
@@ -45,7 +47,7 @@ def _own_address() -> str:
 
 
 def _without_token(url: str, config: LithosConfig) -> dict[str, str]:
-    data = config.storage.data_dir.expanduser().resolve()
+    data = shlex.quote(str(config.storage.data_dir.expanduser().resolve()))
     return {
         "Claude Code": f"claude mcp add --transport http lithos {url}/mcp",
         "Codex": f"codex mcp add lithos -- lithos serve --data-dir {data}",

@@ -84,7 +84,8 @@ def _as_dict(report: Report) -> dict[str, Any]:
 
 def _told(report: Report) -> str:
     state = "OK" if report.ok else "DAMAGED"
-    lines = [f"{state}  {report.chain_key}: {report.thoughts} thoughts, root {report.root}"]
+    root = f", root {report.root}" if report.root else ""
+    lines = [f"{state}  {report.chain_key}: {report.thoughts} thoughts{root}"]
     for finding in report.findings:
         lines.append(f"  {finding.code}{_place(finding)}: {finding.message}")
     return "\n".join(lines)
@@ -106,9 +107,11 @@ def _read_checkpoint(path: Path) -> Checkpoint:
 
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
+        return parse_checkpoint(value.get("checkpoint", value) if isinstance(value, dict) else value)
     except (OSError, ValueError) as error:
         raise InvalidInput(f"{path} cannot be read as a checkpoint: {error}") from None
-    return parse_checkpoint(value.get("checkpoint", value) if isinstance(value, dict) else value)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error.message}", hint=error.hint) from None
 
 
 @verb

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -66,7 +67,8 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
     gc.enable()
     set_up_log(config)
     serve_http(config, options, announce=lambda port: print(banner(config, port), file=sys.stderr, flush=True))
-    print("Lithos has stopped.", file=sys.stderr)
+    with contextlib.suppress(OSError):  # the terminal may be gone, and with it whoever reads this
+        print("Lithos has stopped.", file=sys.stderr, flush=True)
 
 
 def _be_a_guest(config: LithosConfig, options: ServeOptions) -> int:

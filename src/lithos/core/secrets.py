@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from lithos.core.text import with_article
+
 TELLING = 12  # characters of a credential that an error must not show
 LISTED = 100  # a file with more is not listed line by line
 
@@ -59,11 +61,6 @@ _STARTS: dict[str, tuple[str, ...]] = {
 }
 _PATTERNS = {kind: re.compile(rule) for kind, rule in _RULES.items()}
 _KINDS = [(start, kind) for kind, starts in _STARTS.items() for start in starts]
-
-
-def with_article(kind: str) -> str:
-    """The kind of a finding in a sentence: "an Anthropic key", "a GitHub token"."""
-    return f"{'an' if kind[0] in 'AEIO' or kind.startswith('npm') else 'a'} {kind}"
 
 
 def field_warnings(fields: Mapping[str, Any]) -> list[str]:

@@ -24,6 +24,11 @@ def slug(text: str, longest: int = 120) -> str:
     return joined.encode("utf-8")[:longest].decode("utf-8", "ignore").rstrip("-")
 
 
+def with_article(noun: str) -> str:
+    """A word of ours in a sentence: "an Anthropic key", "a GitHub token", "an upload"."""
+    return f"{'an' if noun[0].lower() in 'aeiou' or noun.startswith('npm') else 'a'} {noun}"
+
+
 def cut(text: str, longest: int) -> str:
     """Up to the last paragraph or sentence end within `longest`; to the character where there is none."""
     if len(text) <= longest:

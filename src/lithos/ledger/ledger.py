@@ -15,7 +15,7 @@ from lithos.core.call import Call
 from lithos.core.listeners import Listeners
 from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
-from lithos.core.secrets import with_article
+from lithos.core.text import with_article
 from lithos.core.validators import text_block
 from lithos.errors import InvalidInput, LedgerFork, NotFound, SecretRefused
 from lithos.ledger import render, thoughts

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from lithos.board import Board, TaskEdit
 from lithos.core.call import Call
+from lithos.core.text import with_article
 from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound
 from lithos.garden import Garden
 from lithos.notes import Move, Notes
@@ -112,7 +113,7 @@ class Undo:
     # ------------------------------------------------------------------ how
     def _reverse(self, call: Call, event: Event) -> tuple[str, dict[str, Any]]:
         if event["op"] in _FINAL:
-            raise InvalidInput(f"a {event['op']} cannot be undone", hint=_FINAL[event["op"]])
+            raise InvalidInput(f"{with_article(event['op'])} cannot be undone", hint=_FINAL[event["op"]])
         if event["details"].get("changes") and not _is_one_note(event):
             undone = self.garden.history.undo(call, event["id"])
             return f"restored {len(undone['files'])} files", dict(undone)

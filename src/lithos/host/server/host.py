@@ -79,8 +79,8 @@ class Host:
         """Serve until `stop`."""
         _raise_file_limit()
         self._listener.write_holder(version=__version__, foreground=self.foreground)
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._on_signal)
+        for number in self._signals():
+            asyncio.get_running_loop().add_signal_handler(number, self._on_signal, number)
         try:
             self._default = default_caller(self.config)
             self.lithos = await asyncio.to_thread(self._open_memory, self.config)
@@ -128,10 +128,18 @@ class Host:
         self._successor = successor
         self.stop(wire.MOVED)
 
-    def _on_signal(self) -> None:
+    def _signals(self) -> list[signal.Signals]:
+        """Those that stop it. A terminal that closes stops a host in the foreground, unless `nohup` started it."""
+        closes = self.foreground and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        return [signal.SIGTERM, signal.SIGINT, *([signal.SIGHUP] if closes else [])]
+
+    def _on_signal(self, number: signal.Signals) -> None:
         if self._stopping.is_set():
             # Everything acknowledged is durable, so an exit at any moment is safe; the socket is gone.
-            os._exit(128 + signal.SIGTERM)
+            if self.foreground:
+                with contextlib.suppress(OSError):
+                    os.write(2, b"Lithos has stopped at once.\n")
+            os._exit(128 + number)
         self.stop()
 
     async def _drain(self, behind: list[asyncio.Task[None]]) -> None:

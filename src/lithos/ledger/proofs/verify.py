@@ -104,7 +104,12 @@ class Verification:
         self._acknowledged = max(marked(folder / ACKNOWLEDGED), signed)
         self._limit = self._acknowledged if live else None
         self._signatures: set[str | None] = set()
-        self.report = Report()
+        self.report = Report(self._known_name())
+
+    def _known_name(self) -> str:
+        """What its checkpoints call the chain, for one whose header cannot be read; else its folder's name."""
+        named = [found["chain_key"] for _, found in self._checkpoints if found is not None]
+        return named[-1] if named else self._folder.name
 
     def run(self) -> Report:
         try:

@@ -45,7 +45,7 @@ class Wrong(Exception):
 def exactly(value: Any, kind: str) -> dict[str, Any]:
     """An object with all the fields of its kind and no other: an unchecked field must not pass."""
     if not isinstance(value, dict) or set(value) != FIELDS[kind]:
-        raise Wrong(f"a {kind} is an object with {', '.join(sorted(FIELDS[kind]))}")
+        raise Wrong(f"{'an' if kind[0] in 'aeiou' else 'a'} {kind} is an object with {', '.join(sorted(FIELDS[kind]))}")
     return value
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lithos.core.secrets import find as find_secrets
-from lithos.core.secrets import with_article
+from lithos.core.text import with_article
 from lithos.notes.answers import Problem
 from lithos.notes.fields import FIELDS, problem_of
 from lithos.notes.format.note import Note

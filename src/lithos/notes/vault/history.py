@@ -106,8 +106,15 @@ class History:
                     return self._vault.root.read_kept(kept)
         if now is None and not self._past(note_id, 1):
             self._vault.find(note_id)  # raises: there is no such note, and never was
-        what = f"version {version[:80]} of this note is not" if version else "no version of this note is"
-        raise NotFound(f"{what} kept any more", hint="lithos_note_history lists what is.")
+        what = "no version of this note is kept any more"
+        if version is not None:
+            known = self._has_had(note_id, version)
+            what = f"version {version[:80]} of this note is not kept any more" if known else _unknown(version)
+        raise NotFound(what, hint="lithos_note_history lists the versions that there are.")
+
+    def _has_had(self, note_id: str, version: str) -> bool:
+        hashes = (each for event in self._past(note_id, 200) for each in (event["before_hash"], event["after_hash"]))
+        return any(each is not None and same_version(version, each) for each in hashes)
 
     def revert(self, call: Call, note_id: str, version: str, if_match: str | None = None) -> Written:
         """Bring a kept version back as the newest one."""
@@ -210,6 +217,10 @@ def _with_id(found: Loaded, data: bytes) -> bytes:
     if not isinstance(older, Note) or older.own_id == found.note.own_id or older.has_id:
         return data
     return with_fields(older.document, {"id": found.id}).encode()
+
+
+def _unknown(version: str) -> str:
+    return f"this note never had a version {version[:80]!r}"
 
 
 def _paths(events: list[Event], now: str | None) -> list[str]:

@@ -16,7 +16,7 @@ from lithos.core.clock import Clock
 from lithos.core.ids import Ids
 from lithos.core.keyed_lock import KeyedLock
 from lithos.core.secrets import find as find_secrets
-from lithos.core.secrets import with_article
+from lithos.core.text import with_article
 from lithos.errors import Conflict, InvalidInput, NotFound, SecretRefused, Unsupported
 from lithos.notes.answers import Deleted, Existing, Similar, Written
 from lithos.notes.format.document import Unreadable

@@ -9,8 +9,9 @@ from typing import Any
 
 from lithos.core.canonical import version_of
 from lithos.core.clock import rfc3339
-from lithos.core.secrets import field_warnings, with_article
+from lithos.core.secrets import field_warnings
 from lithos.core.secrets import find as find_secrets
+from lithos.core.text import with_article
 from lithos.errors import Conflict, InvalidInput, SecretRefused
 from lithos.notes.answers import Existing, Similar, Written
 from lithos.notes.format.document import Document

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -71,9 +72,10 @@ def require_token(config: LithosConfig, lithos: Lithos) -> None:
     """Refuse to serve an address that others can reach while there is no token to ask for."""
     if is_loopback(config.server.host) or lithos.tokens.exist():
         return
+    data = shlex.quote(str(config.storage.data_dir))
     raise ConfigInvalid(
         f"{config.server.host} can be reached from other machines, and there is no token yet",
-        hint=f"Make one first: lithos token new --name my-laptop --data-dir {config.storage.data_dir}",
+        hint=f"Make one first: lithos token new --name my-laptop --data-dir {data}",
     )
 
 

@@ -77,8 +77,8 @@ class Archive:
             if kept.version == version:
                 return self.read(kept)
         raise NotFound(
-            f"version {version[:80]} of {path!r} is not kept any more",
-            hint="Settings bound how long versions are kept.",
+            f"there is no version {version[:80]} of {path!r} in the history",
+            hint="The history lists those that there are; settings bound how long versions are kept.",
         )
 
     def size(self) -> tuple[int, int]:
