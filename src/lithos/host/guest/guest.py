@@ -14,7 +14,7 @@ import time
 from lithos import __version__
 from lithos.host import wire
 from lithos.host.guest.handshake_replay import TOOLS_CHANGED, HandshakeReplay
-from lithos.host.host_lock import NO_HOST, HostLock, peer_uid
+from lithos.host.host_lock import NO_HOST, HostLock, is_stopped, peer_uid
 from lithos.host.spawn import start_host
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lithos.host.options import ServeOptions
 
 JOIN_SECONDS = 60.0  # without a welcome for so long, the client gets an error
+SILENCE_SECONDS = 3.0  # without a welcome for so long, the guest looks whether the host was stopped
 REFUSAL_SECONDS = 10.0  # a refused client still gets its first request answered
 LAST_ANSWERS_SECONDS = 1.5  # after stdin's end; the SDK's client kills its server after 2 s
 PARENT_CHECK_SECONDS = 5.0
@@ -65,6 +66,7 @@ class Guest:
         self._retry_delay = SHORTEST_RETRY
         self._next_try = 0.0
         self._joining_since = time.monotonic()
+        self._waiting_said = False  # that the host was stopped
         self._parent = os.getppid()
 
     # ------------------------------------------------------------------ the loop
@@ -118,7 +120,8 @@ class Guest:
             return max(0.0, self._next_try - now)
         if self._refused_at is not None or self._client_done_at is not None:
             return 0.1
-        return PARENT_CHECK_SECONDS
+        is_waiting = not self._welcomed and self._wants_host()  # connected to a host that has not said a word yet
+        return SILENCE_SECONDS if is_waiting else PARENT_CHECK_SECONDS
 
     # ------------------------------------------------------------------ client
     def _read_client(self) -> None:
@@ -172,6 +175,9 @@ class Guest:
         if self._welcomed or not self._wants_host():
             return
         now = time.monotonic()
+        if now - self._joining_since > SILENCE_SECONDS and not self._waiting_said and self._is_host_stopped():
+            self._waiting_said = True
+            print_message(f"{self._silent_host()}; waiting for it. {self._what_to_do()}")
         if now - self._joining_since > JOIN_SECONDS:
             self._refuse(self._unanswered())
         elif self._socket is None and now >= self._next_try:
@@ -275,6 +281,7 @@ class Guest:
         changed = self._version not in (None, welcome.get("version"))
         self._version = welcome.get("version")
         self._welcomed = True
+        self._waiting_said = False
         self._welcomed_at = time.monotonic()
         self._starts = 0
         self._replay.once = bool(welcome.get("once"))
@@ -324,10 +331,20 @@ class Guest:
     def _unanswered(self) -> LithosError:
         from lithos.errors import Unavailable
 
-        return Unavailable(
-            f"the host of {self._host_lock.data_dir} ({self._host_lock.describe_holder()}) does not answer",
-            hint=f"See {self._host_lock.log_path}; `lithos stop` ends it.",
-        )
+        return Unavailable(self._silent_host(), hint=self._what_to_do())
+
+    def _silent_host(self) -> str:
+        state = "is stopped (SIGSTOP)" if self._is_host_stopped() else "does not answer"
+        return f"the host of {self._host_lock.data_dir} ({self._host_lock.describe_holder()}) {state}"
+
+    def _what_to_do(self) -> str:
+        if self._is_host_stopped():
+            pid = self._host_lock.read_holder().get("pid")
+            return f"`kill -CONT {pid}` lets it go on, `kill -KILL {pid}` ends it: nothing acknowledged is lost."
+        return f"See {self._host_lock.log_path}; `lithos stop` ends it."
+
+    def _is_host_stopped(self) -> bool:
+        return is_stopped(self._host_lock.read_holder().get("pid"))
 
     def _failing(self) -> LithosError:
         from lithos.errors import Unavailable
