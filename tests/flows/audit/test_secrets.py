@@ -69,6 +69,8 @@ class World:
             own |= {"lithos_task_update": {"title": unique}}
             task = {"title": unique} if tool == "lithos_task_create" else {"task_id": self.task()}
             return {"agent": "a", **task, **own.get(tool, {})}
+        if tool.startswith("lithos_session_"):
+            return self._session(tool, unique)
         if tool == "lithos_note_restore":
             note = self.note()["id"]
             self.ask("lithos_delete", id=note, agent="a")
@@ -137,6 +139,18 @@ class World:
             "lithos_code_add": {"name": unique, "path": str(self.lithos.storage.data_dir.parent / "code")},
         }  # fmt: skip
         return plain.get(tool, {})
+
+    def _session(self, tool: str, unique: str) -> dict[str, Any]:
+        agent = f"agent {unique}"
+        if tool == "lithos_session_create":
+            return {"name": unique, "agent": agent}
+        session = self.ask("lithos_session_create", name=unique, agent=agent)["session_id"]
+        if tool not in ("lithos_session_activate", "lithos_session_join"):
+            self.ask("lithos_session_activate", session_id=session, agent=agent)
+        own = {"lithos_session_invite": {"agents": ["b"]}, "lithos_session_fail": {"reason": "r"}}
+        own |= {"lithos_session_context_update": {"changes": {"current_step": "x"}}}
+        own |= {"lithos_session_complete": {"summary": "s"}}
+        return {"session_id": session, "agent": agent, **own.get(tool, {})}
 
     def _last_event(self, path: str) -> str:
         return str(self.ask("lithos_events_query", path=path)["rows"][0]["id"])
@@ -214,6 +228,8 @@ def test_a_secret_in_any_argument_is_refused_or_warned_of(
         text = f"{folder}/{secret}{'.md' if file.endswith('.md') else ''}"
         if folder.startswith("users/ana") and file.endswith(".md"):
             text = f"users/ana/parts/{secret}/notes.md"
+    if name == "changes" and tool.name == "lithos_session_context_update":
+        spot = lambda text: {"current_step": text}  # noqa: E731
     if name in ("diff_text", "diff"):
         text = _diff(secret)
     if name == "content" and tool.name == "mentisdb_upload_skill":
