@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lithos.core.text import nearest
+from lithos.core.text import nearest, with_article
 from lithos.errors import InvalidInput
 
 PREFIX = "/session"
@@ -59,7 +59,7 @@ def parse_session_command(text: str) -> SessionCommand:
 
 
 def _said(argument: str) -> str:
-    return "the id of a session" if argument.startswith("session_id") else f"a {argument.rstrip('?')}"
+    return "the id of a session" if argument.startswith("session_id") else with_article(argument.rstrip("?"))
 
 
 def _unquoted(text: str) -> str:

@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from lithos.cli.root import run as run_command
 from lithos.ledger.proofs.verify_bundle import FIELDS, Wrong, exactly
 from tests.flows.audit.test_people import Run, run, served, tool, typed  # noqa: F401 - fixtures
 from tests.support.waiting import until
@@ -143,23 +142,6 @@ def test_the_verifier_uses_the_right_article(kind: str) -> None:
         exactly({}, kind)
     article = "an" if kind[0] in "aeiou" else "a"
     assert str(wrong.value).startswith(f"{article} {kind} ")
-
-
-def test_no_message_has_the_wrong_article_before_a_word_of_ours() -> None:
-    """Words that are put into a sentence by a program, and the sentences that the sources hold."""
-    import re
-
-    wrong = re.compile(r"\ba [aeio](?!ne\b|nce\b)[a-z]+\b(?! or\b)")
-    spelled = re.compile(r"\b[Aa] \{")
-    source = Path(run_command.__code__.co_filename).parents[1]
-    allowed = {"values.py": "{counter}", "writing.py": "{missing}", "tool_index.py": "a all an"}
-    for file in source.rglob("*.py"):
-        for line in file.read_text().splitlines():
-            if file.name in allowed and allowed[file.name] in line:
-                continue
-            code = line.partition("#")[0]
-            texts = [part for part in re.findall(r'"([^"]*)"', code) if " " in part]
-            assert not any(wrong.search(text) or spelled.search(text) for text in texts), (file.name, line)
 
 
 def test_sigint_while_it_starts_prints_no_traceback(data_dir: Path) -> None:
