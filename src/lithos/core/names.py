@@ -7,7 +7,7 @@ import unicodedata
 from lithos.errors import InvalidInput, TooLarge
 
 LONGEST_AGENT = 200
-_UNSEEN = ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp")
+_UNSEEN = ("Cf", "Zs", "Zl", "Zp")
 # Letters, marks and a symbol that show nothing; what else shows nothing has one of the categories above.
 _FILLERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0"
@@ -26,8 +26,9 @@ def folded(name: str) -> str:
 
 
 def is_blank(text: str) -> bool:
-    """Whether a reader sees nothing: blanks, marks of direction, joiners, fillers."""
-    return all(one in _FILLERS or unicodedata.category(one) in _UNSEEN for one in text)
+    """Whether a reader sees nothing: blanks, marks of direction, joiners, fillers. Control characters are no blanks:
+    they are refused by name."""
+    return all(one.isspace() or one in _FILLERS or unicodedata.category(one) in _UNSEEN for one in text)
 
 
 def one_line(text: str, field: str, longest: int, hint: str = "") -> str:
