@@ -205,6 +205,7 @@ def note_search(
         collection,
         notes.catalogue,
         storage.clock,
+        ask=notes.index.projector.query if notes.index.projector is not None else collection.query,
         boosts=feedback.boosts,
         behind=lambda: notes.index.progress.behind,
         most=config.search.max_results,

@@ -107,7 +107,7 @@ class Thoughts(TypedDict):
     thoughts: list[Thought]
     chain_key: str
     total: int
-    degraded: NotRequired[bool]
+    degraded: bool
     degraded_reason: NotRequired[str]
 
 

@@ -386,7 +386,7 @@ class Ledger(Part):
         indexes = matches(chain, chosen)
         found = chain.entries([int(index) for index in indexes[-most:]])
         shown = [as_thought(entry, chain.registry) for entry in found]
-        return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes)}
+        return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes), "degraded": False}
 
     def recall(self, query: Query, viewer: Viewer = PUBLIC) -> tuple[SearchResult, dict[str, tuple[str, int]]]:
         """The best thoughts of all chains; and for each hit the chain and the index that it is at."""

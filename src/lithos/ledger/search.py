@@ -62,7 +62,7 @@ class ThoughtFeed:
         with self._guard:
             self._open[chain.folder.name] = self._behind[chain.folder.name] = chain
 
-    def restart(self, known: Mapping[str, str]) -> None:
+    def restart(self, known: Mapping[str, str]) -> bool:
         held: dict[str, set[int]] = defaultdict(set)
         for name in known:
             folder, _, index = name.rpartition(":")
@@ -75,6 +75,7 @@ class ThoughtFeed:
         for folder, chain in chains:
             moved = self._moved(chain, known, held.get(folder, set()))
             self._gaps[folder] = sorted({*self._gaps.get(folder, ()), *moved})
+        return True
 
     def _moved(self, chain: Chain, known: Mapping[str, str], held: set[int]) -> set[int]:
         """Thoughts that were promoted, or taken back, since they were indexed."""
@@ -175,7 +176,7 @@ class ThoughtSearch:
             return SearchResult((), relevant=False)
         self._projector.catch_up()
         where = replace(query.where, only_for=_only_for(viewer))
-        return self._projector.collection.query(replace(query, where=where))
+        return self._projector.query(replace(query, where=where))
 
     def find(self, chain: Chain, chosen: Filter, limit: int, viewer: Viewer) -> Thoughts:
         if self._projector is None:
@@ -183,15 +184,20 @@ class ThoughtSearch:
         self._projector.catch_up()
         where = replace(_where(chain, chosen), only_for=_only_for(viewer))
         query = Query(chosen.text or "", by="both", limit=limit, where=where, threshold=self._threshold)
-        found = self._projector.collection.query(query)
-        answer: Thoughts = {"thoughts": [], "chain_key": chain.key, "total": len(found.hits)}
+        found = self._projector.query(query)
+        answer: Thoughts = {
+            "thoughts": [],
+            "chain_key": chain.key,
+            "total": len(found.hits),
+            "degraded": bool(found.degraded),
+        }
         for hit in found.hits:
             entry = chain.entry(int(hit.id.rpartition(":")[2]))
             # Once more: a thought may have been taken back since it was indexed.
             if entry.body is not None and (chosen.seen is None or chosen.seen[entry.index]):
                 answer["thoughts"].append({**as_thought(entry, chain.registry), "score": round(hit.score, 6)})
         if found.degraded:
-            answer["degraded"], answer["degraded_reason"] = True, found.degraded
+            answer["degraded_reason"] = found.degraded
         return answer
 
 
@@ -204,7 +210,7 @@ def _find_plainly(chain: Chain, chosen: Filter, limit: int) -> Thoughts:
             found.append(as_thought(entry, chain.registry))
             if len(found) == limit:
                 break
-    return {"thoughts": found, "chain_key": chain.key, "total": len(found)}
+    return {"thoughts": found, "chain_key": chain.key, "total": len(found), "degraded": False}
 
 
 def _name(chain: Chain, index: int) -> str:

@@ -83,16 +83,19 @@ class NoteSearch:
         catalogue: Catalogue,
         clock: Clock,
         *,
+        ask: Callable[[Query], SearchResult],
         boosts: Callable[[str], Mapping[str, float]],
         behind: Callable[[], str],
         most: int = 50,
         threshold: float = 0.3,
     ) -> None:
-        """`boosts`: what feedback adds for a query. `behind`: which files the index has not read yet, or nothing."""
+        """`ask`: puts a question to the collection.
+        `boosts`: what feedback adds for a query. `behind`: which files the index has not read yet, or nothing."""
         self.collection = collection
         self.most = most
         self._catalogue = catalogue
         self._clock = clock
+        self._ask = ask
         self._boosts = boosts
         self._behind = behind
         self._threshold = threshold
@@ -128,7 +131,7 @@ class NoteSearch:
         """The hits in the order of the request, and the scope that renders what it adds to each."""
         scope = self._scope(query.text, request)
         behind = self._behind()  # asked first: a file that is read meanwhile may or may not be in the answer
-        found = scope.find(self.collection.query, query)
+        found = scope.find(self._ask, query)
         found = replace(found, degraded="; ".join(filter(None, [behind, found.degraded])))
         return (found if found.trace is None else replace(found, trace={**found.trace, **scope.trace()})), scope
 

@@ -34,7 +34,7 @@ class CodeKind:
         if not roots or not asked.where.is_open or not _ABOUT_CODE.search(asked.text):
             return KindHits(SearchResult((), False), lambda hit: {})
         where = scope(roots, "any", None)
-        found = self._code.collection.query(replace(asked, by="both", where=where or asked.where))
+        found = self._code.projector.query(replace(asked, by="both", where=where or asked.where))
         reasons = "; ".join(filter(None, [found.degraded, *(root.behind() for root in roots)]))
         hits = tuple(hit for hit in found.hits if found.relevant and entry_by_id(roots, hit.id) is not None)
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from lithos.board import Board, BoardText
 from lithos.core.part import Part
 from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
-from lithos.search import Collection, Document, DocumentChange, Hit, Remove, Where
+from lithos.search import Collection, Document, DocumentChange, Hit, Query, Remove, SearchResult, Where
 from lithos.skills import Skills
 
 WorkName = Literal["task", "finding", "skill"]
@@ -33,14 +33,26 @@ class WorkIndex(Part):
         self._lock = threading.Lock()
         self._cursor: int | None = None  # of the board's journal; None: compare everything
         self._skill_state: dict[str, str] = {}
+        self._starts = -1  # of the collection, when it was filled
 
     def catch_up(self) -> None:
         """Catch up: everything committed before this call is found by the question that follows."""
         with self._lock:
+            starts = self.collection.starts
+            if starts != self._starts:  # damage made it start empty
+                self._cursor, self._skill_state, self._starts = None, {}, starts
             changes = self._board_changes()
             changes += self._skill_changes()
             if changes:
                 self.collection.apply(changes)
+
+    def query(self, query: Query) -> SearchResult:
+        self.catch_up()
+        filled = self._starts
+        found = self.collection.query(query)
+        if self.collection.starts == filled:
+            return found
+        return replace(found, degraded="; ".join(filter(None, ["the index is being rebuilt", found.degraded])))
 
     def _board_changes(self) -> list[DocumentChange]:
         if self._cursor is not None:
@@ -120,10 +132,9 @@ class WorkKind:
         self._index = index
 
     def find(self, question: Question) -> KindHits:
-        self._index.catch_up()
         where = question.query.where
         own = Where(tags=where.tags, author=where.author, any_of={"kind": (self.name,)})
-        return KindHits(self._index.collection.query(replace(question.query, where=own)), self._shown)
+        return KindHits(self._index.query(replace(question.query, where=own)), self._shown)
 
     def _shown(self, hit: Hit) -> dict[str, Any]:
         row: dict[str, Any] = {

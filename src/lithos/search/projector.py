@@ -11,11 +11,12 @@ import logging
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Any, Protocol
 
 from lithos.errors import LithosError
 from lithos.search.collection.collection import Collection
-from lithos.search.values import DocumentChange
+from lithos.search.values import DocumentChange, Query, SearchResult
 
 PAUSE = 0.2  # seconds without a change before the feed is read: indexing would slow a burst of writes
 MOST_PAUSES = 25  # a burst without pauses is read every five seconds
@@ -30,20 +31,24 @@ class Feed(Protocol):
     def lock(self) -> AbstractContextManager[Any]:
         """Held while a batch is read and applied, and by the owner's own `apply`: no older copy overwrites a newer."""
 
-    def restart(self, known: Mapping[str, str]) -> None:
-        """The collection holds `known` (id → hash). Later batches bring it to the owner's rows."""
+    def restart(self, known: Mapping[str, str]) -> bool:
+        """The collection holds `known` (id → hash). Later batches bring it to the owner's rows; False: those are
+        incomplete themselves, and the owner calls `resume` when they are not."""
 
     def next_batch(self) -> Sequence[DocumentChange]:
         """The next changes, called under `lock`; empty when the collection has everything."""
 
 
 class Projector:
-    def __init__(self, collection: Collection, feed: Feed, name: str) -> None:
+    def __init__(self, collection: Collection, feed: Feed, name: str, *, compares: bool = True) -> None:
+        """`compares`: the owner calls `resume` at every start; until then answers are degraded."""
         self.collection = collection
         self._feed = feed
         self._name = name
         self._restart = True  # what the collection holds was not compared yet
         self._behind = False
+        self._comparing = -1  # the collection's `starts` at the last comparison; -1: with rows that were incomplete
+        self._filled = -1 if compares else None  # the `starts` that it has been filled for; None: as found
         self._wake = threading.Event()
         self._stopping = False
         self._thread: threading.Thread | None = None
@@ -80,6 +85,17 @@ class Projector:
     def busy(self) -> bool:
         return self._behind
 
+    def query(self, query: Query) -> SearchResult:
+        """As `Collection.query`; also degraded while the collection is being filled, before or during the question."""
+        starts, filled = self.collection.starts, self._filled
+        if filled is None:
+            self._filled = filled = starts
+        found = self.collection.query(query)
+        if filled == starts == self.collection.starts:
+            return found
+        reason = f"{self._name}: the index is being rebuilt"
+        return replace(found, degraded="; ".join(filter(None, [reason, found.degraded])))
+
     def catch_up(self) -> int:
         """Apply all that the feed has now; the number of changes. A query that must see every write calls it first."""
         self._behind = False
@@ -108,10 +124,13 @@ class Projector:
     def _apply_batch(self) -> int:
         with self._feed.lock:
             if self._restart:
-                self._feed.restart(self.collection.known())
                 self._restart = False
+                starts = self.collection.starts  # asked before `known`: a loss in between has another number
+                self._comparing = starts if self._feed.restart(self.collection.known()) else -1
             changes = self._feed.next_batch()
             self.collection.apply(changes)
+            if not changes:
+                self._filled = self._comparing
             return len(changes)
 
     def _run(self) -> None:

@@ -20,9 +20,10 @@ class Rows:
         self.rows = rows
         self._pending: list[DocumentChange] = []
 
-    def restart(self, known: Mapping[str, str]) -> None:
+    def restart(self, known: Mapping[str, str]) -> bool:
         gone = [Remove(id) for id in known if id not in self.rows]
         self._pending = [*gone, *(self.document(id) for id, text in self.rows.items() if known.get(id) != text)]
+        return True
 
     def next_batch(self) -> Sequence[DocumentChange]:
         batch, self._pending = self._pending[:2], self._pending[2:]

@@ -86,7 +86,7 @@ class Code(Part):
         self._started = False
         self._roots = Roots(options.state / "code-roots.json", options.data_dir, options.roots)
         self._parser = Parser()
-        self.projector = Projector(collection, _CodeFeed(self), "code")
+        self.projector = Projector(collection, _CodeFeed(self), "code", compares=False)
         self._open: dict[str, OpenRoot] = {}
 
     # Part
@@ -203,8 +203,9 @@ class _CodeFeed:
     def lock(self) -> AbstractContextManager[Any]:
         return self._lock
 
-    def restart(self, known: Mapping[str, str]) -> None:
+    def restart(self, known: Mapping[str, str]) -> bool:
         self._batches = self._missing(dict(known))
+        return True
 
     def next_batch(self) -> Sequence[DocumentChange]:
         return next((batch for batch in self._batches if batch), [])

@@ -48,10 +48,10 @@ def search(
 
 def _asked(code: Code, query: Query) -> SearchResult:
     """By words and meaning; where that says "not relevant", by words alone: bodies have no vector to agree."""
-    found = code.collection.query(query)
+    found = code.projector.query(query)
     if found.relevant:
         return found
-    by_words = code.collection.query(replace(query, by="words"))
+    by_words = code.projector.query(replace(query, by="words"))
     return by_words if by_words.relevant else found
 
 

@@ -412,15 +412,16 @@ class Index:
     def lock(self) -> threading.RLock:
         return self._lock
 
-    def restart(self, known: Mapping[str, str]) -> None:
+    def restart(self, known: Mapping[str, str]) -> bool:
         """Compare what search holds (id → hash) with the catalogue; `next_batch` gives the difference."""
         notes = self._catalogue.read(queries.versions)
         if self._catalogue.is_rebuilding:  # what a half-filled catalogue lacks is not gone
             self._unknown_ids, self._unprojected = [], []
-            return
+            return False
         self._unknown_ids = [note_id for note_id in known if note_id not in notes]
         missing = [rest[0] for note_id, rest in notes.items() if known.get(note_id) != search_hash(*rest)]
         self._unprojected = sorted(missing, reverse=True)
+        return True
 
     def next_batch(self) -> Sequence[DocumentChange]:
         if self._unknown_ids:

@@ -133,6 +133,12 @@ class Collection:
         meaning = self._indexer.semantic_if_usable()
         return meaning is not None and not meaning.embedded(deadline)
 
+    @property
+    def starts(self) -> int:
+        """How often it began empty. A higher number than before: it must be filled again."""
+        self._indexer.catalogue()
+        return self._indexer.starts
+
     def on_lost(self, tell: Callable[[], None]) -> None:
         """Call `tell` when damage made the collection start empty: its owner applies everything again."""
         self._indexer.on_lost(tell)
@@ -298,9 +304,10 @@ class _QueryRun:
 
     def _wait_for_index(self) -> dict[str, UnindexedChange]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
-        if self.indexer.files_gone():
+        self.degraded += self.indexer.problems.values()  # one that is solved meanwhile counts: it may have cost hits
+        if changed := self.indexer.files_changed():
             self.indexer.verify_soon()
-            self.degraded.append("the index was deleted and is being rebuilt")
+            self.degraded.append(changed)
         if large := self.indexer.large_unindexed():
             self.degraded.append(f"{large} large documents are not indexed yet")
         if self.query.by == "words":

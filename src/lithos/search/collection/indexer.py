@@ -73,6 +73,7 @@ class Indexer:
         self._compare_at = time.monotonic() + COMPARE_EVERY
         self._failures = 0  # commits in a row
         self._code_share, self._code_sampled = 0.0, 0  # of so many documents
+        self.starts = 0  # how often it began empty: a new or damaged catalogue, or cleared
 
     # -- what the owner does ------------------------------------------------------------------------------------
 
@@ -163,12 +164,16 @@ class Indexer:
         with self._changed:
             return sum(each.large for each in self._unindexed.values())
 
-    def files_gone(self) -> bool:
-        """Whether our files were deleted under us. Two system calls a query."""
+    def files_changed(self) -> str:
+        """What other programs did to our files under us, or nothing. Five system calls a query."""
         with self._opening:
-            if self._catalogue is None or self._fulltext is None:
-                return False
-            return not ((self._folder / "catalogue.db").exists() and self._fulltext.exists())
+            if self._catalogue is not None and not (self._folder / "catalogue.db").exists():
+                return "the index was deleted and is being rebuilt"
+            if self._fulltext is None or self._fulltext.is_untouched():
+                return ""
+            if self._fulltext.exists():
+                return "files of the index were changed and are being checked"
+            return "the index was deleted and is being rebuilt"
 
     def documents_known(self) -> int:
         self.catalogue()
@@ -280,6 +285,7 @@ class Indexer:
             raise
         with self._changed:
             self._known = known
+            self.starts += not known
         return catalogue
 
     def _restarted_empty(self, damage: Damaged) -> Catalogue:
@@ -538,6 +544,7 @@ class Indexer:
     def clear(self) -> None:
         """Nothing is known any more; vectors stay as a store of known words until they are compacted."""
         catalogue = self.catalogue()
+        self.starts += 1  # first of all: a question under way must see it when it ends
         catalogue.clear()
         with self._opening:
             self._fulltext = self._texts.empty(catalogue)

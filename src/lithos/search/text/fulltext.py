@@ -133,8 +133,12 @@ class FullText:
             )
 
     def exists(self) -> bool:
-        """Whether the files of both indexes are there: one system call an index, or a part of one."""
+        """Whether the files of both indexes are there."""
         return self.documents.exists() and self.passages.exists()
+
+    def is_untouched(self) -> bool:
+        """Whether the files of both indexes are as our last commit left them: two system calls for each part."""
+        return self.documents.is_untouched() and self.passages.is_untouched()
 
     def verify(self) -> None:
         self.documents.verify()

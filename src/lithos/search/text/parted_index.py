@@ -90,6 +90,9 @@ class PartedTextIndex(TextIndex):
     def exists(self) -> bool:
         return self._folder.exists() and all(part.exists() for part in list(self._parts.values()))
 
+    def is_untouched(self) -> bool:
+        return self._folder.exists() and all(part.is_untouched() for part in list(self._parts.values()))
+
     def verify(self) -> None:
         for part in self._parts.values():
             part.verify()

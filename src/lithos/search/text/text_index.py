@@ -34,6 +34,7 @@ TEXT_ONLY = {"text": 1.0}
 TEXT_FIELDS = ("text", "title", "names")  # each with its own length norm
 Clause = tuple[Any, "tantivy.Query"]
 Scored = tuple[int, int, float]  # ordinal, position, score
+Stamp = tuple[int, int, int, int]  # inode and date of the folder and of the table of contents
 MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
 HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
 MANIFEST = "manifest.json"
@@ -54,6 +55,7 @@ class TextIndex:
         self._sweep()
         self._verify()
         self._beside: tempfile.TemporaryDirectory[str] | None = None
+        self._stamp: Stamp | None = None  # None: a commit is under way
         try:
             self._open_at(folder)
         except Unavailable:
@@ -72,6 +74,7 @@ class TextIndex:
             self._index.config_reader("manual")
             self._index.reload()
             self.searcher = self._index.searcher()
+        self._stamp = self._stamp_now()
 
     def _describe(self, folder: Path, numbers: Sequence[str], *, of_passages: bool) -> None:
         self._folder = folder
@@ -88,6 +91,7 @@ class TextIndex:
         if self._beside is not None:
             self._open_at(self._folder)
             self._beside = None
+        self._stamp = None
         with engine("writing the full-text index"):
             writer: tantivy.IndexWriter | None = None
             try:
@@ -105,6 +109,7 @@ class TextIndex:
             self.searcher = self._index.searcher()
         self._write_manifest()
         self._sweep()
+        self._stamp = self._stamp_now()
 
     def _sweep(self) -> None:
         """Remove the temporary files that tantivy leaves when it is killed. No writer may be open."""
@@ -132,11 +137,28 @@ class TextIndex:
     def exists(self) -> bool:
         return (self._folder / "meta.json").exists()  # an index that is open has one, however little is in it
 
+    def is_untouched(self) -> bool:
+        """Whether no other program added, removed or replaced a file since our last commit: two system calls. A commit
+        under way changes them itself."""
+        return self.exists() if self._stamp is None else self._stamp == self._stamp_now()
+
+    def _stamp_now(self) -> Stamp:
+        """By the folder, which changes with every name in it, and the table of contents."""
+        try:
+            folder, meta = self._folder.stat(), (self._folder / "meta.json").stat()
+        except OSError:
+            return (0, 0, 0, 0)
+        return (folder.st_ino, folder.st_mtime_ns, meta.st_ino, meta.st_mtime_ns)
+
     def verify(self) -> None:
         """Raise `Damaged` unless every file is the one that was written."""
         if not self.exists():
             raise Damaged("the full-text index is gone")
+        stamp = self._stamp_now()
         self._verify()
+        if self.deleted() < 0:
+            raise Damaged("the table of contents of the full-text index names less than is open")
+        self._stamp = stamp
 
     def _verify(self) -> None:
         if not (self._folder / "meta.json").exists():

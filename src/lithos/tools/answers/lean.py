@@ -88,7 +88,7 @@ def _pruned(name: str, value: Any, kept: frozenset[str]) -> Any:
     return value
 
 
-_SAYS_NOTHING = frozenset({"degraded", "blocked", "truncated", "kept", "ready"})
+_SAYS_NOTHING = frozenset({"blocked", "truncated", "kept", "ready"})
 _ROWS = frozenset({"results", "rows", "tasks", "findings", "items", "tools", "agents", "changes", "versions", "skills"})
 
 

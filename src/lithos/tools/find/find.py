@@ -20,6 +20,7 @@ from lithos.tools.registry import Registry, Tool, tool
 USUAL_HITS = 5
 MOST_SCHEMA_TOKENS = 250  # of the first hit; above it the optional arguments lose their descriptions
 LONGEST_LINE = 72
+BY_WORDS = "found by words alone: the embedding model cannot be used; lithos stats says why"
 
 
 class FoundTool(TypedDict):
@@ -34,7 +35,8 @@ class FoundTools(TypedDict):
     tools: list[FoundTool]
     toolsets: NotRequired[dict[str, list[str]]]
     total: int
-    degraded: NotRequired[bool]
+    degraded: bool
+    degraded_reason: NotRequired[str]
 
 
 @tool(toolset="find", reads=True, title="Find a tool")
@@ -50,16 +52,16 @@ def lithos_tool_find(
     """Find the tool for a job; more exist than are listed. Best first, the first with its input_schema; name= shows
     another. Then call it with lithos_tool_call. Without query: all names."""
     if name is not None:
-        return {"tools": [_whole(registry.get(name))], "total": 1}
+        return {"tools": [_whole(registry.get(name))], "total": 1, "degraded": False}
     pool = [each for each in registry if toolset is None or toolset in (each.toolset, *each.toolsets)]
     if not query.strip():
         homes = dict.fromkeys(each.toolset for each in pool)
         names = {home: [each.name for each in pool if each.toolset == home] for home in homes}
-        return {"tools": [], "toolsets": names, "total": len(pool)}
+        return {"tools": [], "toolsets": names, "total": len(pool), "degraded": False}
     found, by_meaning = ranked(lithos, registry, pool, query)
     hits = [_first(each) if place == 0 else _line(each) for place, each in enumerate(found[:limit])]
-    answer: FoundTools = {"tools": hits, "total": len(found)}
-    return answer if by_meaning else {**answer, "degraded": True}
+    answer: FoundTools = {"tools": hits, "total": len(found), "degraded": not by_meaning}
+    return answer if by_meaning else {**answer, "degraded_reason": BY_WORDS}
 
 
 @tool(toolset="find", bare=True, title="Call any tool")

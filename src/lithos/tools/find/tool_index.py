@@ -56,7 +56,7 @@ def ranked(lithos: Lithos, registry: Registry, pool: list[Tool], query: str) -> 
     order = sorted(pool, key=lambda each: -scores[each.name])
     if asked is not None:
         order = [asked, *(each for each in order if each is not asked)]
-    return order, bool(meaning)
+    return order, bool(meaning) or not pool
 
 
 def texts_of(tool: Tool) -> tuple[str, ...]:
