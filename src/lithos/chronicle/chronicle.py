@@ -36,14 +36,15 @@ class Chronicle:
         try:
             found = self._ledger.search(HISTORY, chosen, limit, viewer)
         except NotFound:  # no session has left an entry yet
-            return {"entries": [], "total": 0}
+            return {"entries": [], "total": 0, "degraded": False}
         promoted = self._sessions.promoted(HISTORY)
         page: EntryPage = {
             "entries": [shown(each, each["index"] in promoted) for each in found["thoughts"]],
             "total": found["total"],
+            "degraded": found["degraded"],
         }
-        if found.get("degraded"):
-            page["degraded"], page["degraded_reason"] = True, found["degraded_reason"]
+        if found["degraded"]:
+            page["degraded_reason"] = found["degraded_reason"]
         return page
 
 

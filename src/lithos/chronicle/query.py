@@ -71,7 +71,7 @@ class EntryShown(TypedDict):
 class EntryPage(TypedDict):
     entries: list[EntryShown]
     total: int
-    degraded: NotRequired[bool]
+    degraded: bool
     degraded_reason: NotRequired[str]
 
 
