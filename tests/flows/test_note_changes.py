@@ -12,6 +12,7 @@ from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.recall import ChangesQuery
+from lithos.storage import EventDraft, Outcome
 from tests.conftest import CallTool
 
 
@@ -94,3 +95,13 @@ def test_a_former_path_is_dropped_after_a_year_and_not_a_day_before(
     clock.advance(0.2 * 86_400)
     assert lithos.notes.prune() == 1
     assert call("lithos_validate")["counts"] == {"broken_links": 1, "missing_frontmatter": 1}
+
+
+@pytest.mark.parametrize(("later", "agent"), [(499, "ann"), (500, None)])
+def test_a_change_is_attributed_among_the_last_500_events(
+    lithos: Lithos, call: CallTool, clock: FakeClock, begun: datetime, later: int, agent: str | None
+) -> None:
+    call("lithos_write", agent="ann", title="Four", content="4")
+    drafts = tuple(EventDraft("note", "update", f"other {number}") for number in range(later))
+    lithos.storage.effects.commit(Call("lithos_write", agent="bob"), lambda tx: Outcome({}, drafts))
+    assert [by for path, _, by in changes(lithos, begun) if path == "four.md"] == [agent]

@@ -81,3 +81,12 @@ def test_feedback_names_at_most_two_hundred_notes(call: CallTool, count: int, is
     else:
         with pytest.raises(InvalidInput, match="200"):
             call("lithos_feedback", **given)
+
+
+def test_the_event_of_a_decay_names_a_thousand_notes_and_counts_all(call: CallTool, vault: Path) -> None:
+    for number in range(1_001):
+        (vault / f"{number}.md").write_text("---\nttl_policy: decay\nexpires_at: 2020-01-01\n---\ntext")
+    found = call("lithos_decay", dry_run=True, agent="ann")
+    assert len(found["stale_ids"]) == 1_001
+    (event,) = call("lithos_events_query", type="knowledge", detail=True)["rows"]
+    assert (len(event["details"]["stale_ids"]), event["details"]["count"]) == (1_000, 1_001)

@@ -37,3 +37,11 @@ def test_a_page_of_events_has_at_most_five_hundred(bench: StorageBench) -> None:
 
 def test_the_journal_keeps_what_its_documentation_promises() -> None:
     assert (KEPT_ENTRIES, MOST_ENTRIES, TRIM_EVERY) == (10_000, 200, 256)
+
+
+def test_verify_lists_a_hundred_problems_and_counts_all(bench: StorageBench) -> None:
+    append(bench, 101)
+    bench.database.write(lambda tx: tx.run("UPDATE events SET op = 'forged'"))
+    verdict = bench.database.read(bench.events.verify)
+    assert len(verdict["problems"]) == 100
+    assert verdict["problem_count"] >= 101

@@ -20,7 +20,6 @@ MOST_TOKENS = 4_000  # of a list whose limit the caller did not choose
 SHORT_PASSAGE = 120  # characters of a hit after the first ones
 LONG_HITS = 2
 IRRELEVANT_HITS = 3
-LONGEST_SUMMARY = 400
 
 _FRACTION = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$")
 _VERSION = re.compile(r"^sha256:[0-9a-f]{64}$")

@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from lithos.errors import Busy
-from lithos.host.server.fair_queue import FairQueue
+from lithos.host.server.fair_queue import CallGate, FairQueue
+from lithos.tools.registry import Registry
 
 pytestmark = pytest.mark.anyio
 
@@ -132,3 +133,23 @@ async def test_a_failing_call_gives_its_place_back() -> None:
                 await work()
                 raise ValueError("no")
     assert line.running == 0
+
+
+async def test_the_numbers_of_the_gate() -> None:
+    """Four threads are kept for renewals and `ps`; one caller has half of the rest, 64 places in line, all 1,024."""
+    queue = CallGate(Registry([]), 32, lambda: True).queue
+    assert (queue._at_once, queue._each_at_once, queue._each_waiting, queue._all_waiting) == (28, 14, 64, 1024)
+
+
+@pytest.mark.parametrize(("usual_seconds", "advice"), [(0.0, 50), (1.0, 1000), (60.0, 5000)])
+async def test_advice_is_between_50_ms_and_5_s(usual_seconds: float, advice: int) -> None:
+    line = turns(at_once=1, each_waiting=1)
+    crowd = Crowd(line)
+    await crowd.come("ann", "a")
+    await crowd.come("ann", "b")
+    line._usual_seconds = usual_seconds
+    with pytest.raises(Busy) as refused:
+        await line._enter("ann")
+    assert refused.value.details["retry_after_ms"] == advice
+    line._usual_seconds = 0.0
+    await crowd.finish_all()

@@ -50,6 +50,7 @@ def lithos_tool_call(lithos: Any, call: Call, name: str, arguments: dict[str, An
 
 REGISTRY = Registry([sample_write, sample_read, sample_operate, lithos_tool_call])
 GOOD = {"title": "t", "agent": "a"}
+LARGEST = 8 * 1024 * 1024
 
 
 def ready(name: str, arguments: Any, caller: Caller | None = None) -> Any:
@@ -235,3 +236,43 @@ def test_any_json_is_either_ready_or_refused_as_ours(name: str, arguments: dict[
             ready(name, {**arguments, **extra})
         except LithosError as refused:
             assert refused.message and refused.code in ("invalid_input", "unknown_tool", "too_large")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_taken"),
+    [
+        ({**GOOD, "title": "t" * (LARGEST - 11)}, True),
+        ({**GOOD, "title": "t" * LARGEST}, False),
+        ({**GOOD, "limit": 2**63}, False),
+        ({**GOOD, "idempotency_key": "k" * 200}, True),
+        ({**GOOD, "idempotency_key": "k" * 201}, False),
+        ({**GOOD, "tool_call_id": "k" * 200}, True),
+        ({**GOOD, "tool_call_id": "k" * 201}, False),
+    ],
+    ids=["8 MiB", "more", "65 bits", "a key", "a long key", "an id", "a long id"],
+)
+def test_arguments_are_taken_up_to_their_limits(arguments: dict[str, Any], is_taken: bool) -> None:
+    if is_taken:
+        ready("sample_write", arguments)
+    else:
+        with pytest.raises(LithosError):
+            ready("sample_write", arguments)
+
+
+@pytest.mark.parametrize(("depth", "refusal"), [(64, "unknown argument"), (66, "nested deeper than 64 levels")])
+def test_arguments_are_nested_64_deep_at_most(depth: int, refusal: str) -> None:
+    value: Any = "x"
+    for _ in range(depth):
+        value = [value]
+    with pytest.raises(InvalidInput) as refused:
+        ready("sample_write", {**GOOD, "other": value})
+    assert (refusal == "unknown argument") != ("nested deeper" in refused.value.message)
+
+
+def test_a_refusal_lists_five_problems_and_cuts_values_after_40_characters() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        ready("sample_write", {"tags": [1, 2, 3, 4, 5, 6], "limit": "x" * 100, "title": "t", "agent": "a"})
+    assert refused.value.message.count("; ") == 5 and refused.value.message.endswith("; and 2 more")
+    with pytest.raises(InvalidInput) as refused:
+        ready("sample_write", {**GOOD, "mode": "y" * 100})
+    assert "y" * 39 in refused.value.message and "y" * 40 not in refused.value.message
