@@ -67,7 +67,7 @@ def _serve(config: LithosConfig, arguments: list[str]) -> None:
     gc.enable()
     set_up_log(config)
     serve_http(config, options, announce=lambda port: print(banner(config, port), file=sys.stderr, flush=True))
-    with contextlib.suppress(OSError):  # the terminal may be gone, and with it whoever reads this
+    with contextlib.suppress(OSError):  # the terminal may be gone
         print("Lithos has stopped.", file=sys.stderr, flush=True)
 
 

@@ -130,7 +130,7 @@ def test_a_list_of_blank_approvers_opens_nothing(data_dir: Path, approvers: tupl
 
 
 @pytest.mark.parametrize("first", ["moved", "deleted", "moved and edited", "moved and freed"])
-def test_a_promotion_serves_no_second_note_whatever_became_of_the_first(
+def test_a_promotion_serves_no_second_note_after_the_first_changed(
     call: CallTool, refused: Refuse, rule: dict[str, Any], event: str, first: str
 ) -> None:
     own = {"id": rule["id"], "agent": "mallory"}

@@ -259,7 +259,7 @@ class Chain:
         return None
 
     def check_segments(self) -> None:
-        """What no hash covers: each segment begins as one does."""
+        """Check what no hash covers: each segment begins as one does."""
         for segment in self._log.segments:
             check_magic(segment)
 

@@ -107,7 +107,7 @@ class Verification:
         self.report = Report(self._known_name())
 
     def _known_name(self) -> str:
-        """What its checkpoints call the chain, for one whose header cannot be read; else its folder's name."""
+        """The name in its checkpoints, for a chain whose header cannot be read; else that of its folder."""
         named = [found["chain_key"] for _, found in self._checkpoints if found is not None]
         return named[-1] if named else self._folder.name
 

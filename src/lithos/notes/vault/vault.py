@@ -168,7 +168,7 @@ class Vault:
         return new, change.path
 
     def _after_recovery(self, tx: Tx, recovered: Recovered) -> None:
-        """What `_with_promotions_used` would have recorded, had the process not ended before."""
+        """Record what `_with_promotions_used` would have, had the process not ended before."""
         for step in recovered.steps:
             if step.root == ROOT and is_procedural(step.target) and step.after is not None:
                 note = read_note(step.target, step.data or self.root.read(step.target).data)
