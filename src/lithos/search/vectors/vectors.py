@@ -253,6 +253,7 @@ class Vectors:
             found |= more
         found |= _places(rows, asked_for, _cosines(rows, asked_for, vector))
         with self._lock:
+            rows = self._rows()  # documents may have come and gone since
             around = np.flatnonzero(self._living & self._rows_of({ordinal for ordinal, _ in found}))
         return found, _smoothed(rows, around, _cosines(rows, around, vector), found)
 
@@ -370,13 +371,12 @@ def _best(
 
 
 def _smoothed(
-    rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats, wanted: Collection[PassageKey]
+    rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats, wanted: Mapping[PassageKey, float]
 ) -> dict[PassageKey, float]:
     """A passage between others that answer too is more likely the answer."""
     near = _places(rows, chosen, cosines)
     smoothed = {}
-    for ordinal, position in wanted:
-        own = near[ordinal, position]
+    for (ordinal, position), own in wanted.items():
         beside = [near[key] for key in ((ordinal, position - 1), (ordinal, position + 1)) if key in near]
         share = NEIGHBOURS if beside else 0.0
         smoothed[ordinal, position] = (1 - share) * own + share * sum(beside) / max(len(beside), 1)
