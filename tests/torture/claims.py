@@ -38,7 +38,7 @@ class Workers:
             "agent": f"agent-{number}",
             "seed": self._seed * 100 + number,
             "turns": self._turns,
-            "lease": LEASE_S,
+            "lease": LEASE_S,  # how long it may fall asleep
             "cuts": 0.03,
             "tasks": self._tasks,
             "data_dir": str(self._home.data_dir),
@@ -70,10 +70,12 @@ class Workers:
             each.wait()
 
 
-def campaign(folder: Path, seed: int, kills: int, turns: int, clients_killed: int, bug: str = "") -> dict[str, Any]:
+def campaign(
+    folder: Path, seed: int, kills: int, turns: int, clients_killed: int, lease: float = LEASE_S, bug: str = ""
+) -> dict[str, Any]:
     """Kills of hosts and of clients while eight agents take their turns; counts. Raises AssertionError."""
     (folder / "data").mkdir()
-    terms = dict.fromkeys(("claim_max_ttl_minutes", "claim_default_ttl_minutes"), LEASE_S * SPEED / 60)
+    terms = dict.fromkeys(("claim_max_ttl_minutes", "claim_default_ttl_minutes"), lease * SPEED / 60)
     (folder / "data" / "config.yaml").write_text(json.dumps({"coordination": terms}))
     journals = folder / "journals"
     journals.mkdir()
@@ -96,7 +98,7 @@ def campaign(folder: Path, seed: int, kills: int, turns: int, clients_killed: in
             until(workers.done, "the end of all turns", PATIENCE_S)
         ops = [op for path in sorted(journals.glob("*.jsonl")) for op in read_journal(path)]
         pages = [guest.call("lithos_finding_list", task_id=task, limit=500) for task in tasks]
-        check_histories(ops, tasks, LEASE_S)
+        check_histories(ops, tasks, lease)
         check_findings(ops, pages)
         check_completions(ops, tasks)
     granted = sum(op["kind"] == "claim" and bool(op.get("answer", {}).get("success")) for op in ops)

@@ -1,7 +1,8 @@
-"""A person at an editor, in a process of its own: `python -m tests.torture.editor FOLDER WHO OF SAVES SEED`.
+"""A person at an editor, in a process of its own: `python -m tests.torture.editor FOLDER ENOUGH WHO OF SAVES SEED`.
 
 Every save adds a line to what the file holds, in one of five habits. The editors share out `FOLDER/*.md`: what one
-person saves over another's text is between the two.
+person saves over another's text is between the two. So many saves, and on until the file ENOUGH is there; the number of
+saves is then in ENOUGH.WHO.
 """
 
 from __future__ import annotations
@@ -59,10 +60,11 @@ def read(path: Path) -> bytes:
     raise SystemExit(f"{path} is gone or empty")
 
 
-def main(folder: Path, who: int, editors: int, saves: int, seed: int) -> None:
+def main(folder: Path, enough: Path, who: int, editors: int, saves: int, seed: int) -> None:
     dice = random.Random(seed)
     files = sorted(each for each in folder.glob("*.md") if not each.name.startswith("."))[who::editors]
-    for number in range(saves):
+    number = 0
+    while number < saves or not enough.exists():
         path = dice.choice(files)
         data = read(path).rstrip(b"\n") + f"\nperson{who} {number}\n".encode()
         try:
@@ -70,7 +72,9 @@ def main(folder: Path, who: int, editors: int, saves: int, seed: int) -> None:
         except FileNotFoundError:
             path.write_bytes(data)  # taken away in between; an editor writes it as a new file
         time.sleep(dice.random() * 0.04)  # a write of an agent takes some milliseconds, and some must get through
+        number += 1
+    enough.with_suffix(f".{who}").write_text(str(number))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), *map(int, sys.argv[2:]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), *map(int, sys.argv[3:]))

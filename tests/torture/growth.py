@@ -14,6 +14,7 @@ from tests.support.waiting import PATIENCE, until
 
 DESCRIPTORS = 40  # that may be more afterwards, of whatever kind
 STOP_SECONDS = 10.0
+MANY = 1000  # fewer say nothing about the time of a stop
 HEADER = "a" * 50_000
 
 
@@ -84,5 +85,6 @@ def _measure(
         began = time.monotonic()
         host.stop()
         stopped = time.monotonic() - began
-        assert stopped < STOP_SECONDS + 20, f"a stop after {times} {name} took {stopped:.0f} s"
+        if times >= MANY:
+            assert stopped < STOP_SECONDS, f"a stop after {times} {name} took {stopped:.0f} s"
     return {"MB": round(grown, 1), "stop s": round(stopped, 1)}

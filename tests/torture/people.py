@@ -25,6 +25,7 @@ from tests.torture.crash import WarmHousehold
 EDITED = 20  # files that editors and agents share
 AGENTS, EDITORS = 2, 2
 PATIENCE_S = 1200.0
+LEAST_TOLD = 30  # versions: editors go on until agents have had their part
 
 
 class Repository:
@@ -87,10 +88,11 @@ def campaign(folder: Path, seed: int, saves: int, checkouts: int, git_files: int
         shared = [_make(guests[0], number) for number in range(EDITED)]
         until(lambda: _documents(guests[0]) >= git_files + EDITED, "an index of all files", PATIENCE_S)
         writers = [Writer(guest, shared + repository.ids[:30], seed + who) for who, guest in enumerate(guests)]
-        _fight(writers, data / "knowledge" / "shared", repository, saves, checkouts, seed)
+        saved = _fight(writers, data / "knowledge" / "shared", repository, saves, checkouts, seed)
         home.lithos("stop")
-    lost = _lost(data, writers, saves)
+    lost = _lost(data, writers, saved)
     told = sum(len(writer.told) for writer in writers)
+    saves = sum(saved)
     assert not lost, f"{len(lost)} of {saves} saves and {told} versions are nowhere: {lost[:20]}"
     refused = sum(writer.refused for writer in writers)
     return {"saves": saves, "checkouts": checkouts, "acknowledged versions": told, "refused": refused}
@@ -105,9 +107,13 @@ def _documents(guest: GuestProcess) -> int:
     return int(guest.call("lithos_stats")["documents"])
 
 
-def _fight(writers: list[Writer], folder: Path, repository: Repository, saves: int, checkouts: int, seed: int) -> None:
+def _fight(
+    writers: list[Writer], folder: Path, repository: Repository, saves: int, checkouts: int, seed: int
+) -> list[int]:
+    """How often each editor saved."""
+    enough = folder.parent.parent / "enough"
+    command = [sys.executable, "-m", "tests.torture.editor", str(folder), str(enough)]
     share = saves // EDITORS
-    command = [sys.executable, "-m", "tests.torture.editor", str(folder)]
     editors = [
         subprocess.Popen([*command, str(who), str(EDITORS), str(share), str(seed * 10 + who)]) for who in range(EDITORS)
     ]
@@ -118,6 +124,8 @@ def _fight(writers: list[Writer], folder: Path, repository: Repository, saves: i
     try:
         for number in range(checkouts):
             repository.checkout(number)
+        until(lambda: sum(len(writer.told) for writer in writers) >= LEAST_TOLD, "some versions", PATIENCE_S)
+        enough.touch()
         for editor in editors:
             assert editor.wait(PATIENCE_S) == 0
     finally:
@@ -127,16 +135,17 @@ def _fight(writers: list[Writer], folder: Path, repository: Repository, saves: i
         for editor in editors:
             editor.kill()
             editor.wait()
+    return [int(enough.with_suffix(f".{who}").read_text()) for who in range(EDITORS)]
 
 
 def _write(writer: Writer, over: threading.Event) -> None:
     number = 0
-    while not over.is_set() or not writer.told:
+    while not over.is_set():
         writer.act(number)
         number += 1
 
 
-def _lost(data: Path, writers: list[Writer], saves: int) -> list[str]:
+def _lost(data: Path, writers: list[Writer], saved: list[int]) -> list[str]:
     memory = judge.opened(data)
     try:
         memory.notes.reindex()
@@ -149,7 +158,7 @@ def _lost(data: Path, writers: list[Writer], saves: int) -> list[str]:
         memory.close()
     kept = [*(data / "knowledge").rglob("*.md"), *(data / ".lithos").rglob("*.md")]
     lines = {line.strip() for file in kept if file.is_file() for line in file.read_text().splitlines()}
-    own = [f"person{who} {number}" for who in range(EDITORS) for number in range(saves // EDITORS)]
+    own = [f"person{who} {number}" for who, saves in enumerate(saved) for number in range(saves)]
     return lost + [line for line in own if line not in lines]
 
 

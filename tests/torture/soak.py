@@ -21,6 +21,7 @@ from tests.torture import sums
 SLOPE_MB_PER_HOUR = 5.0
 DESCRIPTORS = THREADS = 8  # that may differ between two moments: pools fill and empty
 EVERY_S = 5.0
+LEAST_SAMPLES = 4
 WARM_UP = 0.4  # of the time: caches fill
 
 
@@ -60,7 +61,7 @@ def soak(folder: Path, minutes: float) -> list[Sample]:
         notes = [host.call("lithos_write", title=f"n{n}", content="w", agent="a")["id"] for n in range(50)]
         began = time.monotonic()
         number = 0
-        while (elapsed := time.monotonic() - began) < minutes * 60:
+        while (elapsed := time.monotonic() - began) < minutes * 60 or len(samples) < LEAST_SAMPLES:
             _act(host, notes, number)
             number += 1
             if elapsed >= len(samples) * min(EVERY_S, minutes * 60 / 20):
