@@ -141,12 +141,11 @@ def candidates(tx: Tx, name: str | None) -> list[Row]:
     """Rows that a name could mean, or the newest tasks."""
     if name is None:
         return tx.all("SELECT id, title FROM tasks ORDER BY seq DESC LIMIT 2000")
-    part = name.strip().lstrip("…").lower()
-    likely = (f"{part}%", f"%{part}") if is_part_of_id(part) else (part, part)
-    return tx.all(
-        "SELECT id, title FROM tasks WHERE id = ? OR lower(title) = lower(?) OR id LIKE ? OR id LIKE ? LIMIT 20",
-        *(name.strip(), name.strip(), *likely),
-    )
+    whole, part = name.strip(), name.strip().lstrip("…").lower()
+    named, values = "id = ? OR lower(title) = lower(?)", [whole, whole]
+    if is_part_of_id(part):  # never a name as it came: its % would match every id
+        named, values = f"{named} OR id LIKE ? OR id LIKE ?", [*values, f"{part}%", f"%{part}"]
+    return tx.all(f"SELECT id, title FROM tasks WHERE {named} LIMIT 20", *values)
 
 
 def ids(asked: Deferred, status: TaskStatus | None = None) -> list[str]:

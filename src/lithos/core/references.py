@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 SHORTEST_PART = 6  # characters of an id's beginning or end: time-sorted ids share their beginnings
+LONGEST_PART = 36  # a UUID with its hyphens
 _ID_SIGNS = frozenset("0123456789abcdefABCDEF-")
 
 
@@ -28,7 +29,7 @@ def bare_name(text: str) -> str:
 
 
 def is_part_of_id(text: str) -> bool:
-    return len(text) >= SHORTEST_PART and _ID_SIGNS.issuperset(text)
+    return SHORTEST_PART <= len(text) <= LONGEST_PART and _ID_SIGNS.issuperset(text)
 
 
 def matching(given: str, known: Iterable[Candidate], *, exact: bool) -> list[Candidate]:
