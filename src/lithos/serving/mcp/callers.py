@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Protocol
@@ -13,7 +14,9 @@ from starlette.requests import Request
 from lithos.tools.caller import Caller, stand_in
 from lithos.tools.dispatch.dispatch import beside
 
-SESSION_HEADER = "mcp-session-id"  # of clients that initialize; the stateless revision has no connection to name
+SESSION_HEADER = "mcp-session-id"  # of clients that initialize
+SSE_SESSION = "session_id"
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"  # with every request of the stateless revision
 SCOPE_KEY = "lithos.caller"  # where the HTTP guard leaves the caller in the ASGI scope
 
 
@@ -33,14 +36,32 @@ def caller_of(context: ServerRequestContext[Any, Any], default: Caller) -> Calle
         connection: Connection = request
         return connection.caller(context.request_id)
     caller: Caller = request.scope.get(SCOPE_KEY, default)
-    if (session := request.headers.get(SESSION_HEADER)) is not None:
-        client = context.session.client_params
-        caller = replace(caller, attributed=stand_in(client.client_info.name if client else None, session))
+    caller = replace(caller, attributed=stand_in(_client_name(context), _connection_id(request, caller)))
     if base is None:
         return caller
     # An SSE client states its options when it opens the stream; each of its messages is a request without them.
     read_only = caller.read_only or base.read_only
     return replace(caller, toolsets=base.toolsets, agent=caller.agent or base.agent, read_only=read_only)
+
+
+def _client_name(context: ServerRequestContext[Any, Any]) -> str | None:
+    client = context.session.client_params
+    if client is not None:
+        return client.client_info.name
+    stated = ((context.params or {}).get("_meta") or {}).get(CLIENT_INFO)
+    name = stated.get("name") if isinstance(stated, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def _connection_id(request: Request, caller: Caller) -> str:
+    """The session; in the stateless revision, where a request is all there is, the address, user and program that it
+    comes from. That outlives a reconnect; two windows of one program share it, which is why it is no right."""
+    session = request.headers.get(SESSION_HEADER) or request.query_params.get(SSE_SESSION)
+    if session:
+        return session
+    address = request.client.host if request.client else ""
+    program = request.headers.get("user-agent", "")
+    return hashlib.sha256("\0".join((address, caller.user or "", program)).encode()).hexdigest()
 
 
 def traced(caller: Caller, context: ServerRequestContext[Any, Any]) -> Caller:
