@@ -66,6 +66,50 @@ async def test_a_list_is_bounded_unless_its_limit_was_chosen(connect: Connect, c
         assert len((await ask(client, "lithos_task_list", limit=60))["tasks"]) == 60
 
 
+async def test_lists_without_a_limit_come_in_pages(connect: Connect, call: CallTool) -> None:
+    """Each page fits, nothing is lost or repeated, and a whole answer can still be asked for."""
+    text = "\n\n".join(f"## Section number {number} of a long note\n\n{'word ' * 60}" for number in range(250))
+    big = call("lithos_write", title="Big", content=text, agent="a")["id"]
+    for number in range(150):
+        content = "[[Big]]" if number % 2 else "text"
+        call(
+            "lithos_write", title=f"Linking {number}", content=content, agent="a", tags=[f"{number} tag".ljust(90, "x")]
+        )
+        thought = {"thought_type": "Idea", "content": "long " * 50, "agent_id": f"agent number {number}"}
+        call("mentisdb_append", **thought, chain_key="main")
+    lists: list[tuple[str, str, dict[str, Any], int]] = [
+        ("lithos_links", "incoming", {"id": big}, 75),
+        ("lithos_tags", "tags", {}, 150),
+        ("lithos_note_passages", "passages", {"id": big}, 250),
+        ("lithos_md_list_sections", "sections", {"id": big}, 250),
+        ("mentisdb_list_agent_registry", "agents", {"chain_key": "main"}, 150),
+    ]
+    async with connect(toolsets=("all",)) as client:
+        for tool, field, arguments, count in lists:
+            seen: list[str] = []
+            page: dict[str, Any] = {"next_cursor": None}
+            while "next_cursor" in page:
+                page = await ask(client, tool, **arguments, cursor=page["next_cursor"])
+                assert estimate_tokens(orjson.dumps(page).decode()) <= MOST_TOKENS * 1.1, tool
+                seen += [orjson.dumps(row).decode() for row in rows_of(page[field])]
+            assert len(seen) == count and len(set(seen)) == count, tool
+            assert len(rows_of((await ask(client, tool, **arguments, detail=True))[field])) == count
+            wrong = await client.call_tool(tool, {**arguments, "cursor": "x"})
+            assert wrong.structured_content["error"]["code"] == "invalid_input"
+        walked: list[int] = []
+        page = {"next_cursor": {}}
+        while page["next_cursor"] is not None:
+            anchor = {"anchor_id": page["next_cursor"]["id"]} if page["next_cursor"] else {}
+            page = await ask(client, "mentisdb_traverse_thoughts", chain_key="main", **anchor)
+            assert estimate_tokens(orjson.dumps(page).decode()) <= MOST_TOKENS * 1.1
+            walked += [each["index"] for each in page["thoughts"]]
+        assert walked == list(range(150))
+
+
+def rows_of(value: Any) -> list[Any]:
+    return list(value.items()) if isinstance(value, dict) else list(value)
+
+
 async def test_snippets_carry_no_markup_and_audit_rows_are_terse(connect: Connect) -> None:
     async with connect(agent="ann") as client:
         await ask(client, "lithos_write", title="Pool", content="The connection_pool_size is 20. " * 5)

@@ -9,6 +9,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig
+from lithos.storage.journal.journal import MOST_ENTRIES
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
 
@@ -63,6 +64,14 @@ def test_a_change_is_found_by_the_next_question(call: CallTool, filled: str) -> 
     assert kinds(call("lithos_recall", query="zeppelin"))[0] == "task"
     call("lithos_finding_post", task_id=filled, summary="A quokka sat on the keyboard.", agent="ben")
     assert kinds(call("lithos_recall", query="quokka keyboard"))[0] == "finding"
+
+
+def test_many_changes_between_two_questions_are_all_found(call: CallTool, filled: str) -> None:
+    call("lithos_recall", query="anything", kinds=["task"])
+    for number in range(MOST_ENTRIES + 30):  # more than one page of the journal
+        call("lithos_task_create", title=f"Errand {number}", agent="ann")
+    call("lithos_task_create", title="Feed the axolotl", agent="ann")
+    assert call("lithos_recall", query="axolotl", kinds=["task"])["results"][0]["title"] == "Feed the axolotl"
 
 
 def test_a_filter_for_notes_asks_notes_alone(call: CallTool, filled: str) -> None:

@@ -37,6 +37,7 @@ from lithos.errors import CursorExpired, NotFound
 from lithos.storage import Database, Effects, Followers, Outcome, Tx, lease_from
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
+MOST_WAITED = 100  # changes of one answer: about 4,000 tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +280,7 @@ class Board(Part):
     async def wait(self, since: int | None, seconds: float, task_id: str | None = None) -> Changes:
         """`changes`, as soon as there are some; empty after `seconds`."""
         try:
-            return changes.shown(await self.followers.wait(since, seconds, _subjects(task_id)))
+            return changes.shown(await self.followers.wait(since, seconds, _subjects(task_id)), MOST_WAITED)
         except CursorExpired as expired:
             return _missed(expired)
 

@@ -19,8 +19,11 @@ def record(tx: Tx, head: JournalHead, kind: ChangeKind, task_id: str, agent: str
     return JOURNAL.append(tx, head, NewEntry(kind, task_id, agent, details))
 
 
-def shown(page: JournalPage) -> Changes:
-    return {"changes": [_shown(entry) for entry in page.entries], "cursor": page.cursor}
+def shown(page: JournalPage, most: int | None = None) -> Changes:
+    """At most the first ones; the cursor goes on after the last that is shown."""
+    entries = page.entries[:most]
+    cursor = page.cursor if len(entries) == len(page.entries) else entries[-1].seq
+    return {"changes": [_shown(entry) for entry in entries], "cursor": cursor}
 
 
 def _shown(entry: JournalEntry) -> ChangeShown:

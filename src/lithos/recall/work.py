@@ -56,11 +56,12 @@ class WorkIndex(Part):
 
     def _board_changes(self) -> list[DocumentChange]:
         if self._cursor is not None:
-            seen = self._board.changes(self._cursor)
-            if "missed" not in seen:
+            tasks: set[str] = set()
+            while "missed" not in (seen := self._board.changes(self._cursor)):
                 self._cursor = seen["cursor"]
-                tasks = {each["task_id"] for each in seen["changes"]}
-                return [_of_board(each) for each in self._board.texts(tasks)] if tasks else []
+                tasks |= {each["task_id"] for each in seen["changes"]}
+                if not seen["changes"]:  # else there may be another page
+                    return [_of_board(each) for each in self._board.texts(tasks)] if tasks else []
         self._cursor = self._board.changes()["cursor"]
         return self._compared("task:", "finding:", documents=map(_of_board, self._board.texts()))
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from lithos.core.text import estimate_tokens, nearest
 from lithos.errors import InvalidInput, UnknownTool
-from lithos.tools.answers.lean import DETAIL
+from lithos.tools.answers.lean import CURSOR, DETAIL
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch import schemas
 from lithos.tools.dispatch.dispatch import (
@@ -41,6 +41,7 @@ GIVEN = ("lithos", "call", "registry")  # parameters that the dispatcher fills, 
 IdempotencyKey = Annotated[
     str | None, Field(max_length=200, description="Retry safely: same key, same answer, one effect.")
 ]
+PageCursor = Annotated[str | None, Field(max_length=20, description="next_cursor of the page before"), schemas.Rare]
 CorrelationId = Annotated[str | None, Field(max_length=LONGEST_ID)]
 ERROR_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -74,6 +75,7 @@ class Tool:
     notes: bool = False  # it sees notes: their folder is scanned before the first such call
     named: bool = False  # acts by right of the agent's name: a name made up for an unnamed caller is not enough
     title: str = ""
+    pages: tuple[str, ...] = ()  # lists of its answer that grow with the memory, given in pages to a connection
     listed: bool = True  # False: rarely used; `tools/list` shows it in `all` alone, and every connection may call it
 
     @cached_property
@@ -115,6 +117,8 @@ class Tool:
             fields[self.agent_argument] = (str | None, None)
         if not self.bare:
             fields[DETAIL] = (bool, False)
+        if self.pages:
+            fields[CURSOR] = (PageCursor, None)
         if not self.reads and not self.bare:
             fields["idempotency_key"] = (IdempotencyKey, None)
             fields.update(dict.fromkeys(CORRELATION, (CorrelationId, None)))
@@ -186,6 +190,7 @@ def tool(
     notes: bool = False,
     named: bool = False,
     title: str = "",
+    pages: tuple[str, ...] = (),
     listed: bool = True,
 ) -> Callable[[Callable[..., Any]], Tool]:
     """Make a typed function a tool; its name is the function's, its docstring what the model reads."""
@@ -195,7 +200,7 @@ def tool(
             raise ValueError(f"{function.__name__} is no name for a tool: {NAME.pattern}")
         shown = title or _title(function.__name__)
         flags = (reads, destructive, agent_argument, bare, notes, named)
-        return Tool(function.__name__, toolset, function, *flags, title=shown, listed=listed)
+        return Tool(function.__name__, toolset, function, *flags, title=shown, pages=pages, listed=listed)
 
     return register
 

@@ -121,7 +121,7 @@ class NotePassages(TypedDict):
     passages: list[ShownPassage]
 
 
-@tool(toolset="notes", notes=True, reads=True)
+@tool(toolset="notes", notes=True, reads=True, pages=("passages",))
 def lithos_note_passages(
     lithos: Lithos, call: Call, id: Annotated[str, Field(description="Note id, path or title"), Refers("note")]
 ) -> NotePassages:

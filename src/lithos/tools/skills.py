@@ -40,7 +40,7 @@ def mentisdb_skill_md(lithos: Lithos, call: Call) -> Markdown:
     return {"markdown": skill_guide()}
 
 
-@tool(toolset="skills", reads=True)
+@tool(toolset="skills", reads=True, pages=("skills",))
 def mentisdb_list_skills(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> SkillList:
     """All skills with name, description, status, tags, triggers and who uploaded them."""
     return lithos.skills.list()
@@ -122,7 +122,7 @@ def mentisdb_read_skill(
     return lithos.skills.read(skill_id, version_id, format)
 
 
-@tool(toolset="skills", reads=True)
+@tool(toolset="skills", reads=True, pages=("versions",))
 def mentisdb_skill_versions(lithos: Lithos, call: Call, skill_id: SkillId, chain_key: ChainKey = None) -> SkillVersions:
     """All versions of a skill, oldest first, with content hashes and uploaders."""
     return lithos.skills.versions(skill_id)

@@ -23,10 +23,10 @@ from lithos.errors import UnknownTool
 from lithos.serving.mcp import prompts, resources
 from lithos.serving.mcp.callers import caller_of, traced
 from lithos.serving.mcp.inflight import InFlight
-from lithos.serving.mcp.instructions import INSTRUCTIONS
+from lithos.serving.mcp.instructions import INSTRUCTIONS, READING_INSTRUCTIONS
 from lithos.serving.mcp.workers import Workers
 from lithos.tools.answers.errors import as_lithos_error, failure_on
-from lithos.tools.answers.mentions import followable
+from lithos.tools.answers.mentions import described, followable, followable_answer
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from lithos.tools.dispatch.dispatch import LARGEST_ARGUMENTS
@@ -110,8 +110,9 @@ class Adapter:
         """The instructions of a connection name the tools that it lists."""
         result = await call_next(ctx)
         if ctx.method in ("initialize", "server/discover") and isinstance(result, dict) and "instructions" in result:
-            listed = self._names(caller_of(ctx, self._options.default))
-            return {**result, "instructions": followable(INSTRUCTIONS, listed)}
+            caller = caller_of(ctx, self._options.default)
+            text = READING_INSTRUCTIONS if caller.read_only else INSTRUCTIONS
+            return {**result, "instructions": followable(text, self._names(caller))}
         return result
 
     def _names(self, caller: Caller) -> frozenset[str]:
@@ -126,10 +127,11 @@ class Adapter:
     async def list_prompts(
         self, context: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        return prompts.listed()
+        return prompts.listed(read_only=caller_of(context, self._options.default).read_only)
 
     async def get_prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        return await prompts.rendered(params.name, params.arguments or {}, self._asker(context))
+        listed = self._names(caller_of(context, self._options.default))
+        return await prompts.rendered(params.name, params.arguments or {}, self._asker(context), listed)
 
     async def list_resources(
         self, context: Context, params: types.PaginatedRequestParams | None
@@ -192,7 +194,7 @@ class Adapter:
                 # A cancelled request leaves its thread running: the call ends, and its answer is stored for a retry.
                 waits, run = ready.tool.waits, ready.run_lean
                 answer: Answer = await (run(self._lithos) if waits else self._workers.run(run, self._lithos))
-                return answer, "ok", agent
+                return followable_answer(answer, self._names(caller)), "ok", agent
         except Exception as error:  # noqa: BLE001 - the SDK would send str(error) to old clients
             refusal = as_lithos_error(error, name[:40])
             return failure_on(refusal, self._names(caller), called), refusal.code, agent
@@ -201,7 +203,7 @@ class Adapter:
         shown, names = [], self._named(toolsets, read_only)
         for each in self._registry.shown(toolsets, read_only=read_only):
             listed = each.as_listed(agent=agent, attributed=attributed, read_only=read_only)
-            listed["description"] = followable(listed["description"], names)
+            listed = described(listed, names)
             if self._options.output_schemas:
                 listed["outputSchema"] = each.listed_output_schema
             shown.append(types.Tool.model_validate(listed))

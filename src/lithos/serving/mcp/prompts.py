@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from lithos.core.text import nearest
+from lithos.tools.answers.mentions import followable
 from lithos.tools.registry import Answer
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Answer]]  # a tool's answer for the caller of this request
@@ -21,6 +22,7 @@ class PromptText:
     description: str
     arguments: Mapping[str, str]  # name → what it is; none is required
     text: str
+    writes: bool = False
 
 
 PROMPTS = {
@@ -32,6 +34,7 @@ PROMPTS = {
         {"what": "What to remember"},
         "Save this in the shared memory: {what}\n\nFirst ask lithos_recall whether a note says it already; update that "
         "one, or write a new one with lithos_write: one subject, a plain title, tags, [[links]] to related notes.",
+        writes=True,
     ),
     "recall": PromptText(
         "Ask the shared memory",
@@ -45,6 +48,7 @@ PROMPTS = {
         "Hand over the task {task}.\n\nPost a finding (lithos_finding_post) that says what is done, what is left and "
         "where it is; save what outlives the task as a note (lithos_write); then give your claim back "
         "(lithos_task_release).",
+        writes=True,
     ),
     "standup": PromptText(
         "What happened, what is next, what is in the way",
@@ -56,7 +60,7 @@ PROMPTS = {
 DEFAULTS = {"since": "yesterday", "what": "(ask the person what)", "question": "(ask the person)", "task": "you hold"}
 
 
-def listed() -> types.ListPromptsResult:
+def listed(*, read_only: bool = False) -> types.ListPromptsResult:
     shown = [
         types.Prompt(
             name=name,
@@ -65,11 +69,13 @@ def listed() -> types.ListPromptsResult:
             arguments=[types.PromptArgument(name=key, description=text) for key, text in each.arguments.items()],
         )
         for name, each in PROMPTS.items()
+        if not (read_only and each.writes)
     ]
     return types.ListPromptsResult(prompts=shown)
 
 
-async def rendered(name: str, arguments: Mapping[str, str], ask: Ask) -> types.GetPromptResult:
+async def rendered(name: str, arguments: Mapping[str, str], ask: Ask, tools: Container[str]) -> types.GetPromptResult:
+    """The prompt for a connection that lists these tools."""
     prompt = PROMPTS.get(name)
     if prompt is None:
         meant = nearest(name, PROMPTS)
@@ -84,7 +90,7 @@ async def rendered(name: str, arguments: Mapping[str, str], ask: Ask) -> types.G
         text = (await ask("lithos_get_briefing", {key: value for key, value in arguments.items() if value}))["briefing"]
     else:
         given = {key: arguments.get(key) or DEFAULTS[key] for key in prompt.arguments}
-        text = prompt.text.format(**given)
+        text = followable(prompt.text, tools).format(**given)
     content = types.TextContent(type="text", text=text)
     return types.GetPromptResult(
         description=prompt.description, messages=[types.PromptMessage(role="user", content=content)]

@@ -6,7 +6,7 @@ Applied where a connection is answered. `detail: true`, the command line and the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any
 
 import orjson
@@ -16,10 +16,12 @@ from lithos.core.text import cut, estimate_tokens
 
 Answer = dict[str, Any]
 DETAIL = "detail"
+CURSOR = "cursor"
 MOST_TOKENS = 4_000  # of a list whose limit the caller did not choose
 SHORT_PASSAGE = 120  # characters of a hit after the first ones
 LONG_HITS = 2
 IRRELEVANT_HITS = 3
+MOST_ALIKE = 10  # notes of one conflict
 
 _FRACTION = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d+Z$")
 _VERSION = re.compile(r"^sha256:[0-9a-f]{64}$")
@@ -136,6 +138,17 @@ def _alike(answer: Answer) -> Answer:
     return {**answer, "similar": rows}
 
 
+def _conflicts(answer: Answer) -> Answer:
+    """The first notes of each; lithos_conflicts with detail shows all."""
+    rows = [
+        {**row, "notes": row["notes"][:MOST_ALIKE], "more": len(row["notes"]) - MOST_ALIKE}
+        if len(row["notes"]) > MOST_ALIKE
+        else row
+        for row in answer["conflicts"]
+    ]
+    return {**answer, "conflicts": rows}
+
+
 def _findings(answer: Answer) -> Answer:
     """All are of the task that was asked for."""
     rows = [{key: each for key, each in row.items() if key != "task_id"} for row in answer["findings"]]
@@ -218,6 +231,7 @@ _SHAPES: Mapping[str, Callable[[Answer], Answer]] = {
     "lithos_read": _read,
     "lithos_write": _alike,
     "lithos_finding_list": _findings,
+    "lithos_conflicts": _conflicts,
     "lithos_task_status": _tasks,
     "lithos_task_list": _tasks,
     "lithos_task_ready": _tasks,
@@ -232,10 +246,38 @@ _SHAPES: Mapping[str, Callable[[Answer], Answer]] = {
 }
 
 
+def page(answer: Answer, fields: tuple[str, ...], start: int, most: int | None = MOST_TOKENS) -> Answer:
+    """The rows of these fields, as one list, from `start` on and as many as fit; and where the next page begins."""
+    rows = [(name, row) for name in fields for row in _rows(answer[name])]
+    left = len(rows) if most is None else _fitting([row for _, row in rows[start:]], most)
+    end = min(start + left, len(rows))
+    shown: Answer = {**answer}
+    for name in fields:
+        chosen = [row for field, row in rows[start:end] if field == name]
+        shown[name] = dict(chosen) if isinstance(answer[name], dict) else chosen
+    if end < len(rows):
+        shown |= {"truncated": True, "total": len(rows), "next_cursor": str(end)}
+    return shown
+
+
+def _rows(value: Any) -> list[Any]:
+    return list(value.items()) if isinstance(value, dict) else value
+
+
+def _fitting(rows: list[Any], most: int) -> int:
+    """How many of the first rows fit; at least one."""
+    size = 0
+    for place, row in enumerate(rows):
+        size += estimate_tokens(orjson.dumps(row).decode())
+        if size > most and place:
+            return place
+    return len(rows)
+
+
 def fitting_limit(answer: Answer) -> int | None:
     """How many rows of an answer fit the budget of a list; None: it fits as it is."""
     size = estimate_tokens(orjson.dumps(answer).decode())
     if size <= MOST_TOKENS:
         return None
-    rows = max((each for each in answer.values() if isinstance(each, list)), key=len, default=[])
+    rows: Sized = max((each for each in answer.values() if isinstance(each, list | dict)), key=len, default=[])
     return max(1, len(rows) * MOST_TOKENS // size) if len(rows) > 1 else None

@@ -88,12 +88,31 @@ def followable(text: str, listed: Container[str]) -> str:
 
     def followed(found: re.Match[str]) -> str:
         name = found.group()
-        if name in listed or name in said or text.startswith(THROUGH, found.end()):
+        quoted = text[: found.start()].endswith('"') and text.startswith('"', found.end())  # an argument, as it is sent
+        if name in listed or name in said or quoted or text.startswith(THROUGH, found.end()):
             return name
         said.add(name)
         return name + THROUGH
 
     return MENTION.sub(followed, text)
+
+
+def described(value: Any, listed: Container[str]) -> Any:
+    """A tool or a schema with each description in it followable."""
+    if isinstance(value, dict):
+        return {
+            name: followable(each, listed)
+            if name == "description" and isinstance(each, str)
+            else described(each, listed)
+            for name, each in value.items()
+        }
+    return [described(each, listed) for each in value] if isinstance(value, list) else value
+
+
+def followable_answer(answer: dict[str, Any], listed: frozenset[str]) -> dict[str, Any]:
+    """The hint of an expected refusal, for this connection."""
+    hint = answer.get("hint")
+    return {**answer, "hint": followable(hint, listed)} if isinstance(hint, str) else answer
 
 
 def followable_error(shown: dict[str, Any], listed: frozenset[str], called: str) -> dict[str, Any]:

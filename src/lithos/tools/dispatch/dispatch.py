@@ -14,7 +14,7 @@ from lithos.core.canonical import canonical_hash
 from lithos.core.secrets import field_warnings, mask
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from lithos.storage import Rebuilding
-from lithos.tools.answers.lean import DETAIL, fitting_limit, lean
+from lithos.tools.answers.lean import CURSOR, DETAIL, fitting_limit, lean, page
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch.lenient import understand
 from lithos.tools.dispatch.references import resolve
@@ -33,6 +33,7 @@ SUBJECT = "agent_id"  # whose record a call changes; where it is also the actor,
 QUESTION = "query"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
 KEY = "idempotency_key"
+LIMITS = ("limit", "chunk_size")  # how many rows a caller wants, by the names that tools have for it
 IN_META = "lithos/"  # may stand before them in a request's `_meta`
 LONGEST_ID = 200
 LEDGER_TOOLSETS = ("ledger", "skills")  # what looks like a credential is refused there, and warned of elsewhere
@@ -50,9 +51,14 @@ class Ready:
     limited: bool = False  # the caller chose how many rows it wants
     detail: bool = False  # the caller wants the whole answer
     stored: Mapping[str, Any] = field(default_factory=dict)  # by argument, if the call changes anything
+    start: int = 0  # of the page that the caller wants
 
     def run(self, lithos: Any) -> Any:
         """The tool's answer, or the coroutine of one that waits."""
+        answer = self._run(lithos)
+        return page(answer, self.tool.pages, self.start, None) if self.start else answer
+
+    def _run(self, lithos: Any) -> Any:
         if not self.tool.reads:
             lithos.finish_opening()
         if self.tool.notes:
@@ -115,15 +121,16 @@ class Ready:
 
     def run_lean(self, lithos: Any) -> Any:
         """As `run`, with the answer that a connection gets: without what says nothing, and a list of bounded size."""
-        answer = self.run(lithos)
         if self.detail or self.tool.waits:
-            return answer
-        short = lean(self.tool.name, answer)
-        bounded = self.tool.reads and not self.limited and "limit" in self.values
-        rows = fitting_limit(short) if bounded else None
-        if rows is None:
+            return self.run(lithos)
+        short = lean(self.tool.name, self._run(lithos))
+        if self.tool.pages:
+            return page(short, self.tool.pages, self.start)
+        limit = next((name for name in LIMITS if name in self.values), None)
+        rows = fitting_limit(short) if limit and self.tool.reads and not self.limited else None
+        if limit is None or rows is None:
             return short
-        fewer = replace(self, values={**self.values, "limit": rows}, limited=True)
+        fewer = replace(self, values={**self.values, limit: rows}, limited=True)
         cut: dict[str, Any] = {**lean(self.tool.name, fewer.run(lithos)), "truncated": True}
         return {**cut, "next_offset": self.values["offset"] + rows} if "offset" in self.values else cut
 
@@ -139,9 +146,10 @@ def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, lar
     checked = _validate(tool, given)
     values = {name: getattr(checked, name) for name in tool.parameters}
     detail = caller.operator or bool(getattr(checked, DETAIL, False))
-    call = _call(tool, checked, agent, caller)
+    limited = any(name in given for name in LIMITS)
+    call, start = _call(tool, checked, agent, caller), _start(getattr(checked, CURSOR, None) if tool.pages else None)
     stored = {} if tool.reads else _stored(checked, call)
-    return Ready(tool, call, values, tuple(notes), "limit" in given, detail, stored)
+    return Ready(tool, call, values, tuple(notes), limited, detail, stored, start)
 
 
 def _stored(checked: BaseModel, call: Call) -> dict[str, Any]:
@@ -169,6 +177,14 @@ def masked(value: Any, arguments: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: masked(item, arguments) for key, item in value.items()}
     return [masked(item, arguments) for item in value] if isinstance(value, list) else value
+
+
+def _start(cursor: str | None) -> int:
+    if cursor is None:
+        return 0
+    if not cursor.isascii() or not cursor.isdigit():
+        raise InvalidInput("cursor: this is none of ours", hint="Pass next_cursor unchanged, or leave cursor out.")
+    return int(cursor)
 
 
 def beside(caller: Caller, meta: Mapping[str, Any]) -> Caller:

@@ -13,7 +13,7 @@ from lithos.tools.garden.arguments import Anchor, Change, FilePath, IfMatch, Not
 from lithos.tools.registry import tool
 
 
-@tool(toolset="garden", notes=True, reads=True)
+@tool(toolset="garden", notes=True, reads=True, pages=("sections",))
 def lithos_md_list_sections(
     lithos: Lithos, call: Call, path: FilePath = None, id: NoteId = None, user_id: User = None
 ) -> Sections:

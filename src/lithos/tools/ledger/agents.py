@@ -15,7 +15,7 @@ from lithos.tools.registry import tool
 Subject = Annotated[str, Field(description="The agent that it concerns", max_length=200)]
 
 
-@tool(toolset="ledger", reads=True)
+@tool(toolset="ledger", reads=True, pages=("agents",))
 def mentisdb_list_agents(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> Agents:
     """Who has written to a chain: ids, names, owners. Use them as filters of mentisdb_search."""
     return lithos.registrar.writers(chain_key)
@@ -27,7 +27,7 @@ def mentisdb_get_agent(lithos: Lithos, call: Call, agent_id: Subject, chain_key:
     return lithos.registrar.agent(chain_key, agent_id)
 
 
-@tool(toolset="ledger", reads=True)
+@tool(toolset="ledger", reads=True, pages=("agents",))
 def mentisdb_list_agent_registry(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> AgentRegistry:
     """Everything known of every agent on a chain, registered or only writing."""
     return lithos.registrar.agents(chain_key)

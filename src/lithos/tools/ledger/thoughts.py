@@ -234,7 +234,7 @@ def mentisdb_search(
     return lithos.ledger.search(chain_key, chosen, limit, lithos.sessions.viewer(call))
 
 
-@tool(toolset="ledger", reads=True)
+@tool(toolset="ledger", reads=True, pages=("chains",))
 def mentisdb_list_chains(lithos: Lithos, call: Call) -> Chains:
     """Which memories there are: chains with their counts, and the default one. Look here before making another."""
     return lithos.ledger.chains()
