@@ -70,7 +70,7 @@ async def test_every_text_of_a_connection_can_be_followed(lithos: Lithos, toolse
             assert lost(error.get("message", ""), listed | {name}) == set(), name
 
 
-async def test_a_connection_that_only_reads_is_not_told_to_write(lithos: Lithos) -> None:
+async def test_a_connection_that_only_reads_gets_no_advice_to_write(lithos: Lithos) -> None:
     async with mcp.Client(build_server(lithos, default=Caller(read_only=True)), mode="legacy") as client:
         writes = {each.name for each in catalogue() if not each.reads} - {"lithos_tool_call"}
         assert not writes & set(NAME.findall(client.instructions or ""))

@@ -165,7 +165,7 @@ class Indexer:
             return sum(each.large for each in self._unindexed.values())
 
     def files_changed(self) -> str:
-        """What other programs did to our files under us, or nothing. Five system calls a query."""
+        """The damage that other programs did to our files under us, or "". Five system calls a query."""
         with self._opening:
             if self._catalogue is not None and not (self._folder / "catalogue.db").exists():
                 return "the index was deleted and is being rebuilt"
