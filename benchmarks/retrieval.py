@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from lithos.core.canonical import sha256_hex
-from lithos.search import By, Collection, Document, Embedding, Query, open_collection, open_embedder
+from lithos.search import By, Collection, Document, Embedding, Query, open_collection, open_embedder, place_in
 
 KEPT = Path(".bench/retrieval")
 WAYS: dict[By, str] = {"words": "full text", "meaning": "vectors", "both": "hybrid"}
@@ -70,7 +70,9 @@ def read(folder: Path) -> Judged:
         content = json.dumps(row, sort_keys=True).encode()
         title, text = row.get("title") or "", row.get("text") or ""
         names = tuple(row.get("aliases") or ())
-        documents.append(Document(row["id"], title, text, sha256_hex(content), path=f"{row['id']}.md", names=names))
+        place = place_in(*row["sequence"], 1, text) if "sequence" in row else None
+        path, hash = f"{row['id']}.md", sha256_hex(content)
+        documents.append(Document(row["id"], title, text, hash, path=path, names=names, sequence=place))
     known = {document.id for document in documents}
     queries = [
         (row["query"], {id: g for id, g in row["rel"].items() if id in known})

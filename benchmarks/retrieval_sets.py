@@ -106,7 +106,8 @@ def turns(folder: Path) -> tuple[list[Row], list[Row]]:
     for session in _lines(folder / "docs.jsonl"):
         for number, (speaker, said) in enumerate(TURN.findall(session["text"])):
             name = f"{session['id']}-{number:03}"
-            documents.append({"id": name, "title": "", "text": f"{speaker}: {said}"})
+            place = [session["id"], number]
+            documents.append({"id": name, "title": "", "text": f"{speaker}: {said}", "sequence": place})
             sessions.setdefault(session["id"], []).append(name)
     queries = [
         {"id": row["id"], "query": row["query"], "rel": {turn: 1 for id in row["rel"] for turn in sessions.get(id, ())}}

@@ -32,6 +32,7 @@ from lithos.search import (
     Remove,
     SearchResult,
     Where,
+    place_in,
 )
 from lithos.sessions import SCOPE, Viewer
 
@@ -242,6 +243,7 @@ def _change(chain: Chain, entry: ThoughtEntry, mark: str | None) -> DocumentChan
         text=body["content"],
         hash=entry.hash if mark is None else f"{entry.hash}{MARK}{mark}",
         author=record["agent_id"],
+        sequence=place_in(chain.folder.name, entry.index, 1, body["content"]),
         keywords={
             **({SCOPE: (mark, RESTRICTED)} if mark not in (None, PROMOTED) else {}),
             **({REACH: (ENTRY, mark)} if mark is not None else {}),

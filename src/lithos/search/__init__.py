@@ -21,7 +21,9 @@ from lithos.search.values import (
     Query,
     Remove,
     SearchResult,
+    SequencePlace,
     Where,
+    place_in,
 )
 
 __all__ = [
@@ -44,8 +46,10 @@ __all__ = [
     "Query",
     "Remove",
     "SearchResult",
+    "SequencePlace",
     "Where",
     "open_collection",
     "open_embedder",
+    "place_in",
     "query_terms",
 ]

@@ -10,7 +10,8 @@ model can read. `weight` is how much the words say beside the meaning, for this 
 
     weight = 0.7 · (1 - 0.8 · code) · drop of words · √((1 - best cosine) / drop of cosines)
 
-The drop of a leg is how far its tenth document is below its first: an engine that is sure tells few from the rest.
+The drop of a leg is how far its tenth document is below its first: an engine that is sure tells few from the rest (with
+fewer than ten documents the weight is 0.5).
 `code` is the share of the collection that is program code, where words of a question meet names by chance; it is 0 for
 a question that names an identifier. The sum is brought to the scale of a weight of 0.5, so that scores of different
 collections can be compared.
@@ -20,7 +21,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -37,6 +38,10 @@ RELEVANT = 0.52  # least confidence of an answer
 JUDGED = 3  # of the best documents; one of them must be an answer
 SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
 
+BESIDE = 0.2  # of the score of the documents beside it: +.018 to +.024 nDCG on dialogue turns, neutral elsewhere
+SHARING = 100  # documents whose neighbours are looked up
+
+Beside = Callable[[int], Sequence[int]]  # ordinal → those of the documents before and after it in a sequence
 PassageKey = tuple[int, int]  # ordinal of a document, position of a passage in it
 
 
@@ -100,20 +105,18 @@ def leg_weights(words: Words, scored: Mapping[PassageKey, float], meaning: float
     if not meaning or not words.scores:
         return LegWeights(meaning, WORDS_WEIGHT)
     cosines = heapq.nlargest(DROP_PLACE, _best_of_each(scored).values())
-    best = cosines[0] if cosines else 0.0
-    words_drop = _drop(heapq.nlargest(DROP_PLACE, words.scores.values()), of_all=False)
-    cosine_drop = _drop(cosines, of_all=True)
+    if len(cosines) < DROP_PLACE:  # a handful of documents says nothing of either leg
+        return LegWeights(meaning, WORDS_WEIGHT)
+    best, matches = cosines[0], heapq.nlargest(DROP_PLACE, words.scores.values())
+    words_drop = _drop(matches[0], matches[-1] if len(matches) == DROP_PLACE else 0.0)
+    cosine_drop = _drop(best, cosines[-1])
     sure = math.sqrt((1.0 - meaning * best) / cosine_drop)
     weight = WORDS_SHARE * (1.0 - CODE_SHARE * code) * words_drop * sure
     return LegWeights(meaning, min(max(weight, WEIGHTS[0]), WEIGHTS[1]), best, words_drop, cosine_drop, code)
 
 
-def _drop(best: Sequence[float], *, of_all: bool) -> float:
-    """How far the last of the best is below the first; `of_all`: where there are fewer, the rest has nothing."""
-    if not best or best[0] <= 0:
-        return LEAST_DROP
-    last = best[-1] if of_all or len(best) == DROP_PLACE else 0.0
-    return max((best[0] - last) / best[0], LEAST_DROP)
+def _drop(first: float, last: float) -> float:
+    return max((first - last) / first, LEAST_DROP) if first > 0 else LEAST_DROP
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +134,13 @@ def fuse(
     most: int,
     *,
     by_passage: bool = False,
+    beside: Beside | None = None,
 ) -> Fused:
     """`similarities` of passages are shown, `scored` (the same keys) ranks them; a meaning of 0 leaves them out of the
     score. Of documents the best `most`."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
     meaning, weight = weights.meaning * weights.scale, weights.words * weights.scale / reach
-    documents = _documents(words, similarities, scored, meaning, weight, most)
+    documents = _documents(words, similarities, scored, meaning, weight, most, beside)
     confidence = max((_confidence(each, words.possible, weights.meaning) for each in documents[:JUDGED]), default=0.0)
     ranked = _passages(words, similarities, scored, meaning, weight) if by_passage else documents
     return Fused(ranked, confidence >= RELEVANT, confidence)
@@ -149,6 +153,7 @@ def _documents(
     meaning: float,
     weight: float,
     most: int,
+    beside: Beside | None,
 ) -> list[Ranked]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
     nearest, best_scored = _best_of_each(similarities), _best_of_each(scored)
@@ -156,12 +161,24 @@ def _documents(
     scores = {ordinal: weight * score for ordinal, score in bm25.items()}
     for ordinal, similarity in best_scored.items():
         scores[ordinal] = scores.get(ordinal, 0.0) + meaning * similarity
+    if beside is not None and scores:
+        scores = _shared(scores, beside)
     best = sorted([(-score, ordinal) for ordinal, score in scores.items()])[:most]
     shown = _best_passages({ordinal for _, ordinal in best}, words, scored, meaning, weight)
     return [
         Ranked(ordinal, shown.get(ordinal, 0), -score, nearest.get(ordinal), bm25.get(ordinal, 0.0))
         for score, ordinal in best
     ]
+
+
+def _shared(scores: dict[int, float], beside: Beside) -> dict[int, float]:
+    """Each of the best with some of the score of what is beside it, as far as that is above the least candidate."""
+    floor = min(scores.values())
+    shared = dict(scores)
+    for ordinal in heapq.nlargest(SHARING, scores, key=scores.__getitem__):
+        others = sum(scores[each] - floor for each in beside(ordinal) if each in scores)
+        shared[ordinal] += BESIDE / 2 * others
+    return shared
 
 
 def _best_of_each(similarities: Mapping[PassageKey, float]) -> dict[int, float]:

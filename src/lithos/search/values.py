@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 By = Literal["words", "meaning", "both"]
 Bounds = tuple[float | None, float | None]
 RESTRICTED = "*"  # a value of a keyword field: who may see the document is among the field's other values
+
+
+SHORT = 400  # characters of a document that may be part of a sequence: a turn, a remark, a line of a log
+
+
+class SequencePlace(NamedTuple):
+    """Where a short document is in a sequence; those beside each other, at most `within` apart, share some score."""
+
+    name: str  # a chain, a folder
+    at: float  # an index, seconds
+    within: float
+
+
+def place_in(name: str, at: float, within: float, text: str) -> SequencePlace | None:
+    """The place of a document with this text; None where it is too long to be part of a sequence."""
+    return SequencePlace(name, at, within) if len(text) <= SHORT else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +48,7 @@ class Document:
     numbers: Mapping[str, float] = field(
         default_factory=dict
     )  # range filter fields: created, expires …; times in seconds
+    sequence: SequencePlace | None = None  # counts for texts of up to `SHORT` characters
 
 
 @dataclass(frozen=True, slots=True)

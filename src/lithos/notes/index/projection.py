@@ -6,10 +6,13 @@ import orjson
 
 from lithos.core.canonical import sha256_hex
 from lithos.notes.fields import COLUMNS
+from lithos.notes.format.naming import folder_of
 from lithos.notes.format.note import Note
 from lithos.notes.index.called import NOT_CALLED
 from lithos.notes.lifecycle.effective_status import ends
-from lithos.search import Document
+from lithos.search import Document, place_in
+
+TOGETHER = 3600.0  # seconds between short notes of one folder that were written one after the other
 
 
 def search_document(
@@ -34,6 +37,7 @@ def search_document(
         tags=tuple(note.tags),
         keywords=keywords,
         numbers=numbers,
+        sequence=place_in(folder_of(note.path), times["created"] or updated / 1e6, TOGETHER, note.search_text),
     )
 
 

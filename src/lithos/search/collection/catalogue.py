@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from lithos.errors import Damaged
-from lithos.search.values import Document, Passage
+from lithos.search.values import Document, Passage, SequencePlace
 from lithos.storage import Migration, Row, Tx, open_database, truncate_log
 
 _TABLES = Migration(
@@ -61,6 +61,12 @@ class KnownDocument:
     id: str
     hash: str
     passages: int
+    sequence: SequencePlace | None = None
+
+    @classmethod
+    def of(cls, entry: IndexEntry) -> KnownDocument:
+        document = entry.document
+        return cls(entry.ordinal, document.id, document.hash, len(entry.passages), document.sequence)
 
 
 class Catalogue:
@@ -82,7 +88,7 @@ class Catalogue:
         """Every live version. Reading them all checks them all."""
         for row in self._live():
             _check(row)
-            yield KnownDocument(row["ordinal"], row["id"], row["hash"], row["passages"])
+            yield KnownDocument(row["ordinal"], row["id"], row["hash"], row["passages"], _sequence(row["facts"]))
 
     def documents(self) -> Iterator[tuple[int, Document]]:
         for row in self._live():
@@ -194,8 +200,10 @@ def _gone(tx: Tx, which: str) -> bool:
 
 def _row(entry: IndexEntry) -> tuple[Any, ...]:
     document = entry.document
+    sequence = {"sequence": list(document.sequence)} if document.sequence is not None else {}
     facts = orjson.dumps(
         {
+            **sequence,
             "title": document.title,
             "version": document.version,
             "path": document.path,
@@ -208,6 +216,11 @@ def _row(entry: IndexEntry) -> tuple[Any, ...]:
     )
     mark = _mark(document.id, document.hash, facts)
     return entry.ordinal, document.id, document.hash, len(entry.passages), facts, mark
+
+
+def _sequence(facts: bytes) -> SequencePlace | None:
+    """Most documents are part of none: theirs are not parsed."""
+    return SequencePlace(*orjson.loads(facts)["sequence"]) if facts.startswith(b'{"sequence":') else None
 
 
 def _text_row(entry: IndexEntry) -> tuple[Any, ...]:
@@ -241,6 +254,7 @@ def _document(row: Row) -> Document:
         tags=tuple(facts["tags"]),
         keywords={name: tuple(values) for name, values in facts["keywords"].items()},
         numbers=facts["numbers"],
+        sequence=_sequence(row["facts"]),
     )
 
 

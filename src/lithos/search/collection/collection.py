@@ -257,7 +257,8 @@ class _QueryRun:
         scored = self._scored(similarities)
         weights = leg_weights(words, scored, self._weight_of_meaning(similarities), self._code_share())
         most = 2 * self.query.limit + SPARE + len(self.unindexed)
-        fused = fuse(words, similarities, scored, weights, most, by_passage=self.query.per_document > 1)
+        several, beside = self.query.per_document > 1, self.indexer.beside if self.query.by == "both" else None
+        fused = fuse(words, similarities, scored, weights, most, by_passage=several, beside=beside)
         started = time.perf_counter()
         hits = self._hits(fused)
         self._took("fetch", started)

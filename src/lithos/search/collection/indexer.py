@@ -18,6 +18,7 @@ from lithos.search.collection.chunking import cut_passages
 from lithos.search.collection.columns import Columns
 from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
+from lithos.search.collection.sequences import Sequences
 from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
@@ -60,6 +61,7 @@ class Indexer:
         self._hurried = 0  # questions that wait for the next commit
         self._tasks: list[_Task] = []
         self._known: dict[str, KnownDocument] = {}
+        self._sequences = Sequences()
         self._catalogue: Catalogue | None = None
         self._fulltext: FullText | None = None
         self._semantic: SemanticIndex | None = None
@@ -206,6 +208,11 @@ class Indexer:
             known = self._known.get(id)
             return None if known is None else known.ordinal
 
+    def beside(self, ordinal: int) -> list[int]:
+        """The documents before and after this one in its sequence."""
+        with self._changed:
+            return self._sequences.beside(ordinal)
+
     def is_live(self, ordinal: int, id: str) -> bool:
         """Whether this is the version that counts; one just replaced may still be in an engine's hands."""
         with self._changed:
@@ -286,6 +293,10 @@ class Indexer:
         with self._changed:
             self._known = known
             self.starts += not known
+            self._sequences = Sequences()
+            for each in known.values():
+                if each.sequence is not None:
+                    self._sequences.add(each.ordinal, each.sequence)
         return catalogue
 
     def _restarted_empty(self, damage: Damaged) -> Catalogue:
@@ -426,6 +437,7 @@ class Indexer:
         catalogue.sweep()
         with self._changed:
             self._known = {id: known for id, known in self._known.items() if known.ordinal not in moving}
+            self._sequences.remove(moving)
 
     def _index(self, batch: dict[str, UnindexedChange]) -> None:
         catalogue, fulltext = self.catalogue(), self.fulltext()
@@ -462,9 +474,12 @@ class Indexer:
             for id, unindexed in batch.items():
                 if isinstance(unindexed.change, Remove):
                     self._known.pop(id, None)
+            self._sequences.remove(going)
             for entry in entries:
-                document = entry.document
-                self._known[document.id] = KnownDocument(entry.ordinal, document.id, document.hash, len(entry.passages))
+                known = KnownDocument.of(entry)
+                self._known[known.id] = known
+                if known.sequence is not None:
+                    self._sequences.add(known.ordinal, known.sequence)
             for id, unindexed in batch.items():
                 if self._unindexed.get(id) is unindexed:
                     del self._unindexed[id]
@@ -552,7 +567,7 @@ class Indexer:
         if meaning := self.semantic_if_usable():
             meaning.exchange([known.ordinal for known in self._known.values()], ())
         with self._changed:
-            self._known = {}
+            self._known, self._sequences = {}, Sequences()
 
     def erase(self, ordinals: Iterable[int]) -> None:
         """Rewrite what held these removed versions, so that no byte of them stays in a file."""
