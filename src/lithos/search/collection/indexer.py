@@ -15,6 +15,7 @@ from lithos.core.text import estimate_tokens
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.collection.catalogue import Catalogue, IndexEntry, KnownDocument
 from lithos.search.collection.chunking import cut_passages
+from lithos.search.collection.code_sample import CodeSample
 from lithos.search.collection.columns import Columns
 from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
@@ -22,7 +23,6 @@ from lithos.search.collection.sequences import Sequences
 from lithos.search.collection.unindexed import UnindexedChange
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
-from lithos.search.text.code import code_share
 from lithos.search.text.fulltext import FullText
 from lithos.search.text.parted_index import part_of
 from lithos.search.values import Document, DocumentChange, Passage, Remove
@@ -38,8 +38,6 @@ RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
 COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
 LAST_SECONDS = 5.0
-CODE_SAMPLE = 64  # documents that say how much of a collection is code: 3 ms
-SAMPLE_AGAIN = 4  # when a quarter came or went
 
 
 class Indexer:
@@ -74,7 +72,7 @@ class Indexer:
         self._verify_at = time.monotonic() + VERIFY_EVERY
         self._compare_at = time.monotonic() + COMPARE_EVERY
         self._failures = 0  # commits in a row
-        self._code_share, self._code_sampled = 0.0, 0  # of so many documents
+        self._code_sample = CodeSample()
         self.starts = 0  # how often it began empty: a new or damaged catalogue, or cleared
 
     # -- what the owner does ------------------------------------------------------------------------------------
@@ -190,17 +188,13 @@ class Indexer:
         return self._semantic.missing() if self._semantic is not None else 0
 
     def code_share(self) -> float:
-        """How much of the documents is program code, from a sample that is taken again as they grow or shrink."""
-        self.catalogue()
+        """How much of the documents is program code."""
+        catalogue = self.catalogue()
         with self._changed:
-            count = len(self._known)
-            if abs(count - self._code_sampled) * SAMPLE_AGAIN <= self._code_sampled:
-                return self._code_share
-            step = -(-count // CODE_SAMPLE) or 1
-            ordinals = [known.ordinal for known in itertools.islice(self._known.values(), 0, None, step)]
-        texts = (passage.text for entry in self.catalogue().entries(ordinals) for passage in entry.passages[:4])
-        self._code_share, self._code_sampled = code_share(texts), count
-        return self._code_share
+            ordinals = self._code_sample.wanted(self._known)
+        if ordinals:
+            self._code_sample.take(catalogue.entries(ordinals))
+        return self._code_sample.share
 
     def ordinal(self, id: str) -> int | None:
         self.catalogue()
@@ -293,10 +287,7 @@ class Indexer:
         with self._changed:
             self._known = known
             self.starts += not known
-            self._sequences = Sequences()
-            for each in known.values():
-                if each.sequence is not None:
-                    self._sequences.add(each.ordinal, each.sequence)
+            self._sequences = Sequences((each.ordinal, each.sequence) for each in known.values())
         return catalogue
 
     def _restarted_empty(self, damage: Damaged) -> Catalogue:
@@ -476,10 +467,8 @@ class Indexer:
                     self._known.pop(id, None)
             self._sequences.remove(going)
             for entry in entries:
-                known = KnownDocument.of(entry)
-                self._known[known.id] = known
-                if known.sequence is not None:
-                    self._sequences.add(known.ordinal, known.sequence)
+                self._known[entry.document.id] = KnownDocument.of(entry)
+                self._sequences.add(entry.ordinal, entry.document.sequence)
             for id, unindexed in batch.items():
                 if self._unindexed.get(id) is unindexed:
                     del self._unindexed[id]

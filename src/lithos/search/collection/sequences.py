@@ -11,11 +11,15 @@ from lithos.search.values import SequencePlace
 class Sequences:
     """In memory, by ordinal; some 300 bytes a document that is part of a sequence. The owner guards it with a lock."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Iterable[tuple[int, SequencePlace | None]] = ()) -> None:
         self._orders: dict[str, list[tuple[float, int]]] = {}  # name → (place, ordinal), in order
         self._places: dict[int, SequencePlace] = {}
+        for ordinal, place in known:
+            self.add(ordinal, place)
 
-    def add(self, ordinal: int, place: SequencePlace) -> None:
+    def add(self, ordinal: int, place: SequencePlace | None) -> None:
+        if place is None:
+            return
         self._places[ordinal] = place
         insort(self._orders.setdefault(place.name, []), (place.at, ordinal))
 
