@@ -28,6 +28,7 @@ from lithos.recall import (
     Kind,
     NoteKind,
     Recall,
+    SessionBriefing,
     ThoughtKind,
     Undo,
     WorkIndex,
@@ -45,6 +46,7 @@ SWEEP_SECONDS = 2.0  # between two looks at the files that replacements left
 PRUNE_SECONDS = 3600.0
 COMPARE_SECONDS = 60.0
 REST_SECONDS = 30.0
+TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
 FINISH_SECONDS = 5.0
 SCRUB_SECONDS = 10.0
 P = TypeVar("P", bound=Part)
@@ -93,7 +95,7 @@ class Lithos:
         self.knowledge = Knowledge(feedback, promotions, decay, notes.near_duplicates)
         self.note_search = from_settings.note_search(config, storage, collection, notes, feedback)
 
-        self.board = self._add(from_settings.board(config, storage, notes))
+        self.board = self._add(from_settings.board(config, storage, notes, sessions))
         self.garden = from_settings.garden(storage, notes)
         self.code = self._add(from_settings.code(config, storage, embedding))
         work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), self.board, self.skills))
@@ -104,11 +106,21 @@ class Lithos:
             CodeKind(self.code),
         ]
         self.chronicle = Chronicle(sessions, ledger)
+        self.promotion = from_settings.promotion(config, storage, sessions, ledger)
+        self.file_locks = self._add(from_settings.file_locks(config, storage))
         self.recall = Recall(kinds, most=config.search.max_results)
         self.changes = Changes(
             database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit
         )
-        self.briefing = Briefing(self.board, notes, self.knowledge, self.changes, self.recall, sessions.viewer)
+        self.briefing = Briefing(
+            self.board,
+            notes,
+            self.knowledge,
+            self.changes,
+            self.recall,
+            sessions.viewer,
+            SessionBriefing(sessions, self.chronicle, self.board),
+        )
         self.undo = Undo(database, storage.events, notes, self.board, self.garden)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(self._jobs(config, feedback)))
@@ -123,6 +135,7 @@ class Lithos:
         yield Job("record receipts", FLUSH_SECONDS, feedback.flush)
         yield Job("drop old receipts and feedback", PRUNE_SECONDS, feedback.prune)
         yield Job("drop former paths of notes", PRUNE_SECONDS, self.notes.prune)
+        yield Job("suspend idle sessions", TIMEOUT_SECONDS, self.sessions.expire)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
         yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)
         yield Job("end an idle parsing process", REST_SECONDS, self.code.rest)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lithos.agents import Agents
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
+from lithos.chronicle import Promotion
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
@@ -28,7 +29,7 @@ from lithos.notes import (
 )
 from lithos.recall import WORK_KEYWORDS
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
-from lithos.sessions import SessionConfig, Sessions
+from lithos.sessions import FileLocks, LockTerms, SessionConfig, Sessions
 from lithos.storage import Limits, Storage, StorageOptions, scrub
 
 if TYPE_CHECKING:
@@ -93,6 +94,24 @@ def sessions(config: LithosConfig, storage: Storage) -> Sessions:
         settings.enable_git_isolation,
     )
     return Sessions(storage.database, storage.effects, storage.ids, store_id=storage.events.store, defaults=defaults)
+
+
+def promotion(config: LithosConfig, storage: Storage, sessions: Sessions, ledger: Ledger) -> Promotion:
+    return Promotion(
+        storage.database,
+        storage.effects,
+        sessions,
+        ledger,
+        storage.clock,
+        promote_after=config.sessions.promote_after,
+        inspectors=config.sessions.inspectors,
+    )
+
+
+def file_locks(config: LithosConfig, storage: Storage) -> FileLocks:
+    times = config.coordination
+    terms = LockTerms(times.claim_default_ttl_minutes, times.claim_max_ttl_minutes, times.reboot_grace_seconds)
+    return FileLocks(storage.database, storage.effects, terms)
 
 
 def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents, sessions: Sessions) -> Ledger:
@@ -213,7 +232,7 @@ def note_search(
     )
 
 
-def board(config: LithosConfig, storage: Storage, notes: Notes) -> Board:
+def board(config: LithosConfig, storage: Storage, notes: Notes, sessions: Sessions) -> Board:
     settings = config.coordination
     return Board(
         storage.database,
@@ -221,6 +240,7 @@ def board(config: LithosConfig, storage: Storage, notes: Notes) -> Board:
         storage.ids,
         terms=Terms(settings.claim_default_ttl_minutes, settings.claim_max_ttl_minutes, settings.reboot_grace_seconds),
         notes=BoardNotes(lambda note_id: notes.reader.exists(note_id), lambda task_id: notes.reader.of_task(task_id)),
+        sessions=sessions,
     )
 
 

@@ -29,6 +29,7 @@ Ruling = Literal["shared", "scoped", "entries", "operator"]
 # scoped: shows a session's things to those who are in it. entries: shows entries of others where it is asked to.
 RULED: dict[Ruling, str] = {
     "scoped": """
+lithos_session_promote lithos_session_demote
 lithos_recall lithos_changes lithos_get_briefing lithos_undo lithos_feedback mentisdb_bootstrap
 mentisdb_append mentisdb_append_retrospective mentisdb_search mentisdb_list_chains mentisdb_recent_context
 mentisdb_memory_markdown mentisdb_get_thought mentisdb_get_genesis_thought mentisdb_traverse_thoughts
@@ -44,12 +45,14 @@ lithos_session_context_update lithos_session_stats lithos_session_wait lithos_to
 lithos_session_query
 """,
     "operator": """
+lithos_session_rollback
 lithos_reindex lithos_ledger_checkpoint lithos_ledger_forget lithos_ledger_convert lithos_ledger_import
 lithos_session_close_all lithos_doctor lithos_token_new lithos_token_list lithos_token_revoke
 lithos_events_verify lithos_keys_rotate lithos_fs_move lithos_file_history lithos_garden_undo
 lithos_garden_check lithos_code_add lithos_code_list lithos_code_remove lithos_code_rebuild
 """,
     "shared": """
+lithos_file_lock lithos_file_unlock
 lithos_write lithos_read lithos_delete lithos_list lithos_links lithos_tags lithos_move lithos_note_history
 lithos_note_diff lithos_note_revert lithos_note_restore lithos_validate lithos_search lithos_semantic
 lithos_note_passages lithos_decay lithos_promote lithos_conflicts lithos_agent_register lithos_agent_info

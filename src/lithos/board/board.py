@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -24,7 +25,16 @@ from lithos.board.answers import (
 )
 from lithos.board.inputs import NewTask, TaskEdit, aspect_of, minutes_of, summary_of
 from lithos.board.lists import Page, TaskFilter, list_findings, list_ready, list_tasks
-from lithos.board.rules import Duration, Refusal, clamp, decide_claim, decide_status, near_miss, need_open
+from lithos.board.rules import (
+    Duration,
+    Refusal,
+    clamp,
+    decide_claim,
+    decide_status,
+    near_miss,
+    need_open,
+    task_time_left,
+)
 from lithos.board.tasks import BoardText
 from lithos.board.values import Claim, TaskStatus
 from lithos.core.call import Call
@@ -34,6 +44,7 @@ from lithos.core.names import agent_name
 from lithos.core.part import Part
 from lithos.core.references import Candidate
 from lithos.errors import CursorExpired, NotFound
+from lithos.sessions import Sessions
 from lithos.storage import Database, Effects, Followers, Outcome, Tx, lease_from
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
@@ -59,8 +70,16 @@ class Notes:
 
 class Board(Part):
     def __init__(
-        self, database: Database, effects: Effects, ids: Ids, *, terms: Terms | None = None, notes: Notes | None = None
+        self,
+        database: Database,
+        effects: Effects,
+        ids: Ids,
+        *,
+        terms: Terms | None = None,
+        notes: Notes | None = None,
+        sessions: Sessions | None = None,
     ) -> None:
+        self._sessions = sessions
         self._database = database
         self._effects = effects
         self._ids = ids
@@ -131,15 +150,21 @@ class Board(Part):
         aspect, agent, duration = aspect_of(aspect), agent_name(agent), self._duration(ttl_minutes)
 
         def work(tx: Tx) -> Outcome:
+            asked = self._sessions.ask_limits(tx, call) if self._sessions else None
             board = steps.lock(tx, task_id, aspect)
             task = need_open(board.task)
             if isinstance(task, Refusal):
                 return steps.refused(task)
-            lease = decide_claim(board.held, agent, duration.seconds, board.now)
+            limits = asked() if asked else None
+            allowed = steps.within_limits(tx, board, limits, task_id, agent, duration)
+            if isinstance(allowed, Refusal):
+                return steps.refused(allowed)
+            lease = decide_claim(board.held, agent, allowed.seconds, board.now)
             if isinstance(lease, Refusal):
                 return steps.refused(lease)
-            claim, renewed = steps.take(tx, board, Claim(0, task_id, aspect, agent, lease))
-            answer = steps.granted("expires_at", claim, duration) | {"renewed": renewed}
+            session = limits.session_id if limits else None
+            claim, renewed = steps.take(tx, board, Claim(0, task_id, aspect, agent, lease, session))
+            answer = steps.granted("expires_at", claim, allowed) | {"renewed": renewed}
             if task.blocked:
                 answer["blocked_by"] = tasks.ids(tasks.needed_by(tx, task_id), "open")
             if board.near and not renewed:
@@ -165,9 +190,13 @@ class Board(Part):
             held = steps.holder(tx, board, aspect, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
-            renewed = replace(held, lease=lease_from(board.now, duration.seconds))
+            limits = self._sessions.limits_of(tx, held.session_id) if self._sessions and held.session_id else None
+            allowed = task_time_left(held, limits, duration, board.now)
+            if isinstance(allowed, Refusal):
+                return steps.refused(allowed)
+            renewed = replace(held, lease=lease_from(board.now, allowed.seconds))
             claims.renew(tx, renewed.token, renewed.lease)
-            return Outcome(steps.granted("new_expires_at", renewed, duration), (steps.claim_event("renew", renewed),))
+            return Outcome(steps.granted("new_expires_at", renewed, allowed), (steps.claim_event("renew", renewed),))
 
         return cast(Renewed, self._effects.commit(call, work))
 
@@ -257,6 +286,16 @@ class Board(Part):
             return found
 
         return self._database.read(work)
+
+    def in_session(self, session_id: str, limit: int) -> builtins.list[str]:
+        """Open tasks that a session works on: title, who and which aspect."""
+
+        def read(tx: Tx) -> builtins.list[str]:
+            rows = claims.of_session(tx, session_id, tx.now())
+            found = {row.task_id: tasks.task_in(tasks.ask(tx, row.task_id)) for row in rows}
+            return [f"{task.title} ({row.agent}: {row.aspect})" for row in rows[:limit] if (task := found[row.task_id])]
+
+        return self._database.read(read)
 
     def named(self, source: str) -> TaskRef | None:
         """The task that a note's `source` names, if it is one."""

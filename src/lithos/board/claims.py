@@ -41,9 +41,10 @@ def take(tx: Tx, claim: Claim, now: Moment) -> None:
     """Give the aspect to this claim, in place of one that has ended."""
     drop(tx, claim.task_id, claim.aspect)
     tx.put(
-        f"INSERT INTO claims (id, task_id, agent, aspect, claimed_at, {', '.join(LEASE_COLUMNS)})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        *(claim.token, claim.task_id, claim.agent, claim.aspect, micros(now.wall), *claim.lease.values()),
+        f"INSERT INTO claims (id, task_id, agent, aspect, session_id, began, claimed_at, {', '.join(LEASE_COLUMNS)})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        *(claim.token, claim.task_id, claim.agent, claim.aspect, claim.session_id, now.steady, micros(now.wall)),
+        *claim.lease.values(),
     )
 
 
@@ -74,6 +75,14 @@ def live_claims(tx: Tx, task_ids: Sequence[str], now: Moment) -> dict[str, list[
     return found
 
 
+def of_session(tx: Tx, session_id: str, now: Moment) -> list[Claim]:
+    """Live claims that were made in a session."""
+    rows = tx.all(
+        f"SELECT * FROM claims WHERE session_id = ? AND {ALIVE_SQL} ORDER BY id", session_id, now.era, now.steady
+    )
+    return [_claim(row) for row in rows]
+
+
 def count_live(tx: Tx, now: Moment) -> int:
     row = tx.one(f"SELECT count(*) AS n FROM claims WHERE {ALIVE_SQL}", now.era, now.steady)
     return int(row["n"]) if row else 0
@@ -87,4 +96,4 @@ def carry_over_claims(tx: Tx, grace: float) -> None:
 
 
 def _claim(row: Row) -> Claim:
-    return Claim(row["id"], row["task_id"], row["aspect"], row["agent"], lease_of(row))
+    return Claim(row["id"], row["task_id"], row["aspect"], row["agent"], lease_of(row), row["session_id"], row["began"])

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from lithos.board.values import Claim, Task, TaskStatus
 from lithos.core.clock import rfc3339
 from lithos.core.names import folded
+from lithos.sessions import ClaimLimits
 from lithos.storage import Lease, Moment, lease_from
 
 NEAR = 0.8  # "reveiw" and "review" are 0.83 alike, "frontend" and "backend" 0.53
@@ -23,6 +25,8 @@ Reason = Literal[
     "not_claimed",
     "wrong_token",
     "wrong_agent",
+    "session_full",
+    "task_timeout",
 ]
 
 # A closed task can be reopened, but not turn from completed into cancelled, or back, without being open between.
@@ -42,6 +46,14 @@ _WORDS: dict[Reason, tuple[str, str]] = {
     "not_claimed": ("no agent holds this aspect", "Take it with lithos_task_claim."),
     "wrong_token": ("the token is of another claim", "Send the token that the claim on this aspect returned."),
     "wrong_agent": ("another agent holds this claim", "Only its holder may do this."),
+    "session_full": (
+        "your session holds as many tasks, or has as many agents at work, as its limits allow",
+        "Complete or release something first; lithos_session_get shows the limits.",
+    ),
+    "task_timeout": (
+        "the claim has lasted as long as your session's task_timeout allows",
+        "Report what you found, then let it end; claim again if you go on.",
+    ),
 }
 
 
@@ -108,6 +120,30 @@ class Duration:
 
 def clamp(minutes: float, longest: float) -> Duration:
     return Duration(min(minutes, longest) * 60, minutes > longest)
+
+
+def decide_limits(
+    held: Sequence[Claim], limits: ClaimLimits, task_id: str, agent: str, duration: Duration
+) -> Duration | Refusal:
+    """`held`: the live claims of the session."""
+    tasks, agents = {each.task_id for each in held}, {each.agent for each in held}
+    if len(tasks | {task_id}) > max(limits.max_concurrent_tasks, len(tasks)):
+        return Refusal("session_full")
+    if len(agents | {agent}) > max(limits.max_engineers, len(agents)):
+        return Refusal("session_full")
+    return _within(duration, limits.task_seconds)
+
+
+def task_time_left(held: Claim, limits: ClaimLimits | None, duration: Duration, now: Moment) -> Duration | Refusal:
+    """How long a renewal may last: a session's `task_timeout` counts from the claim on, renewed or not."""
+    if limits is None or limits.task_seconds is None or held.began is None or held.lease.grace:
+        return duration
+    left = held.began + limits.task_seconds - now.steady
+    return Refusal("task_timeout") if left <= 0 else _within(duration, left)
+
+
+def _within(duration: Duration, seconds: float | None) -> Duration:
+    return duration if seconds is None or duration.seconds <= seconds else Duration(seconds, True)
 
 
 def need_open(task: Task | None) -> Task | Refusal:

@@ -10,10 +10,19 @@ from lithos.board import changes, claims, tasks
 from lithos.board.answers import BoardCounts, TaskShown
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import show_task
-from lithos.board.rules import Duration, Refusal, decide_hold, is_near, need_open
+from lithos.board.rules import (
+    Duration,
+    Refusal,
+    decide_hold,
+    decide_limits,
+    is_near,
+    need_open,
+    task_time_left,
+)
 from lithos.board.values import Claim, LockedBoard, Task, TaskStatus
 from lithos.core.clock import rfc3339
 from lithos.errors import ClaimLost, Conflict, Forbidden, InvalidInput, LithosError, NotFound
+from lithos.sessions import ClaimLimits
 from lithos.storage import Answer, EventDraft, Moment, Outcome, Tx
 
 _ENTRY_OF_STATUS: dict[TaskStatus, changes.ChangeKind] = {
@@ -104,6 +113,18 @@ def take(tx: Tx, board: LockedBoard, wanted: Claim) -> tuple[Claim, bool]:
     claim = replace(wanted, token=token)
     claims.take(tx, claim, board.now)
     return claim, False
+
+
+def within_limits(
+    tx: Tx, board: LockedBoard, limits: ClaimLimits | None, task_id: str, agent: str, duration: Duration
+) -> Duration | Refusal:
+    """How long the claim may last in the agent's session, or why the session takes no more."""
+    if limits is None:
+        return duration
+    held = board.held
+    if held is not None and held.alive(board.now) and held.agent == agent and held.session_id == limits.session_id:
+        return task_time_left(held, limits, duration, board.now)
+    return decide_limits(claims.of_session(tx, limits.session_id, board.now), limits, task_id, agent, duration)
 
 
 def holder(tx: Tx, board: LockedBoard, aspect: str, agent: str, token: int | None) -> Claim | Refusal:

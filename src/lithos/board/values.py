@@ -43,6 +43,8 @@ class Claim:
     aspect: str
     agent: str
     lease: Lease
+    session_id: str | None = None  # the session it was made in, whose limits hold
+    began: float | None = None  # the steady clock of the lease's era when it was made
 
     def alive(self, now: Moment) -> bool:
         return self.lease.alive(now)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.chronicle.chronicle import Chronicle
+from lithos.chronicle.promotion import PromotedEntries, Promotion
 from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter, tuple_of
 
-__all__ = ["Chronicle", "EntryPage", "EntryShown", "SessionFilter", "tuple_of"]
+__all__ = ["Chronicle", "EntryPage", "EntryShown", "PromotedEntries", "Promotion", "SessionFilter", "tuple_of"]

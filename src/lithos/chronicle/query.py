@@ -71,6 +71,7 @@ class EntryShown(TypedDict):
 class EntryPage(TypedDict):
     entries: list[EntryShown]
     total: int
+    receipt: NotRequired[str]  # for lithos_feedback
     degraded: bool
     degraded_reason: NotRequired[str]
 

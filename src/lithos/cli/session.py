@@ -28,6 +28,9 @@ def join(root: typer.Typer) -> None:
         fail=fail,
         close=close,
         close_all=close_all,
+        promote=promote,
+        demote=demote,
+        rollback=rollback,
     )
 
 
@@ -117,6 +120,31 @@ def close_all(terminal: Terminal, agent: Agent = None) -> None:
     """Archive every session."""
     answer = ask(terminal, "lithos_session_close_all", {}, agent)
     terminal.tell(answer, f"{answer['closed']} closed")
+
+
+Entries = Annotated[list[str], typer.Argument(help="Ids of entries.")]
+Reason = Annotated[str, typer.Option("--reason", help="Why; kept in the audit.")]
+
+
+@verb
+def promote(terminal: Terminal, ids: Entries, reason: Reason, agent: Agent = None) -> None:
+    """Make entries of sessions everyone's."""
+    answer = ask(terminal, "lithos_session_promote", {"ids": ids, "reason": reason}, agent)
+    terminal.tell(answer, f"{len(answer['ids'])} promoted")
+
+
+@verb
+def demote(terminal: Terminal, ids: Entries, reason: Reason, agent: Agent = None) -> None:
+    """Give promoted entries back to their session."""
+    answer = ask(terminal, "lithos_session_demote", {"ids": ids, "reason": reason}, agent)
+    terminal.tell(answer, f"{len(answer['ids'])} taken back")
+
+
+@verb
+def rollback(terminal: Terminal, session_id: SessionId, agent: Agent = None) -> None:
+    """Take back everything that a session has promoted."""
+    answer = ask(terminal, "lithos_session_rollback", {"session_id": session_id}, agent)
+    terminal.tell(answer, f"{len(answer['ids'])} taken back")
 
 
 def ask(terminal: Terminal, tool: str, arguments: dict[str, Any], agent: str | None) -> dict[str, Any]:

@@ -57,7 +57,8 @@ class ThoughtFeed:
         self._open: WeakValueDictionary[str, Chain] = WeakValueDictionary()  # by folder
         self._behind: dict[str, Chain] = {}  # kept open until their thoughts are applied
         self._positions: dict[str, int] = {}
-        self._gaps: dict[str, list[int]] = {}  # before the position, and not in the collection
+        self._gaps: dict[str, list[int]] = {}  # before the position, and to be applied again
+        self._indexed: dict[str, dict[int, str]] = {}  # marks in the collection, of chains not compared yet
 
     def add(self, chain: Chain) -> None:
         with self._guard:
@@ -72,22 +73,26 @@ class ThoughtFeed:
         self._gaps = {folder: sorted({*range(max(indexes))} - indexes) for folder, indexes in held.items()}
         with self._guard:
             self._behind.update(self._open)
-            chains = list(self._open.items())
-        for folder, chain in chains:
-            moved = self._moved(chain, known, held.get(folder, set()))
-            self._gaps[folder] = sorted({*self._gaps.get(folder, ()), *moved})
+        self._indexed = defaultdict(dict, {folder: {} for folder in held})
+        for name, mark in ((name, hash.partition(MARK)[2]) for name, hash in known.items()):
+            if mark:
+                folder, _, index = name.rpartition(":")
+                self._indexed[folder][int(index)] = mark
         return True
 
-    def _moved(self, chain: Chain, known: Mapping[str, str], held: set[int]) -> set[int]:
+    def _moved(self, chain: Chain, indexed: Mapping[int, str], end: int) -> set[int]:
         """Thoughts that were promoted, or taken back, since they were indexed."""
         marks = self._marks(chain)
-        indexed = {index: known[_name(chain, index)].partition(MARK)[2] for index in held}
-        return {index for index, mark in indexed.items() if mark != marks.get(index, "")}
+        named = {*marks, *indexed}
+        return {index for index in named if index < end and marks.get(index, "") != indexed.get(index, "")}
 
     def next_batch(self) -> Sequence[DocumentChange]:
         with self._guard:
             behind = list(self._behind.items())
         for folder, chain in behind:
+            if (indexed := self._indexed.pop(folder, None)) is not None:
+                moved = self._moved(chain, indexed, self._positions.get(folder, 0))
+                self._gaps[folder] = sorted({*self._gaps.get(folder, ()), *moved})
             if gaps := self._gaps.pop(folder, None):  # lost, or forgotten: then the change is its removal
                 self._gaps[folder] = gaps[BATCH:]
                 if changes := self.changes(chain, gaps[:BATCH]):

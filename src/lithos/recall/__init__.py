@@ -8,6 +8,7 @@ from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
 from lithos.recall.notes import NoteKind
 from lithos.recall.recall import Recall, RecallAnswer, RecallHit
+from lithos.recall.session_briefing import SessionBriefing
 from lithos.recall.thoughts import ThoughtKind
 from lithos.recall.undo import Undo, UndoAnswer
 from lithos.recall.work import WORK, WORK_KEYWORDS, WorkIndex, WorkKind
@@ -32,6 +33,7 @@ __all__ = [
     "Recall",
     "RecallAnswer",
     "RecallHit",
+    "SessionBriefing",
     "ThoughtKind",
     "Tier",
     "Undo",

@@ -15,6 +15,7 @@ from lithos.notes import Knowledge, Notes
 from lithos.recall.changes import LAST_VISIT, Changes, ChangesRequest
 from lithos.recall.kind import Question
 from lithos.recall.recall import Recall
+from lithos.recall.session_briefing import SessionBriefing
 from lithos.search import Query
 from lithos.sessions import Viewer
 
@@ -40,15 +41,33 @@ class Briefing:
     changes: Changes
     recall: Recall
     viewer: Callable[[Call], Viewer]
+    session: SessionBriefing
 
-    def answer(self, call: Call, topic: str | None, tier: Tier) -> BriefingAnswer:
+    def answer(self, call: Call, topic: str | None, tier: Tier, session_id: str | None = None) -> BriefingAnswer:
         """Markdown; the most urgent first, so that what a small budget cuts off matters least."""
+        chosen = session_id or self.session.sessions.current(call)
+        if chosen is not None:
+            return self._of_session(call, chosen, topic, tier)
         since = LAST_VISIT[0] if call.agent is not None and self.changes.last_visit(call.agent) else "1d"
         found = self.changes.answer(
             ChangesRequest(since, limit=ROWS[tier], asked_by=call.agent, viewer=self.viewer(call))
         )
         sections = self._sections(call, topic, ROWS[tier], found["changes"], since)
         text = "\n".join(_within(sections, TOKENS[tier])) or "Nothing is stored here yet."
+        return {"briefing": text, "tier": tier, "tokens": estimate_tokens(text), "cursor": found["cursor"]}
+
+    def _of_session(self, call: Call, session_id: str, topic: str | None, tier: Tier) -> BriefingAnswer:
+        """For members: the session's state, then what others changed since it was last worked on."""
+        session = self.session.sessions.whole(call, session_id)
+        since = session["suspended_at"] or session["last_active_at"]
+        request = ChangesRequest(since, limit=ROWS[tier], asked_by=call.agent, viewer=Viewer(session_id))
+        found = self.changes.answer(request)
+        sections = [*self.session.sections(call, session, ROWS[tier])]
+        if topic:
+            sections.append((f"About {_short(topic, 60)}", self._about(call, topic, ROWS[tier])))
+        lines = [f"{kind}: {line}" for kind, lines in found["changes"].items() for line in lines]
+        sections.append(("Changed outside since", lines[: ROWS[tier]]))
+        text = "\n".join(_within(sections, TOKENS[tier]))
         return {"briefing": text, "tier": tier, "tokens": estimate_tokens(text), "cursor": found["cursor"]}
 
     def _sections(

@@ -13,8 +13,9 @@ from lithos.sessions.answers import (
     SessionStats,
 )
 from lithos.sessions.commands import SessionCommand, is_session_command, parse_session_command
-from lithos.sessions.model import FIELDS, STATES, Session, SessionConfig, SessionState
-from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, NewSession, Sessions
+from lithos.sessions.file_locks import FileLocked, FileLocks, LockMode, LockTerms
+from lithos.sessions.model import FIELDS, STATES, ClaimLimits, Session, SessionConfig, SessionState
+from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, PROMOTIONS, NewSession, Sessions
 from lithos.sessions.visibility import ALL, HISTORY, PUBLIC, SCOPE, Scoped, ScopedRow, Viewer, visible
 
 __all__ = [
@@ -23,11 +24,17 @@ __all__ = [
     "HISTORY",
     "LARGEST_PAGE",
     "LONGEST_WAIT_S",
+    "PROMOTIONS",
     "PUBLIC",
     "SCOPE",
     "STATES",
+    "ClaimLimits",
     "ContextShown",
     "ContextUpdated",
+    "FileLocked",
+    "FileLocks",
+    "LockMode",
+    "LockTerms",
     "NewSession",
     "Scoped",
     "ScopedRow",

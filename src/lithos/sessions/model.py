@@ -86,6 +86,16 @@ def _check_option(name: str, value: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimLimits:
+    """What a session allows to the claims that are made in it."""
+
+    session_id: str
+    max_concurrent_tasks: int
+    max_engineers: int
+    task_seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """One row of `sessions`. What is private of it is shown to members alone."""
 
@@ -109,6 +119,26 @@ class Session:
     bytes: int
     era: str
     steady: float
+
+    @property
+    def claim_limits(self) -> ClaimLimits:
+        minutes = self.config.task_timeout
+        seconds = None if minutes is None else minutes * 60
+        return ClaimLimits(self.id, self.config.max_concurrent_tasks, self.config.max_engineers, seconds)
+
+    def due(self, now: Moment) -> Verb | None:
+        """What a time-out does to an active session now. After a reboot a session counts as idle since the boot."""
+        if self.state != "active" or self.closed_at is not None:
+            return None
+        idle, whole = self.config.auto_suspend_after, self.config.session_timeout
+        if whole is not None and self.activated_at is not None and self._open_seconds(now) >= whole * 60:
+            return "fail"
+        return "suspend" if idle is not None and self.idle_seconds(now) >= idle * 60 else None
+
+    def _open_seconds(self, now: Moment) -> float:
+        """Since its activation: to the last activity by the times recorded then, from there on the lease clock."""
+        recorded = (self.last_active_at - (self.activated_at or self.last_active_at)).total_seconds()
+        return max(0.0, recorded) + self.idle_seconds(now)
 
     def idle_seconds(self, now: Moment) -> float:
         """Since the last activity, on the lease clock; across a reboot, as long as the machine has been up."""

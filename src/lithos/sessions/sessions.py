@@ -28,6 +28,7 @@ from lithos.sessions.context import parse_changes, write_context
 from lithos.sessions.model import (
     DONE,
     LONGEST_BRANCH,
+    ClaimLimits,
     Session,
     SessionConfig,
     SessionState,
@@ -80,6 +81,7 @@ class Sessions(Part):
         self.followers = Followers(database, JOURNAL)
         self._lock = threading.Lock()
         self._current: dict[str, Membership | None] = {}  # by agent; dropped with every change of the topic
+        self._active: set[str] = set()  # sessions in which something happened since the last look at time-outs
         self._known: set[str] = set()  # ids that have a row; a session is never deleted
         self._stop_listening = database.listen(JOURNAL.channel, self._forget)
 
@@ -163,6 +165,7 @@ class Sessions(Part):
             store.set_state(tx, session_id, state, head.now, **columns)
             if state != "suspended":
                 store.send_away(tx, session_id)
+                store.drop_locks(tx, session_id)
             self._announce(tx, head, DONE[verb], session_id, agent)
             answer: dict[str, Any] = {"session_id": session_id, "state": state}
             if ended is not None:
@@ -206,6 +209,7 @@ class Sessions(Part):
             store.set_state(tx, session.id, state, head.now)
         store.touch(tx, session.id, head.now, closed_at=micros(head.now.wall))
         store.send_away(tx, session.id)
+        store.drop_locks(tx, session.id)
         self._announce(tx, head, "closed", session.id, agent)
         return state
 
@@ -389,26 +393,7 @@ class Sessions(Part):
         return page if current is None else {**page, "current": current}
 
     def stats(self) -> SessionStats:
-        def read(tx: Tx) -> SessionStats:
-            rows = tx.all("SELECT state, count(*) AS n, sum(bytes) AS bytes FROM sessions GROUP BY state")
-            one = {
-                name: tx.one(f"SELECT count(*) AS n FROM {table}")
-                for name, table in (
-                    ("closed", "sessions WHERE closed_at IS NOT NULL"),
-                    ("here", "session_agents WHERE here = 1"),
-                    ("promoted", "session_promotions"),
-                )
-            }
-            count = {name: int(row["n"]) if row else 0 for name, row in one.items()}
-            return {
-                "by_state": {row["state"]: int(row["n"]) for row in rows},
-                "closed": count["closed"],
-                "agents_here": count["here"],
-                "promoted": count["promoted"],
-                "context_bytes": sum(int(row["bytes"] or 0) for row in rows),
-            }
-
-        return self._database.read(read)
+        return self._database.read(store.stats)
 
     async def wait(self, cursor: int | None, seconds: float, session_id: str | None = None) -> SessionChanges:
         """Lifecycle entries after `cursor`, as soon as there are some."""
@@ -489,6 +474,7 @@ class Sessions(Part):
         chosen = named or self.current(call)
         if chosen is not None:
             self._database.read(lambda tx: need_writable(self._private(tx, call, chosen), "entry"))
+            self.seen(chosen)
         return chosen
 
     def is_session(self, session_id: str | None) -> bool:
@@ -508,6 +494,62 @@ class Sessions(Part):
     def _forget(self) -> None:
         with self._lock:
             self._current = {}
+
+    # -- limits and time-outs
+
+    def ask_limits(self, tx: Tx, call: Call) -> Callable[[], ClaimLimits | None]:
+        """The limits of the active session that the agent is in; queued like `Tx.ask`."""
+        asked = tx.ask(_CURRENT_SESSION, call.agent or "")
+
+        def limits() -> ClaimLimits | None:
+            row = asked.one()
+            if row is None or (row["member_bound"] and not call.bound) or row["state"] != "active":
+                return None
+            self.seen(row["id"])
+            return session_of(row).claim_limits
+
+        return limits
+
+    def limits_of(self, tx: Tx, session_id: str) -> ClaimLimits | None:
+        row = store.ask(tx, session_id).one()
+        return None if row is None else session_of(row).claim_limits
+
+    def seen(self, session_id: str) -> None:
+        """Something happened in the session; written with the next look at the time-outs."""
+        with self._lock:
+            self._active.add(session_id)
+
+    def expire(self) -> Sequence[str]:
+        """Suspend sessions in which nothing happened for `auto_suspend_after`, fail those above `session_timeout`.
+        Measured on the lease clock, so that no change of the wall clock ends one. The ids concerned."""
+        with self._lock:
+            active, self._active = self._active, set()
+        if active:
+            self._database.write(lambda tx: store.touch_all(tx, sorted(active)))
+        rows, now = self._database.read(
+            lambda tx: (tx.all("SELECT * FROM sessions WHERE state = 'active' AND closed_at IS NULL"), tx.now())
+        )
+        due = [(each, verb) for each in map(session_of, rows) if (verb := each.due(now)) is not None]
+        for session, verb in due:
+            self._time_out(session, verb)
+        return [session.id for session, _ in due]
+
+    def _time_out(self, session: Session, verb: Verb) -> None:
+        call = Call("lithos_session_timeout", agent="lithos", operator=True)
+
+        def work(tx: Tx) -> Outcome:
+            head, current, _ = self._hold(tx, session.id, "lithos")
+            if current.due(head.now) != verb:  # an agent came back meanwhile
+                return Outcome({}, refused=True)
+            reason = {"reason": "session_timeout has passed"} if verb == "fail" else {}
+            store.set_state(tx, session.id, next_state(current, verb), head.now, **reason)
+            if verb == "fail":
+                store.send_away(tx, session.id)
+                store.drop_locks(tx, session.id)
+            self._announce(tx, head, DONE[verb], session.id, "lithos")
+            return Outcome({"session_id": session.id}, (event(verb, session.id, reason="timeout"),))
+
+        self._commit(call, work)
 
     # -- steps of transactions
 
@@ -543,3 +585,9 @@ class Sessions(Part):
             return
         looked = Outcome({"session_id": session_id}, (event(LOOK, session_id, tool=call.tool),))
         self._effects.commit(replace(call, idempotency_key=None, delivery=None), lambda tx: looked)
+
+
+_CURRENT_SESSION = """
+SELECT sessions.*, session_agents.bound AS member_bound FROM session_agents
+JOIN sessions ON sessions.id = session_agents.session_id WHERE session_agents.agent = ? AND session_agents.here = 1
+"""

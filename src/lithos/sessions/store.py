@@ -11,7 +11,7 @@ import orjson
 
 from lithos.core.clock import micros, rfc3339
 from lithos.errors import InvalidInput, NotFound
-from lithos.sessions.answers import SessionShown
+from lithos.sessions.answers import SessionShown, SessionStats
 from lithos.sessions.context import collected
 from lithos.sessions.model import OF_THE_SESSION, SCALARS, Session, SessionState, session_of
 from lithos.storage import Deferred, Journal, Moment, Row, Tx
@@ -90,6 +90,12 @@ def touch(tx: Tx, session_id: str, now: Moment, **changed: Any) -> None:
     tx.put(f"UPDATE sessions SET {names} WHERE id = ?", *values.values(), session_id)
 
 
+def touch_all(tx: Tx, session_ids: Sequence[str]) -> None:
+    now = tx.now()
+    for each in session_ids:
+        touch(tx, each, now)
+
+
 def set_state(tx: Tx, session_id: str, state: SessionState, now: Moment, **more: Any) -> None:
     column = {"active": "activated_at", "suspended": "suspended_at"}.get(state, "completed_at")
     touch(tx, session_id, now, state=state, **{column: micros(now.wall)}, **more)
@@ -133,6 +139,11 @@ def send_away(tx: Tx, session_id: str, agent: str | None = None) -> None:
         f"UPDATE session_agents SET here = 0 WHERE session_id = ? AND here = 1{chosen}",
         *(session_id, *(() if agent is None else (agent,))),
     )
+
+
+def drop_locks(tx: Tx, session_id: str) -> None:
+    """The session has ended: its files are free."""
+    tx.put("DELETE FROM file_locks WHERE session_id = ?", session_id)
 
 
 def others_here(tx: Tx, session_id: str, agent: str) -> bool:
@@ -225,6 +236,22 @@ def page(
     more = str(rows[limit - 1]["seq"]) if len(rows) > limit else None
     counted = total.one()
     return [session_of(row) for row in rows[:limit]], counted["n"] if counted else 0, more
+
+
+def stats(tx: Tx) -> SessionStats:
+    rows = tx.all("SELECT state, count(*) AS n, sum(bytes) AS bytes FROM sessions GROUP BY state")
+
+    def count(what: str) -> int:
+        row = tx.one(f"SELECT count(*) AS n FROM {what}")
+        return int(row["n"]) if row else 0
+
+    return {
+        "by_state": {row["state"]: int(row["n"]) for row in rows},
+        "closed": count("sessions WHERE closed_at IS NOT NULL"),
+        "agents_here": count("session_agents WHERE here = 1"),
+        "promoted": count("session_promotions"),
+        "context_bytes": sum(int(row["bytes"] or 0) for row in rows),
+    }
 
 
 def member_ids(tx: Tx, agent: str | None, bound: bool, session_ids: Sequence[str]) -> set[str]:

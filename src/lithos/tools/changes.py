@@ -54,9 +54,13 @@ def lithos_get_briefing(
     call: Call,
     topic: Annotated[str | None, Field(description="What you are about to do", max_length=500)] = None,
     tier: Annotated[Tier, Field(description="About 150, 600 or 2,000 tokens")] = "standard",
+    session_id: Annotated[
+        str | None, Field(description="Of a session; left out: your current one", max_length=100)
+    ] = None,
 ) -> BriefingAnswer:
-    """Start here: your claims, ready tasks, what changed since your last visit, the notes that matter, conflicts."""
-    return lithos.briefing.answer(call, topic, tier)
+    """Start here: your claims, ready tasks, what changed since your last visit, the notes that matter, conflicts. In a
+    session: its objective, step, blockers, files, decisions, failures, and what changed outside."""
+    return lithos.briefing.answer(call, topic, tier, session_id)
 
 
 @tool(toolset="notes", notes=True, named=True, title="Undo a change")

@@ -19,7 +19,7 @@ Ids = Annotated[list[str], Field(max_length=200)]
 def lithos_feedback(
     lithos: Lithos,
     call: Call,
-    used_ids: Annotated[Ids, Field(description="Notes that you built on")],
+    used_ids: Annotated[Ids, Field(description="Notes and session entries that you built on")],
     outcome: Outcomes,
     receipt: Annotated[str | None, Field(description="Of lithos_recall; then query and returned_ids are known")] = None,
     query: str | None = None,
@@ -28,7 +28,7 @@ def lithos_feedback(
 ) -> FeedbackGiven:
     """Tell what came of a search. Notes that helped rise a little for similar questions, notes that hurt (wrong,
     misleading) sink a little. Returns event_id."""
-    return lithos.knowledge.feedback.give(
+    given = lithos.knowledge.feedback.give(
         call,
         outcome=outcome,
         used_ids=used_ids,
@@ -37,6 +37,10 @@ def lithos_feedback(
         receipt=receipt,
         source=source,
     )
+    if outcome == "helped":
+        _, returned = lithos.knowledge.feedback.asked(query, returned_ids, receipt)
+        lithos.promotion.count_uses(call, used_ids, returned)
+    return given
 
 
 @tool(toolset="lifecycle", notes=True, destructive=True)

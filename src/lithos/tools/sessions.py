@@ -74,7 +74,7 @@ def lithos_session_complete(
     lithos: Lithos, call: Call, session_id: Current = None, summary: str | None = None, agent: Agent = None
 ) -> SessionChanged:
     """End it well: its decisions, patterns and resolved failures become everyone's."""
-    return lithos.sessions.complete(call, lithos.sessions.chosen(call, session_id), summary)
+    return lithos.promotion.complete(call, lithos.sessions.chosen(call, session_id), summary)
 
 
 @tool(toolset="sessions", named=True, listed=False, title="Fail a session")

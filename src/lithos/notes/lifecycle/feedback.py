@@ -121,7 +121,7 @@ class Feedback(Part):
     ) -> FeedbackGiven:
         """Append-only. With the receipt of a `lithos_recall`, query and returned ids are known already."""
         self.flush()
-        query, returned = self._asked(query, returned_ids, receipt)
+        query, returned = self.asked(query, returned_ids, receipt)
         _check_ids(used_ids)
 
         def work(tx: Tx) -> Outcome:
@@ -139,9 +139,10 @@ class Feedback(Part):
 
         return cast(FeedbackGiven, self._effects.commit(call, work))
 
-    def _asked(
+    def asked(
         self, query: str | None, returned_ids: Sequence[str] | None, receipt: str | None
     ) -> tuple[str, Sequence[str]]:
+        """The question and what it returned, from the receipt or as given."""
         if receipt is not None:
             row = self._database.read(
                 lambda tx: tx.one("SELECT query, returned_ids FROM receipts WHERE id = ?", receipt)
