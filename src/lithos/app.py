@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lithos import from_settings
 from lithos.agents import Agents, Tokens
-from lithos.chronicle import Chronicle
+from lithos.chronicle import Checkpoints, Chronicle, Snapshots
 from lithos.core.call import Call
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
@@ -107,6 +107,8 @@ class Lithos:
         ]
         self.chronicle = Chronicle(sessions, ledger)
         self.promotion = from_settings.promotion(config, storage, sessions, ledger)
+        self.snapshots = Snapshots(database, effects, sessions, ledger, clock, ids)
+        self.checkpoints = Checkpoints(sessions, ledger, clock)
         self.file_locks = self._add(from_settings.file_locks(config, storage))
         self.recall = Recall(kinds, most=config.search.max_results)
         self.changes = Changes(

@@ -29,6 +29,7 @@ Ruling = Literal["shared", "scoped", "entries", "operator"]
 # scoped: shows a session's things to those who are in it. entries: shows entries of others where it is asked to.
 RULED: dict[Ruling, str] = {
     "scoped": """
+lithos_session_snapshot lithos_session_restore lithos_session_summary lithos_store_checkpoint lithos_latest_checkpoint
 lithos_session_promote lithos_session_demote
 lithos_recall lithos_changes lithos_get_briefing lithos_undo lithos_feedback mentisdb_bootstrap
 mentisdb_append mentisdb_append_retrospective mentisdb_search mentisdb_list_chains mentisdb_recent_context
@@ -52,6 +53,7 @@ lithos_events_verify lithos_keys_rotate lithos_fs_move lithos_file_history litho
 lithos_garden_check lithos_code_add lithos_code_list lithos_code_remove lithos_code_rebuild
 """,
     "shared": """
+lithos_memory_policy lithos_onboarding
 lithos_file_lock lithos_file_unlock
 lithos_write lithos_read lithos_delete lithos_list lithos_links lithos_tags lithos_move lithos_note_history
 lithos_note_diff lithos_note_revert lithos_note_restore lithos_validate lithos_search lithos_semantic

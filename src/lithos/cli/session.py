@@ -31,6 +31,9 @@ def join(root: typer.Typer) -> None:
         promote=promote,
         demote=demote,
         rollback=rollback,
+        snapshot=snapshot,
+        restore=restore,
+        summary=summary,
     )
 
 
@@ -145,6 +148,39 @@ def rollback(terminal: Terminal, session_id: SessionId, agent: Agent = None) -> 
     """Take back everything that a session has promoted."""
     answer = ask(terminal, "lithos_session_rollback", {"session_id": session_id}, agent)
     terminal.tell(answer, f"{len(answer['ids'])} taken back")
+
+
+@verb
+def snapshot(
+    terminal: Terminal,
+    session_id: Current = None,
+    entries: Annotated[bool, typer.Option("--entries", help="Carry its entries too.")] = False,
+    agent: Agent = None,
+) -> None:
+    """Print a session as one JSON text, to restore it here or on another machine."""
+    answer = ask(terminal, "lithos_session_snapshot", {"session_id": session_id, "with_entries": entries}, agent)
+    print(answer["snapshot"])
+
+
+@verb
+def restore(
+    terminal: Terminal,
+    file: Annotated[typer.FileText, typer.Argument(help="A snapshot; - reads standard input.")],
+    as_new: Annotated[bool, typer.Option("--as-new", help="Under a new id.")] = False,
+    entries: Annotated[bool, typer.Option("--entries", help="Its entries too.")] = False,
+    agent: Agent = None,
+) -> None:
+    """Bring a session back from its snapshot; prints its id."""
+    given = {"snapshot": file.read(), "as_new": as_new, "with_entries": entries}
+    answer = ask(terminal, "lithos_session_restore", given, agent)
+    terminal.tell(answer, answer["session_id"])
+
+
+@verb
+def summary(terminal: Terminal, session_id: Current = None, agent: Agent = None) -> None:
+    """Print what a session did, decided, learned and left open."""
+    answer = ask(terminal, "lithos_session_summary", {"session_id": session_id}, agent)
+    terminal.tell(answer, answer["summary"])
 
 
 def ask(terminal: Terminal, tool: str, arguments: dict[str, Any], agent: str | None) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from lithos.ledger.chain.forgetting import Forgotten
 from lithos.ledger.environment import Environment
 from lithos.ledger.ledger import Imported, Ledger
 from lithos.ledger.proofs import verify_bundle
-from lithos.ledger.proofs.bundle import Proof, bundle_lines
+from lithos.ledger.proofs.bundle import Proof, bundle_lines, entry_lines, opened_line
 from lithos.ledger.proofs.checkpoints import Checkpoint, parse_checkpoint
 from lithos.ledger.proofs.verify import EXIT_CODES, Report, Verification, VerifyFinding
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
@@ -76,7 +76,9 @@ __all__ = [
     "bundle_lines",
     "chain_folder",
     "chain_folders",
+    "entry_lines",
     "host_key",
+    "opened_line",
     "optional_time",
     "parse_checkpoint",
     "sign_arguments",

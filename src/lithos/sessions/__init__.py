@@ -15,7 +15,9 @@ from lithos.sessions.answers import (
 from lithos.sessions.commands import SessionCommand, is_session_command, parse_session_command
 from lithos.sessions.file_locks import FileLocked, FileLocks, LockMode, LockTerms
 from lithos.sessions.model import FIELDS, STATES, ClaimLimits, Session, SessionConfig, SessionState
+from lithos.sessions.restoring import kept_parts, read_session, write_session
 from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, PROMOTIONS, NewSession, Sessions
+from lithos.sessions.store import JOURNAL as SESSIONS_JOURNAL
 from lithos.sessions.visibility import ALL, HISTORY, PUBLIC, SCOPE, Scoped, ScopedRow, Viewer, visible
 
 __all__ = [
@@ -27,6 +29,7 @@ __all__ = [
     "PROMOTIONS",
     "PUBLIC",
     "SCOPE",
+    "SESSIONS_JOURNAL",
     "STATES",
     "ClaimLimits",
     "ContextShown",
@@ -51,6 +54,9 @@ __all__ = [
     "Sessions",
     "Viewer",
     "is_session_command",
+    "kept_parts",
     "parse_session_command",
+    "read_session",
     "visible",
+    "write_session",
 ]

@@ -200,7 +200,7 @@ def collected(rows: Sequence[Row]) -> dict[str, Any]:
         value = orjson.loads(row["value"])
         if row["field"] in MAPS:
             found[row["field"]][row["item"]] = value
-        else:
+        elif row["field"] in found:  # else a section of a snapshot, kept for the next one
             found[row["field"]].append(value)
     return found
 

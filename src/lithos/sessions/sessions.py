@@ -83,7 +83,7 @@ class Sessions(Part):
         self._current: dict[str, Membership | None] = {}  # by agent; dropped with every change of the topic
         self._active: set[str] = set()  # sessions in which something happened since the last look at time-outs
         self._known: set[str] = set()  # ids that have a row; a session is never deleted
-        self._stop_listening = database.listen(JOURNAL.channel, self._forget)
+        self._stop_listening = database.listen(JOURNAL.channel, self.forget_members)
 
     def close(self) -> None:
         self._stop_promotions()
@@ -491,7 +491,8 @@ class Sessions(Part):
                 self._current[agent] = found
         return found
 
-    def _forget(self) -> None:
+    def forget_members(self) -> None:
+        """Who is where changed, here or on another host."""
         with self._lock:
             self._current = {}
 
@@ -565,7 +566,7 @@ class Sessions(Part):
 
     def _commit(self, call: Call, work: Callable[[Tx], Outcome]) -> dict[str, Any]:
         answer = self._effects.commit(call, work)
-        self._forget()  # before the answer: the caller's next question must find where it is
+        self.forget_members()  # before the answer: the caller's next question must find where it is
         return answer
 
     def _is_member(self, tx: Tx, call: Call, session_id: str) -> bool:

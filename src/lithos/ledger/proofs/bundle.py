@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from typing_extensions import TypedDict
 
 from lithos.errors import InvalidInput
 from lithos.ledger.chain.chain import Chain
+from lithos.ledger.chain.format import ThoughtEntry, open_entry
 from lithos.ledger.chain.opening import HEADER
 from lithos.ledger.chain.segments import ADAPTERS, Rest, list_segments, read_blocks
 from lithos.ledger.proofs.checkpoints import Checkpoint
@@ -45,6 +46,20 @@ def prove(chain: Chain, index: int) -> Proof:
         "inclusion": chain.inclusion_proof(index, checkpoint["size"]),
         "checkpoint": checkpoint,
     }
+
+
+def entry_lines(chain: Chain, indexes: Sequence[int]) -> list[str]:
+    """These entries as the JSONL adapter writes them, each with what its hash is made of."""
+    if not indexes:
+        return []
+    wanted, first = set(indexes), min(indexes)
+    lines = enumerate(_lines(chain.folder, first, max(indexes) + 1), first)
+    return [line.decode().rstrip("\n") for index, line in lines if index in wanted]
+
+
+def opened_line(text: str) -> ThoughtEntry:
+    """One of `entry_lines`, checked by its hash; Damaged if it is not what was written."""
+    return open_entry(ADAPTERS["jsonl"].decode(f"{text}\n".encode()))
 
 
 def bundle_lines(folder: Path, checkpoint: Checkpoint) -> Iterator[bytes]:
