@@ -71,6 +71,22 @@ def test_a_deleted_note_says_how_to_restore_it(call: CallTool, note: dict[str, A
     assert call("lithos_read", id="Deploy Guide")["id"] == note["id"]
 
 
+def test_a_deleted_note_is_known_by_its_title_and_path_too(call: CallTool, note: dict[str, Any]) -> None:
+    call("lithos_delete", id=note["id"], agent="ann")
+    for name in ({"id": "Deploy Guide"}, {"id": "[[Deploy Guide]]"}, {"path": "ops/deploy-guide.md"}):
+        with pytest.raises(NotFound, match="was deleted") as gone:
+            call("lithos_read", **name)
+        assert note["id"] in gone.value.hint
+    assert call("lithos_note_restore", note="Deploy Guide", agent="ann")["id"] == note["id"]
+
+
+def test_waiting_for_a_task_takes_its_title(call: CallTool) -> None:
+    call("lithos_task_create", title="Fix it", agent="ann")
+    call("lithos_task_create", title="Other", agent="ann")
+    seen = call("lithos_board_wait", task_id="Fix it", since=0, timeout=0)["changes"]
+    assert len(seen) == 1
+
+
 def test_a_task_goes_by_its_title_or_the_end_of_its_id(call: CallTool) -> None:
     task = call("lithos_task_create", title="Fix the build", agent="ann")["task_id"]
     for name in ("Fix the build", "fix the BUILD", task[-6:], task):

@@ -202,7 +202,7 @@ async def lithos_board_wait(
         int | None, Field(strict=True, ge=0, description="cursor of the last call; omit: from now")
     ] = None,
     timeout: Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="Seconds")] = 30,  # noqa: ASYNC109 the tool's public word
-    task_id: Annotated[str | None, Field(description="Only changes of this task")] = None,
+    task_id: Annotated[str | None, Field(description="Only changes of this task"), Refers("task")] = None,
 ) -> Changes:
     """Wait until something on the board changes (tasks, claims taken or released, findings; renewals are silent),
     instead of asking again and again. Returns changes and the cursor for the next call; empty after timeout. `missed`

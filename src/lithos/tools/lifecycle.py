@@ -10,6 +10,7 @@ from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.notes import ConflictList, Decayed, FeedbackGiven, Outcomes, Promoted, Source
 from lithos.tools.arguments import Cursor
+from lithos.tools.dispatch.references import Refers
 from lithos.tools.registry import tool
 
 Ids = Annotated[list[str], Field(max_length=200)]
@@ -60,7 +61,7 @@ def lithos_decay(
 def lithos_promote(
     lithos: Lithos,
     call: Call,
-    source_entry_id: Annotated[str, Field(description="The note that is to become a procedure")],
+    source_entry_id: Annotated[str, Field(description="The note that is to become a procedure"), Refers("note")],
     evidence_refs: Annotated[list[str], Field(min_length=1, max_length=100, description="What shows that it holds")],
     approved_by: Annotated[str, Field(description="Who approves; not the actor")],
     actor: Annotated[str, Field(description="Who proposes it")],

@@ -10,7 +10,7 @@ from lithos.app import Lithos
 from lithos.board import FindingShown, TaskRef
 from lithos.core.call import Call
 from lithos.core.since import absolute
-from lithos.errors import InvalidInput
+from lithos.errors import InvalidInput, NotFound
 from lithos.notes import (
     DEEPEST,
     LARGEST_PAGE,
@@ -35,7 +35,7 @@ from lithos.notes import (
     Written,
 )
 from lithos.tools.arguments import Agent, Cursor
-from lithos.tools.dispatch.references import Refers
+from lithos.tools.dispatch.references import Refers, deleted_note
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 from lithos.tools.stats import Stats, stats
@@ -125,7 +125,12 @@ def lithos_read(
     max_length: Annotated[int | None, Field(ge=1, description="Most characters of content")] = None,
 ) -> NoteInContext:
     """Read one note: title, content, metadata, links, and version for if_match."""
-    note = cast(NoteInContext, lithos.notes.reader.read(id, path, max_length))
+    try:
+        note = cast(NoteInContext, lithos.notes.reader.read(id, path, max_length))
+    except NotFound:
+        if path is not None and (gone := lithos.notes.history.deleted(path)) is not None:
+            raise deleted_note(path, gone) from None
+        raise
     if task := lithos.board.named(str(note["metadata"].get("source", ""))):
         note["task"] = task
     if findings := lithos.board.findings_of_note(note["id"]):

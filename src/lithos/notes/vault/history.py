@@ -11,6 +11,7 @@ from typing import cast
 from lithos.core.call import Call
 from lithos.core.canonical import same_version, version_of
 from lithos.core.cursor import next_page, offset_of
+from lithos.core.text import slug
 from lithos.errors import Conflict, NotFound
 from lithos.notes.answers import Difference, NoteHistory, Restored, Version, Written
 from lithos.notes.format.document import Unreadable
@@ -24,6 +25,9 @@ from lithos.notes.vault.writing import with_fields
 from lithos.storage import Database, Event, EventDraft, EventFilter, Events, FileChange, KeptVersion, Outcome, Plan, Tx
 
 _LONGEST_DIFF = 200_000
+
+
+RECENT_DELETIONS = 200
 
 
 class History:
@@ -153,13 +157,20 @@ class History:
         return cast(Restored, self._vault.act(call, lambda held: decide(deletion["thing"], path, data, held)))
 
     def deleted(self, note: str) -> str | None:
-        """The id of a deleted note that bore this id or path; None: none is known."""
+        """The id of a deleted note that bore this id, path or title; None: none is known."""
         try:
             deletion, _ = self._deletion(note)
         except NotFound:
             return None
         found = str(deletion["thing"])
         return found if self._path(found) is None else None
+
+    def _deletion_by_title(self, title: str) -> Event | None:
+        """A note's file is named after its title. Of the recent ones: the audit has no index of names."""
+        asked = EventFilter(type="note", op="delete", status="committed", store=self._events.store)
+        page = self._database.read(lambda tx: self._events.find(tx, asked, limit=RECENT_DELETIONS))
+        wanted = slug(title)
+        return next((each for each in page["events"] if slug(_stem(each["path"] or "")) == wanted), None)
 
     def _deletion(self, note: str) -> tuple[Event, str | None]:
         """The newest deletion of the note with this id or path, and the version it had; for a file that a person
@@ -176,6 +187,8 @@ class History:
             page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
             if page["events"] and page["events"][0]["after_hash"]:
                 return page["events"][0], page["events"][0]["after_hash"]
+        if (named := self._deletion_by_title(note)) is not None:
+            return named, named["before_hash"]
         raise NotFound(f"no deletion of {note[:200]!r} is known", hint="Give the id or the path that it had.")
 
     def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:
@@ -253,3 +266,7 @@ def _replaced(kept: KeptVersion) -> Version:
         "replaced_version": kept.version,
         "kept": True,
     }
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(SUFFIX)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -98,8 +99,10 @@ class Ready:
 
     def _call_function(self, lithos: Any) -> Any:
         """The function's answer, given ids where the caller gave names."""
-        if not self.tool.references or self.tool.waits:
+        if not self.tool.references:
             return self.tool.function(lithos, self.call, **self.values)
+        if self.tool.waits:
+            return self._wait(lithos)
         try:
             resolved = resolve(lithos, self.tool, self.values, self.call)
         except NotFound as unresolved:
@@ -111,6 +114,10 @@ class Ready:
             answer = {**answer, "resolved": resolved.shown}
         unknown = answer.get("success") is False or answer.get("tasks") == []
         return {**answer, "nearest": resolved.nearest} if resolved.nearest and unknown else answer
+
+    async def _wait(self, lithos: Any) -> Any:
+        resolved = await asyncio.to_thread(resolve, lithos, self.tool, self.values, self.call)
+        return await self.tool.function(lithos, self.call, **resolved.values)
 
     def _repeated(self, lithos: Any, unresolved: NotFound) -> Any:
         """A retry may name what its first try has moved or deleted: then the first answer is there already."""

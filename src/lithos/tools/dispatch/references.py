@@ -113,11 +113,7 @@ def _note(lithos: Lithos, tool: Tool, mark: Refers, given: str, done: Resolved) 
     if deleted is not None and tool.name in OF_THE_DELETED:
         return Candidate(deleted, "")
     if deleted is not None and mark.needed:
-        raise NotFound(
-            f"the note {given[:80]!r} was deleted",
-            hint=f'lithos_note_restore with {{"note": "{deleted}"}} brings it back.',
-            deleted_id=deleted,
-        )
+        raise deleted_note(given, deleted)
     if mark.needed and len(given) != FULL_ID:  # one that is just being written is waited for by the vault
         raise NotFound(
             f"there is no note {given[:80]!r}",
@@ -126,6 +122,14 @@ def _note(lithos: Lithos, tool: Tool, mark: Refers, given: str, done: Resolved) 
         )
     done.nearest = _nearest(bare_name(given), lithos.notes.reader.all_titles())
     return None
+
+
+def deleted_note(given: str, note_id: str) -> NotFound:
+    return NotFound(
+        f"the note {given[:80]!r} was deleted",
+        hint=f'lithos_note_restore with {{"note": "{note_id}"}} brings it back.',
+        deleted_id=note_id,
+    )
 
 
 def _task(lithos: Lithos, given: str, exact: bool, done: Resolved) -> Candidate | None:
