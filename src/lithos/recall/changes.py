@@ -22,6 +22,7 @@ from typing_extensions import TypedDict
 from lithos.board import Board
 from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.cursor import pack, unpack
+from lithos.core.relative import prefix as beginning
 from lithos.core.since import HINT, parse_since
 from lithos.errors import InvalidInput, LithosError
 from lithos.ledger import Filter, Ledger, Thought
@@ -336,7 +337,7 @@ def _unpack(text: str, mark: str) -> list[Any]:
 
 
 def _folder(prefix: str | None) -> str:
-    return (prefix or "").strip().lstrip("/")
+    return beginning(prefix) or ""
 
 
 def _kind_of(event: Event) -> ChangeKind | None:

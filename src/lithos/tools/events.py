@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.relative import relative
 from lithos.core.since import parse_since
 from lithos.errors import Forbidden
 from lithos.storage import Event, EventFilter, Outcome, Verdict
@@ -49,7 +50,7 @@ def lithos_events_query(
     wanted = EventFilter(
         agent=agent,
         user_id=user_id,
-        path=path,
+        path=None if path is None else relative(path),
         type=type,
         status=status,
         tool_call_id=tool_call_id,

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.relative import prefix
 from lithos.errors import TooLarge
 from lithos.notes import MeaningAnswer, Rank, ScopeRequest, StatusFilter, WordsAnswer
 from lithos.recall import Question, RecallAnswer
@@ -142,10 +143,7 @@ def lithos_note_passages(
 
 
 def _where(tags: list[str] | None, author: str | None, path_prefix: str | None) -> Where:
-    if path_prefix and len(path_prefix.encode()) > LONGEST_PREFIX:
+    beneath = prefix(path_prefix)
+    if beneath and len(beneath.encode()) > LONGEST_PREFIX:
         raise TooLarge(f"path_prefix has more than {LONGEST_PREFIX} bytes", hint="Name a folder further up.")
-    return Where(
-        tags=tuple(tags or ()),
-        author=author,
-        path_prefix=path_prefix.removeprefix("./").lstrip("/") if path_prefix else None,
-    )
+    return Where(tags=tuple(tags or ()), author=author, path_prefix=beneath)

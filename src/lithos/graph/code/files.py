@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from lithos.core.call import Call
+from lithos.core.relative import relative
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code import globs
 from lithos.graph.code.code import Code, OpenRoot
@@ -26,7 +27,8 @@ def located(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
     plain = path.removeprefix("./").strip()
     for root in roots:
         if plain.startswith(f"{root.spec.name}:"):
-            return root, plain[len(root.spec.name) + 1 :].lstrip("/")
+            return root, relative(plain[len(root.spec.name) + 1 :])
+    plain = relative(plain)
     if not roots:
         raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
     has = [root for root in roots if _row(root, plain) is not None]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from lithos.core.call import Call
+from lithos.core.relative import relative
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code import globs
 from lithos.graph.code.code import Code, OpenRoot
@@ -112,6 +113,7 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
     words = [word.lower() for word in re.findall(r"\w+", query)]
     if not words or len(query) > 500:
         raise InvalidInput("say which pattern", hint=f"For example: {', '.join(FAMILIES)}.")
+    path = None if path is None else relative(path)
     roots = code.visible(call, root)
     families = {name: shapes for name, (keys, shapes) in FAMILIES.items() if any(word in keys for word in words)}
     families = families or {f"calls like {query.strip()!r}": (_like(words),)}

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from uuid import UUID, uuid5
 
+from lithos.core.relative import relative
 from lithos.core.text import slug
 from lithos.errors import InvalidInput
 
@@ -45,22 +46,12 @@ def path_id(path: str, attempt: int = 1) -> str:
     return str(uuid5(_NAMESPACE, path if attempt == 1 else f"{path}\0{attempt}"))
 
 
-def relative_path(path: str) -> str:
-    """Without blanks around it; "/" alone is the top. A path of the machine is refused, not moved into the vault."""
-    trimmed = path.strip()
-    if trimmed.startswith("/") and trimmed != "/":
-        raise InvalidInput(
-            f"{trimmed[:200]!r} is absolute", hint=f"Paths are relative to the vault: {trimmed.strip('/')[:200]!r}?"
-        )
-    return trimmed.strip("/")
-
-
 def checked_folder(path: str | None) -> str:
-    folder = relative_path(path or "")
+    folder = relative(path or "")
     if not folder:
         return ""
     names = [unicodedata.normalize("NFC", name.strip()) for name in folder.split("/")]
-    if any(not name or name.startswith(".") or "\\" in name for name in names):
+    if names[0].startswith("~") or any(not name or name.startswith(".") or "\\" in name for name in names):
         raise InvalidInput(f"path {folder[:100]!r} names no folder of the vault", hint=_HINT)
     if names[-1].lower().endswith(SUFFIX):
         raise InvalidInput(f"path {folder[:100]!r} is a file, not a folder", hint=_HINT)

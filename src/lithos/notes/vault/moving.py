@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 
 from lithos.core.call import Call
 from lithos.core.canonical import version_of
+from lithos.core.relative import relative
 from lithos.errors import Conflict, InvalidInput
 from lithos.notes.answers import Moved
 from lithos.notes.format.document import Document
@@ -23,7 +24,6 @@ from lithos.notes.format.naming import (
     joined,
     last_name,
     path_key,
-    relative_path,
     without_suffix,
 )
 from lithos.notes.format.note import Note
@@ -170,7 +170,7 @@ class Mover:
     def _new_path(self, old: str, to: str) -> str:
         if not to.strip().lower().endswith(SUFFIX):
             return joined(self._vault.folder(to), last_name(old))
-        folder, name = folder_of(relative_path(to)), last_name(to.strip())
+        folder, name = folder_of(relative(to)), last_name(to.strip())
         if name.startswith(".") or len(name) <= len(SUFFIX):
             raise InvalidInput(f"{name!r} is no name for a note", hint='Give a path such as "projects/plan.md".')
         return joined(self._vault.folder(checked_folder(folder)), name)

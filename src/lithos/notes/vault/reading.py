@@ -11,6 +11,7 @@ import orjson
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.core.cursor import next_cursor, place_of
 from lithos.core.references import Candidate, bare_name, is_part_of_id
+from lithos.core.relative import prefix, relative
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, LithosError, NotFound, Unsupported
 from lithos.notes.answers import (
@@ -25,7 +26,7 @@ from lithos.notes.answers import (
     ReadNote,
     Tags,
 )
-from lithos.notes.format.naming import SUFFIX, last_name, path_key, relative_path
+from lithos.notes.format.naming import SUFFIX, last_name, path_key
 from lithos.notes.index import queries
 from lithos.notes.index.queries import Direction, NoteFilter, Reached
 from lithos.notes.lifecycle.decisions import successor
@@ -120,7 +121,7 @@ class Reader:
 
     def find_path(self, path: str) -> Loaded:
         """With or without `.md`, in any case; a file that the index has not seen yet is taken in first."""
-        wanted = relative_path(path)
+        wanted = relative(path)
         for attempt in (wanted, wanted + SUFFIX):
             if attempt.lower().endswith(SUFFIX) and self._is_new(attempt):
                 self._vault.index.refresh([attempt])
@@ -227,13 +228,13 @@ class Reader:
         cursor: str | None = None,
     ) -> NoteList:
         moment = None if since is None else micros(parse_time(since, "since"))
-        prefix = None if path_prefix is None else path_prefix.strip().lstrip("/")
-        filters = ["lithos_list", prefix, tags, author, since, status]
+        beneath = prefix(path_prefix)
+        filters = ["lithos_list", beneath, tags, author, since, status]
         after = place_of(cursor, filters, int, str)
         effective_status = None if status == "all" else status or "active"
         current_at = micros(self._vault.now()) if status is None else None
         wanted = NoteFilter(
-            prefix, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, effective_status, current_at
+            beneath, tuple(tag.removeprefix("#") for tag in tags or ()), author, moment, effective_status, current_at
         )
         place = None if after is None else (after[0], after[1])
         rows, total = self._catalogue.read(lambda tx: queries.list_notes(tx, wanted, limit + 1, offset, place))

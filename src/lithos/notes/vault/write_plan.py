@@ -9,13 +9,14 @@ from typing import Any
 
 from lithos.core.canonical import version_of
 from lithos.core.clock import rfc3339
+from lithos.core.relative import relative
 from lithos.core.secrets import field_warnings
 from lithos.core.secrets import find as find_secrets
 from lithos.core.text import with_article
 from lithos.errors import Conflict, InvalidInput, SecretRefused
 from lithos.notes.answers import Existing, Similar, Written
 from lithos.notes.format.document import Document
-from lithos.notes.format.naming import checked_folder, folder_of, name_key, path_key, relative_path
+from lithos.notes.format.naming import checked_folder, folder_of, name_key, path_key
 from lithos.notes.lifecycle.decisions import Action, trusted
 from lithos.notes.lifecycle.effective_status import status_of
 from lithos.notes.vault.loaded import ROOT, Loaded
@@ -171,6 +172,6 @@ def check_secrets(request: WriteRequest, *, refuse: bool) -> list[str]:
 
 def _is_at(path: str, place: str) -> bool:
     """Whether `place` is the note's own path, or its folder."""
-    if path_key(relative_path(place)) == path_key(path):
+    if path_key(relative(place)) == path_key(path):
         return True
     return name_key(checked_folder(place)) == name_key(folder_of(path))

@@ -23,7 +23,7 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
 from lithos.app import Lithos
-from lithos.errors import LithosError
+from lithos.errors import InvalidInput, LithosError
 from lithos.recall import ChangesRequest, Place
 from lithos.tools.registry import Answer
 
@@ -102,7 +102,10 @@ def completed(lithos: Lithos, params: types.CompleteRequestParams) -> types.Comp
         return _completion([])
     kind, typed = TEMPLATES[params.ref.uri][0], params.argument.value[:LONGEST_URI]
     if kind == "note":
-        rows = lithos.notes.reader.list(path_prefix=typed or None, limit=MOST_COMPLETIONS)
+        try:
+            rows = lithos.notes.reader.list(path_prefix=typed or None, limit=MOST_COMPLETIONS)
+        except InvalidInput:  # a path of the machine begins no note's path
+            return _completion([])
         return _completion([each["path"] for each in rows["items"]], rows["total"])
     if kind == "chain":
         return _completion([key for key in lithos.ledger.keys() if key.startswith(typed)])  # noqa: SIM118 - no mapping

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from datetime import UTC, datetime
 
+from lithos.core.relative import is_absolute
 from lithos.errors import InvalidInput
 
 LONGEST_NAME = 255  # bytes; what ext4, APFS and NTFS allow for one name
@@ -38,7 +39,7 @@ def checked(path: str) -> str:
     """The path as it came, if it may be looked at; no name in it may mislead, climb or belong to Lithos."""
     if not path:
         raise InvalidInput("the path is empty", hint=_HINT)
-    if path.startswith("/"):
+    if is_absolute(path):
         raise InvalidInput(f"{_shown(path)} is absolute", hint=_HINT)
     names = path.split("/")
     if len(path.encode("utf-8", "surrogatepass")) > LONGEST_PATH or len(names) > DEEPEST:
