@@ -48,10 +48,14 @@ class WarmHousehold(Household):
     def started(self) -> list[int]:
         return [int(line) for line in _lines(self._log.with_suffix(".started"))]
 
+    def faults(self) -> list[tuple[int, str, str]]:
+        """(host, kind, where) of every fault at a change of a file."""
+        lines = (line.split(" ", 2) for line in _lines(self._log.with_suffix(".faults")))
+        return [(int(pid), kind, where) for pid, kind, where in lines]
+
     def killed_inside(self) -> dict[int, str]:
         """Hosts that died at a change of a file, and at which."""
-        pairs = (line.split(" ", 1) for line in _lines(self._log.with_suffix(".killed")))
-        return {int(pid): where for pid, where in pairs}
+        return {pid: where for pid, kind, where in self.faults() if kind in ("kill", "torn")}
 
     def hosts(self) -> list[int]:
         return [pid for pid in self.started() if _lives(pid)]
@@ -119,9 +123,9 @@ class Killer:
         self._from_outside.add(pid)
 
     def unexplained(self) -> set[int]:
-        """Hosts that ended and that nothing killed."""
-        alive = set(self._home.hosts())
-        return set(self._home.started()) - alive - self._from_outside - set(self._home.killed_inside())
+        """Hosts that ended and that nothing killed. One whose start met a fault of the disk may refuse to start."""
+        met = {pid for pid, _, _ in self._home.faults()}
+        return set(self._home.started()) - set(self._home.hosts()) - self._from_outside - met
 
 
 class Client:
@@ -171,6 +175,7 @@ def campaign(folder: Path, seed: int, kills: int) -> tuple[Told, dict[str, Any]]
             for thread in threads:
                 thread.join()
         unexplained = killer.unexplained()
+        failed_changes = Counter(kind for _, kind, _ in home.faults() if kind not in ("kill", "torn"))
         inside = Counter(_kind(where) for where in home.killed_inside().values())
         home.lithos("stop", check=False)
     finally:
@@ -178,7 +183,8 @@ def campaign(folder: Path, seed: int, kills: int) -> tuple[Told, dict[str, Any]]
     assert not failed, failed
     assert not unexplained, f"hosts ended that nothing killed: {unexplained}; see {home.host_lock.log_path}"
     counts = {"kills": killer.kills, "kills inside calls": sum(inside.values()), "calls": told.calls}
-    return told, {**counts, "unsure": told.errors, "where": dict(inside), **told.counts()}
+    counts |= {"failed changes": failed_changes.total(), "unsure": told.errors}
+    return told, {**counts, "faults": dict(failed_changes), "where": dict(inside), **told.counts()}
 
 
 def _kind(where: str) -> str:

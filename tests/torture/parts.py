@@ -56,7 +56,7 @@ def run_overload(folder: Path, seed: int) -> dict[str, Any]:
 
 # The shares of the time: of the two hours of two cores 48 minutes are kills.
 PARTS = {
-    "crash": Part(run_crash, 0.4, ("kills", "kills inside calls", "calls")),
+    "crash": Part(run_crash, 0.4, ("kills", "kills inside calls", "failed changes", "calls")),
     "power": Part(run_power, 0.2, ("cuts", "calls")),
     "replayed": Part(run_replayed, 0.05, ("replayed kills", "calls")),
     "claims": Part(run_claims, 0.08, ("kills", "clients killed", "calls", "claims granted")),

@@ -1,8 +1,9 @@
 /* Loaded with LD_PRELOAD under a whole process: Python, SQLite and tantivy alike call libc for their files.
 
    For every change of a file or folder below one root it can (1) end the process with SIGKILL at the n-th change, or in
-   the middle of that write, and (2) append the change to a record, from which `replay.py` builds the states that a kill
-   or a power cut could leave. Reads are not touched. `system_calls.py` compiles this file and talks to it. */
+   the middle of that write, or let that change fail, and (2) append the change to a record, from which `replay.py`
+   builds the states that a kill or a power cut could leave. Reads are not touched. `system_calls.py` compiles this file
+   and talks to it. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -19,16 +20,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+enum { KILL = -1, TEAR = -2, SHORTEN = -3 };
 enum { CREATE = 1, WRITE, TRUNCATE, RENAME, EXCHANGE, LINK, UNLINK, MKDIR, RMDIR, SYNC, MARK };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char root[PATH_MAX];
 static size_t root_length;
 static int record = -1;
-static long left = 0; /* changes until the kill; 0: no kill is planned */
-static int tear = 0;  /* the kill comes in the middle of a write */
-static char only[64]; /* the kill counts changes of paths that contain this */
-static char kills[PATH_MAX];
+static long left = 0; /* changes until the fault; 0: none is planned */
+static int fault = 0; /* KILL, TEAR, SHORTEN or the error of the change */
+static char only[64]; /* changes of paths that contain this are counted */
+static char faults[PATH_MAX];
 
 #define REAL(type, name, ...)                                                                                          \
     static type (*real)(__VA_ARGS__);                                                                                  \
@@ -41,10 +43,10 @@ void torture_root(const char *path) {
     root_length = strlen(root);
 }
 
-void torture_kill(long changes, int torn, const char *containing, const char *log) {
+void torture_fault(long changes, int kind, const char *containing, const char *log) {
     snprintf(only, sizeof only, "%s", containing);
-    snprintf(kills, sizeof kills, "%s", log);
-    tear = torn;
+    snprintf(faults, sizeof faults, "%s", log);
+    fault = kind;
     left = changes;
 }
 
@@ -119,21 +121,30 @@ static int below(int folder, const char *name, char *path) {
     return !strncmp(path, root, root_length);
 }
 
-static void die(const char *what, const char *path) {
+/* The process ends here, or the change fails with the error. */
+static void fail(const char *what, const char *path) {
+    static const char *names[] = {"short", "torn", "kill"};
     char line[PATH_MAX + 64];
-    int size = snprintf(line, sizeof line, "%d %s %s\n", getpid(), what, path + root_length);
-    int log = syscall(SYS_openat, AT_FDCWD, kills, O_WRONLY | O_CREAT | O_APPEND, 0600);
+    const char *kind = fault < 0 ? names[fault + 3] : strerrorname_np(fault);
+    int size = snprintf(line, sizeof line, "%d %s %s %s\n", getpid(), kind, what, path + root_length);
+    int log = syscall(SYS_openat, AT_FDCWD, faults, O_WRONLY | O_CREAT | O_APPEND, 0600);
     plain_write(log, line, size);
-    syscall(SYS_kill, getpid(), SIGKILL);
-    for (;;) pause();
+    syscall(SYS_close, log);
+    while (fault == KILL || fault == TEAR) syscall(SYS_kill, getpid(), SIGKILL);
+    errno = fault;
 }
 
-/* True: the process ends at this change. Called with the lock held. */
-static int is_last(const char *path) { return left > 0 && (!only[0] || strstr(path, only)) && --left == 0; }
+/* True: the fault comes at this change. Called with the lock held. */
+static int is_due(const char *path) { return left > 0 && (!only[0] || strstr(path, only)) && --left == 0; }
 
 #define CHANGE(result, what, failed, path, ...)                                                                        \
     pthread_mutex_lock(&lock);                                                                                         \
-    if (is_last(path)) die(what, path);                                                                                \
+    if (is_due(path)) {                                                                                                \
+        fail(what, path);                                                                                              \
+        pthread_mutex_unlock(&lock);                                                                                   \
+        if (fault > 0) return -1;                                                                                      \
+        pthread_mutex_lock(&lock);                                                                                     \
+    }                                                                                                                  \
     if (record >= 0) find_hidden();                                                                                    \
     result;                                                                                                            \
     int code = errno;                                                                                                  \
@@ -147,11 +158,15 @@ static ssize_t change(int fd, const void *data, size_t size, off_t offset, int p
     if (!below(fd, 0, path))
         return positioned ? syscall(SYS_pwrite64, fd, data, size, offset) : plain_write(fd, data, size);
     pthread_mutex_lock(&lock);
-    if (is_last(path)) {
-        size_t half = tear && size > 1 ? size / 2 : 0;
-        if (half && positioned) syscall(SYS_pwrite64, fd, data, half, offset);
-        else if (half) plain_write(fd, data, half);
-        die(half ? "torn write" : "write", path);
+    if (is_due(path)) {
+        if (fault == SHORTEN && size > 1) size /= 2;
+        if (fault == TEAR && positioned) syscall(SYS_pwrite64, fd, data, size / 2, offset);
+        else if (fault == TEAR) plain_write(fd, data, size / 2);
+        fail("write", path);
+        if (fault > 0) {
+            pthread_mutex_unlock(&lock);
+            return -1;
+        }
     }
     if (record >= 0) find_hidden();
     ssize_t done = positioned ? syscall(SYS_pwrite64, fd, data, size, offset) : plain_write(fd, data, size);

@@ -1,8 +1,9 @@
-"""The changes that a process makes to files below a root: recorded, or ended by a kill (see `system_calls.c`)."""
+"""The changes that a process makes to files below a root: recorded, or at one of them a fault (`system_calls.c`)."""
 
 from __future__ import annotations
 
 import ctypes
+import errno
 import functools
 import hashlib
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 SOURCE = Path(__file__).with_name("system_calls.c")
 NO_COMPILER = "no C compiler: kills inside system calls and replayed crash states need one"
 KINDS = ["create", "write", "truncate", "rename", "exchange", "link", "unlink", "mkdir", "rmdir", "sync", "mark"]
+FAULTS = {"kill": -1, "torn": -2, "short": -3, "EIO": errno.EIO, "ENOSPC": errno.ENOSPC}
 _HEAD = struct.Struct("=IIIIQQ")
 
 
@@ -53,9 +55,9 @@ class SystemCalls:
     def loaded() -> bool:
         return hasattr(ctypes.CDLL(None), "torture_root")
 
-    def kill_at(self, change: int, *, torn: bool, containing: str, log: Path) -> None:
-        """End with SIGKILL at the n-th change of a path that contains this, or in the middle of it."""
-        self._layer.torture_kill(ctypes.c_long(change), int(torn), containing.encode(), os.fsencode(log))
+    def fault_at(self, change: int, kind: str, containing: str, log: Path) -> None:
+        """At the n-th change of a path that contains this; `log` says where it was."""
+        self._layer.torture_fault(ctypes.c_long(change), FAULTS[kind], containing.encode(), os.fsencode(log))
 
     def record(self, path: Path) -> None:
         self._layer.torture_record(os.fsencode(path))

@@ -3,7 +3,7 @@
 Guests spawn `sys.executable -m lithos.host`; here that is a script of one line around this file (`write_stand_in`). It
 passes its arguments, environment and descriptors to the process that waits at SOCKET (`python -m
 tests.torture.warm_start SOCKET LOG OPTIONS`), which forks. Everything after the imports is the real host. Where the
-layer of `system_calls.c` is loaded, most hosts are armed: they die at some change of their files, or in the middle.
+layer of `system_calls.c` is loaded, most hosts are armed: at some change of their files they die, or the change fails.
 """
 
 from __future__ import annotations
@@ -83,11 +83,12 @@ def _patch(speed: float, bug: str) -> None:
 
 
 def _plan(dice):  # type: ignore[no-untyped-def]
-    """(changes until the kill, torn, in paths that contain this); None: not armed."""
+    """(changes until the fault, its kind, in paths that contain this); None: no fault."""
     where = ["", "", ".tantivy", ".tantivy", "coordination.db", "catalogue", "ledger", "knowledge", "garden", "vectors"]
     chosen = dice.choice(where)
-    torn, count = dice.random() < 0.4, int(dice.random() ** 2 * (800 if chosen in where[:6] else 30)) + 1
-    return None if dice.random() < 0.25 else (count, torn, chosen)
+    kind = dice.choice(["kill", "kill", "kill", "torn", "torn", "short", "EIO", "ENOSPC"])
+    count = int(dice.random() ** 2 * (800 if chosen in where[:6] else 30)) + 1
+    return None if dice.random() < 0.2 else (count, kind, chosen)
 
 
 def _exactly(guest: socket.socket, size: int) -> bytes:
@@ -129,9 +130,9 @@ def _be_host(wish, fds, plan, log):  # type: ignore[no-untyped-def]
     options = parse_serve(wish["arguments"][3:], os.environ)  # after -P -m lithos.host
     assert options is not None, wish
     if plan is not None and SystemCalls.loaded():
-        changes, torn, containing = plan
+        changes, kind, containing = plan
         calls = SystemCalls(Path(options.get(DATA_DIR) or ""))
-        calls.kill_at(changes, torn=torn, containing=containing, log=Path(f"{log}.killed"))
+        calls.fault_at(changes, kind, containing, log=Path(f"{log}.faults"))
     background._serve(options)
 
 
