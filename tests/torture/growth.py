@@ -75,9 +75,11 @@ def _measure(
         warm = max(times // 5, 100)  # fills what is bounded on purpose: pools, sessions, open chains
         for number in range(warm):
             do(host, number)
+        _settle(host)
         memory, descriptors = host.memory_mb, host.descriptors
         for number in range(times):
             do(host, warm + number)
+        _settle(host)
         until(lambda: host.descriptors <= descriptors + DESCRIPTORS, f"the descriptors of {times} {name}", patience)
         grown = host.memory_mb - memory
         assert grown * 1024 < most_kb * times + 20 * 1024, f"{times} {name} took {grown:.0f} MB"
@@ -88,3 +90,10 @@ def _measure(
         if times >= MANY:
             assert stopped < STOP_SECONDS, f"a stop after {times} {name} took {stopped:.0f} s"
     return {"MB": round(grown, 1), "stop s": round(stopped, 1)}
+
+
+def _settle(host: Served) -> None:
+    """A connection is accepted after all that came before it."""
+    with host.connect() as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        assert connection.recv(1)
