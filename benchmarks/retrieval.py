@@ -5,7 +5,8 @@
 
 Without either it takes the folders in `.bench/sets`, where `benchmarks.retrieval_sets` puts what it builds. nDCG@10
 comes with its 95% interval by bootstrap, hybrid also with that of its gain over the better of its two engines: a gain
-whose interval holds 0 is noise. Each folder holds `docs.jsonl` ({"id", "title", "text"}) and `queries.jsonl` ({"id", "query", "rel": {doc id: grade}}),
+whose interval holds 0 is noise. Each folder holds `docs.jsonl` ({"id", "title", "text"}, of texts that follow each
+other also "sequence": [name, place]) and `queries.jsonl` ({"id", "query", "rel": {doc id: grade}}),
 or folders that do. Indexes stay in `.bench/retrieval`, so that a second run embeds nothing. With two collections and
 more, the questions of each are also asked of the others: how often `relevant` is true where nothing can be.
 """

@@ -5,6 +5,9 @@
 - code: functions without their docstring; the docstring's first sentence asks for its function.
 - aliases: notes of a real vault; an alias from the frontmatter that occurs nowhere else in the note asks for it.
 - chinese, japanese: pages without their title and description; each of the two asks for its page.
+- codequestions: questions of people to a search engine and the function that answers (CoSQA: a folder with
+  `code_idx_map.txt` and `cosqa-retrieval-dev-500.json`). `python` is in every question and in few answers.
+- technical: abstracts of aeronautics (Cranfield: a folder with `cran.all.1400`, `cran.qry`, `cranqrel`).
 - turns: each line of a dialogue is a separate document; a question counts as answered by any turn of its session.
 """
 
@@ -116,11 +119,44 @@ def turns(folder: Path) -> tuple[list[Row], list[Row]]:
     return documents, queries
 
 
+def code_questions(folder: Path) -> tuple[list[Row], list[Row]]:
+    codes: dict[str, int] = json.loads((folder / "code_idx_map.txt").read_text(encoding="utf-8"))
+    documents = []
+    for code, number in codes.items():
+        name = re.search(r"def\s+(\w+)", code)
+        documents.append({"id": f"c{number}", "title": name[1] if name else "", "text": f"```python\n{code}\n```"})
+    asked = json.loads((folder / "cosqa-retrieval-dev-500.json").read_text(encoding="utf-8"))
+    queries = [{"id": row["idx"], "query": row["doc"], "rel": {f"c{row['retrieval_idx']}": 1}} for row in asked]
+    return documents, queries
+
+
+def technical(folder: Path) -> tuple[list[Row], list[Row]]:
+    documents = [
+        {"id": number, "title": parts.get("T", ""), "text": parts.get("W", "")}
+        for number, parts in _cranfield(folder / "cran.all.1400")
+    ]
+    rel: dict[int, dict[str, int]] = {}
+    for line in (folder / "cranqrel").read_text(encoding="utf-8").splitlines():
+        query, document, grade = line.split()[:3]
+        if int(grade) > 0:
+            rel.setdefault(int(query), {})[document] = 1
+    asked = enumerate((parts["W"] for _, parts in _cranfield(folder / "cran.qry")), 1)
+    return documents, [{"id": f"q{at}", "query": text, "rel": rel[at]} for at, text in asked if at in rel]
+
+
+def _cranfield(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    for entry in re.split(r"^\.I ", path.read_text(encoding="utf-8"), flags=re.M)[1:]:
+        number, *parts = re.split(r"^\.([TABW])[ ]*$", entry, flags=re.M)
+        yield number.strip(), {name: " ".join(text.split()) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
 SETS: dict[str, Callable[[Path], tuple[list[Row], list[Row]]]] = {
     "code": code,
     "aliases": aliases,
     "chinese": pages,
     "japanese": pages,
+    "codequestions": code_questions,
+    "technical": technical,
     "turns": turns,
 }
 
