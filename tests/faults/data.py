@@ -32,24 +32,31 @@ def everything(data_dir: Path, repository: Path | None = None) -> None:
         def call(tool: str, /, **arguments: object) -> dict[str, object]:
             return catalogue().call(memory, tool, arguments, OPERATOR)
 
-        for number in range(3):
+        notes = [
             call("lithos_write", title=f"note {number}", content=f"word{number} [[note 0]]", agent="ann")
-        call("lithos_write", title="note 0", content="word0 changed", agent="ann")
-        gone = call("lithos_write", title="gone", content="word9", agent="ann")
-        call("lithos_delete", id=gone["id"], agent="ann")
+            for number in range(4)
+        ]
+        memory.note_search.collection.settle(60)
+        call("lithos_write", id=notes[0]["id"], title="note 0", content="word0 changed", agent="ann")
+        call("lithos_delete", id=notes[3]["id"], agent="ann")
         task = call("lithos_task_create", **TASK, idempotency_key="k1")
         call("lithos_task_claim", task_id=task["task_id"], aspect="all", agent="ann")
         call("lithos_finding_post", task_id=task["task_id"], agent="ann", summary="found")
         for number in range(3):
             call("mentisdb_append", thought_type="Insight", content=f"thought {number}", agent_id="ann")
+        call("mentisdb_upsert_agent", agent_id="ann", description="an agent")
         call("mentisdb_upload_skill", skill_id="s1", content="# Skill\n\nDo it.", agent_id="ann")
         call("lithos_fs_append", path="users/u1/notes.md", text="- a theme", agent="ann", user_id="u1", rationale="new")
         if repository is not None:
             make_repository(repository)
             call("lithos_code_add", name="shop", path=str(repository))
+        call("mentisdb_search", text="thought")
+        call("lithos_recall", query="found thought word1")
         memory.notes.reindex()
         for collection in memory.collections().values():
             assert collection.settle(60)
+    with opened(data_dir):  # some files are made by the second start
+        pass
 
 
 def make_repository(folder: Path) -> None:

@@ -10,6 +10,9 @@ import os
 import struct
 from pathlib import Path
 
+from lithos.errors import Damaged
+from lithos.storage.files.durable import clear_place, open_file, read_file
+
 _FORM = struct.Struct("<QQ")  # the count and its complement, which detects damage
 _ALL = 2**64 - 1
 
@@ -22,8 +25,8 @@ class Mark:
 
     def set(self, count: int) -> None:
         if self._file < 0:
-            how = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._file = os.open(self._path, how, 0o600)
+            clear_place(self._path)
+            self._file = open_file(self._path, os.O_WRONLY | os.O_CREAT)
         os.pwrite(self._file, _FORM.pack(count, _ALL - count), 0)
 
     def close(self) -> None:
@@ -37,8 +40,8 @@ class Mark:
 def marked(path: Path) -> int:
     """0 where there is no count, or a damaged one."""
     try:
-        data = path.read_bytes() if path.is_file() else b""  # a FIFO would keep us waiting
-    except OSError:
+        data = read_file(path)
+    except (OSError, Damaged):
         return 0
     count, complement = _FORM.unpack(data) if len(data) == _FORM.size else (0, 0)
     return int(count) if count == _ALL - complement else 0

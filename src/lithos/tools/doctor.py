@@ -152,8 +152,25 @@ def _leftovers(lithos: Lithos, full: bool) -> Iterator[Finding]:
         yield _warning(
             "leftovers", f"{path.relative_to(data)} was moved aside", "Delete it when you have looked at it."
         )
-    known = {"coordination", "database", "events", "garden", "history", "host", "keys", "ledger", "recent", "store-id"}
+    known = {
+        "code-roots",
+        "coordination",
+        "database",
+        "events",
+        "garden",
+        "history",
+        "host",
+        "keys",
+        "ledger",
+        "recent",
+        "store-id",
+    }
     known |= {"trash", "checkpoints", "lithos", "worktrees", "log", "sessions", "graph"}
+    roots = {f"{root.spec.name}.db" for root in lithos.code.roots()}
+    for path in (data / ".graph" / "code").glob("*.db"):
+        if path.name not in roots and path.name != "damaged.db":
+            todo = "`lithos code add` names its folder again; else delete the file."
+            yield _warning("leftovers", f"{path.relative_to(data)} is the graph of a root that is not named", todo)
     for path in (data / STATE).iterdir():
         if path.name.lstrip(".").split(".")[0] not in known:
             yield _warning("leftovers", f"{STATE}/{path.name} is not one of Lithos's files", "Move it elsewhere.")

@@ -13,7 +13,7 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock
 from lithos.core.part import Part
 from lithos.errors import InvalidInput
-from lithos.graph.code.index import CodeIndex
+from lithos.graph.code.index import CodeIndex, Progress
 from lithos.graph.code.parser import Parser
 from lithos.graph.code.roots import Roots, RootSpec, unknown
 from lithos.graph.code.rule import SKIPPED_FOLDERS
@@ -54,6 +54,19 @@ class OpenRoot:
             debounce_ms=options.debounce_ms,
             scan_seconds=options.scan_seconds,
         )
+
+        self._whole_after = 0  # restarts of the graph before the last whole comparison
+        self.store.on_lost(self._lost)
+
+    def _lost(self) -> None:
+        self.index.progress = Progress()
+        self.watcher.ask()
+
+    def is_rebuilding(self) -> bool:
+        """Whether damage made the graph start empty, and the files were not all read since."""
+        if self.index.progress.state == "current":
+            self._whole_after = self.store.restarts
+        return self._whole_after < self.store.restarts
 
     def behind(self) -> str:
         """Why answers about this root may be incomplete; empty when they are not."""
@@ -107,6 +120,11 @@ class Code(Part):
     def busy(self) -> bool:
         indexing = any(root.index.progress.state in ("starting", "indexing") for root in self.roots() if self._started)
         return indexing or self.collection.busy()
+
+    def problem(self) -> str | None:
+        if any(root.is_rebuilding() for root in self.roots()):
+            return "a graph of code was damaged and is being rebuilt"
+        return self.collection.problem()
 
     def sizes(self) -> Mapping[str, int]:
         return {"code": folder_size(self._options.data_dir / ".graph" / "code") + self.collection.size()}

@@ -12,9 +12,9 @@ from typing import Any
 import orjson
 
 from lithos.core.call import Call
-from lithos.errors import ConfigInvalid, Conflict, Forbidden, InvalidInput, NotFound
+from lithos.errors import ConfigInvalid, Conflict, Damaged, Forbidden, InvalidInput, NotFound
 from lithos.graph.code.rule import Rule
-from lithos.storage import make_folder, replace_file
+from lithos.storage import make_folder, read_file, replace_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}\Z")
 _HINT = "Name one repository, for example: lithos code add ~/work/shop."
@@ -105,13 +105,18 @@ class Roots:
 
     def _added(self) -> dict[str, RootSpec]:
         try:
-            rows: list[dict[str, Any]] = orjson.loads(self._file.read_bytes())
+            rows: list[dict[str, Any]] = orjson.loads(read_file(self._file))
+            specs = [
+                RootSpec(row["name"], row["path"], tuple(row["include"]), tuple(row["exclude"]), tuple(row["users"]))
+                for row in rows
+            ]
         except FileNotFoundError:
             return {}
-        specs = (
-            RootSpec(row["name"], row["path"], tuple(row["include"]), tuple(row["exclude"]), tuple(row["users"]))
-            for row in rows
-        )
+        except (ValueError, KeyError, TypeError):
+            raise Damaged(
+                f"{self._file.name} cannot be read",
+                hint="Restore it from a backup, or delete it and name the roots again: lithos code add.",
+            ) from None
         return {spec.name: spec for spec in specs}
 
     def _write(self, specs: dict[str, RootSpec]) -> None:

@@ -11,14 +11,13 @@ from typing import Any, TypeVar
 import orjson
 
 from lithos.core.clock import Clock
-from lithos.errors import Damaged, Internal, Unsupported
 from lithos.graph.code.resolving.engine import Edge
 from lithos.graph.code.resolving.languages import engine_of, published
 from lithos.graph.code.resolving.world import World
 from lithos.graph.code.schema import FINGERPRINT, MIGRATIONS, number
 from lithos.graph.code.tree import Stamp
 from lithos.graph.code.values import CALLABLE, EdgeType, Facts, NodeType
-from lithos.storage import Database, Row, Tx, open_database
+from lithos.storage import Database, RebuildableDatabase, Row, Tx, discard, open_database
 
 T = TypeVar("T")
 HOW = {name: code for code, name in enumerate(("syntax", "self", "super", "scope", "import", "local type"))}
@@ -44,24 +43,49 @@ class Parsed:
 
 
 def open_store(path: Path, clock: Clock) -> Store:
-    """The graph at `path`; an empty one where the file is damaged or of another version."""
-    try:
-        store = Store(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
-        if store.fingerprint() == FINGERPRINT:
-            return store
-        store.close()
-    except (Damaged, Unsupported, Internal):
-        pass
-    for tail in ("", "-wal", "-shm"):
-        path.with_name(path.name + tail).unlink(missing_ok=True)  # derived: nothing is lost
-    store = Store(open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0))
-    store.set_meta("fingerprint", FINGERPRINT)
-    return store
+    """The graph at `path`; damage, now or later, makes it start empty, and so does another version."""
+
+    def open_it() -> Database:
+        database = open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0)
+        try:
+            current = _fingerprint(database) == FINGERPRINT
+        except BaseException:
+            database.close()
+            raise
+        if current:
+            return database
+        database.close()
+        for tail in ("", "-wal", "-shm"):
+            discard(path.with_name(path.name + tail))  # derived: nothing is lost
+        return open_it()
+
+    return Store(RebuildableDatabase(path, open_it))
+
+
+def _fingerprint(database: Database) -> str:
+    def work(tx: Tx) -> str | None:
+        row = tx.one("SELECT value FROM meta WHERE name = 'fingerprint'")
+        known = row is not None or tx.one("SELECT 1 AS one FROM files LIMIT 1") is not None
+        return str(row["value"]) if row else "" if known else None
+
+    found = database.read(work)
+    if found is None:
+        database.write(lambda tx: tx.put("INSERT OR REPLACE INTO meta VALUES ('fingerprint', ?)", FINGERPRINT))
+    return FINGERPRINT if found is None else found
 
 
 class Store:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: RebuildableDatabase) -> None:
         self._database = database
+
+    def on_lost(self, tell: Callable[[], None]) -> None:
+        """Call `tell` when damage made it start empty: every file must be read again."""
+        self._database.lost = tell
+
+    @property
+    def restarts(self) -> int:
+        """How often damage made it start empty."""
+        return self._database.restarts
 
     def close(self) -> None:
         self._database.close()
@@ -69,13 +93,6 @@ class Store:
     def read(self, work: Callable[[Tx], T]) -> T:
         """One snapshot: no answer mixes two versions of a file."""
         return self._database.read(work)
-
-    def fingerprint(self) -> str:
-        row = self.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'fingerprint'"))
-        if row is None and not self.stamps():
-            self.set_meta("fingerprint", FINGERPRINT)
-            return FINGERPRINT
-        return str(row["value"]) if row else ""
 
     def set_meta(self, name: str, value: str) -> None:
         self._database.write(lambda tx: tx.put("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value))

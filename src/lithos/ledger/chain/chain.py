@@ -135,12 +135,15 @@ class Chain:
                 self.history.cut_torn_tail()
 
     def _check_registry(self) -> None:
-        """The last thought is bound to a registry that is there: an end that was cut off is damage, not a torn line."""
-        bound = self.entry(self.size - 1).record.get("registry") if self.size and self.problem is None else None
-        if bound is not None and self.registry.place(bound) is None:
+        """Raise where entries are missing that the last checkpoint or thought is bound to: a revocation, say."""
+        signed = self.checkpoint_file.last(self.origin)
+        bound = {signed["registry"] if signed is not None else None}
+        if self.problem is None and self.size:
+            bound.add(self.entry(self.size - 1).record.get("registry"))
+        if any(digest is not None and self.registry.place(digest) is None for digest in bound):
             raise Damaged(
-                "the last thought is bound to a registry entry that is not there",
-                hint="The end of registry.jsonl is missing: restore it from a backup.",
+                "entries of the registry are missing: names, keys or revocations",
+                hint="Restore registry.jsonl from a backup.",
                 finding="registry_damaged",
             )
 
@@ -500,6 +503,7 @@ class Chain:
             )
             stored = self.history.append(change)
             self.registry.take(stored)
+            self._since_checkpoint += 1  # the next one is signed for the registry too
             return stored
 
     # -- forgetting

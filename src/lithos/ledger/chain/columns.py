@@ -24,6 +24,7 @@ from lithos.errors import Damaged, InvalidInput
 from lithos.ledger.chain.format import Json, ThoughtEntry
 from lithos.ledger.chain.log import write_all
 from lithos.ledger.words import ROLE_CODES, TYPE_CODES
+from lithos.storage import clear_place, open_file, read_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -326,7 +327,7 @@ def load(folder: Path, trusted: int) -> Columns | None:
         names_size, terms_size, rows_size = _checked_sizes(folder)
         rows = np.fromfile(folder / "rows.bin", row_type(), min(trusted, rows_size // ROW_BYTES))
         pairs = np.fromfile(folder / "terms.bin", pair_type(), terms_size // _PAIR.size)
-        names = (folder / "names.jsonl").read_bytes()[:names_size]
+        names = read_file(folder / "names.jsonl")[:names_size]
         return _joined(rows, pairs, names, trusted)
     except (OSError, orjson.JSONDecodeError, Damaged, TypeError, ValueError, struct.error):
         return None
@@ -356,12 +357,12 @@ def _checked_sizes(folder: Path) -> list[int]:
 
 def _recorded(folder: Path) -> list[tuple[int, int]]:
     """Size and checksum of each file, as `index.crc` has them."""
-    return [(size, checksum) for size, checksum in _CHECKSUM.iter_unpack((folder / CHECKSUMS).read_bytes())]
+    return [(size, checksum) for size, checksum in _CHECKSUM.iter_unpack(read_file(folder / CHECKSUMS))]
 
 
 def _checksum(path: Path, size: int) -> int:
     checksum = 0
-    with path.open("rb") as file:
+    with os.fdopen(open_file(path), "rb") as file:
         while size and (data := file.read(min(size, 1 << 20))):
             checksum, size = zlib.crc32(data, checksum), size - len(data)
     return checksum if not size else -1
@@ -383,10 +384,11 @@ class ColumnFiles:
         """Drop what the files hold beyond what was loaded; it is rebuilt from the segments."""
         recorded = _recorded(self._folder) if any(self._sizes) else [(-1, 0)] * len(FILES)
         for place, (path, size) in enumerate(zip(self._paths, self._sizes, strict=True)):
-            if recorded[place][0] == size == path.stat().st_size:
+            clear_place(path)
+            if path.exists() and recorded[place][0] == size == path.stat().st_size:
                 self._checksums[place] = recorded[place][1]  # `load` has compared it just now
                 continue
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            descriptor = open_file(path, os.O_RDWR | os.O_CREAT)
             os.ftruncate(descriptor, size)
             os.close(descriptor)
             self._checksums[place] = _checksum(path, size)
@@ -416,7 +418,7 @@ class ColumnFiles:
         self._write_checksums()
 
     def _put(self, place: int, data: bytes | bytearray, offset: int) -> None:
-        descriptor = os.open(self._paths[place], os.O_WRONLY | os.O_CLOEXEC)
+        descriptor = open_file(self._paths[place], os.O_WRONLY)
         try:
             write_all(descriptor, data, offset)
             os.fdatasync(descriptor)
@@ -425,7 +427,8 @@ class ColumnFiles:
 
     def _write_checksums(self) -> None:
         pairs = zip(self._sizes, self._checksums, strict=True)
-        descriptor = os.open(self._folder / CHECKSUMS, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        clear_place(self._folder / CHECKSUMS)
+        descriptor = open_file(self._folder / CHECKSUMS, os.O_WRONLY | os.O_CREAT)
         try:
             os.pwrite(descriptor, b"".join(_CHECKSUM.pack(*pair) for pair in pairs), 0)
         finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 from lithos.errors import Damaged, InvalidInput
 from lithos.ledger.chain.columns import CHECKSUMS, FILES
 from lithos.ledger.chain.segments import ADAPTERS, SEGMENT_BYTES, Adapter, Rest, Segment, list_segments, read_blocks
-from lithos.storage import flush_path
+from lithos.storage import flush_path, read_file
 
 UNFINISHED = ".converting"
 DECIDED = "converting.txt"  # from here on the new files are the chain; holds the new adapter's name
@@ -36,7 +36,7 @@ def finish_conversion(folder: Path) -> bool:
         for path in fresh:
             path.unlink()
         return False
-    adapter = ADAPTERS[(folder / DECIDED).read_text(encoding="ascii")]
+    adapter = ADAPTERS[read_file(folder / DECIDED).decode("ascii")]
     for segment in list_segments(folder):
         if segment.adapter is not adapter:
             segment.path.unlink()

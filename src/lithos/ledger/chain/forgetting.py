@@ -22,7 +22,7 @@ from lithos.ledger.chain.format import NAMES, ThoughtEntry, is_redacted, redacte
 from lithos.ledger.proofs.checkpoints import Checkpoint
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, Request
-from lithos.storage import flush_path
+from lithos.storage import flush_path, read_file
 
 
 class Forgotten(TypedDict):
@@ -78,7 +78,7 @@ class Forgetting:
         if chain.problem is not None or not path.exists():
             return
         try:
-            said = orjson.loads(path.read_bytes())
+            said = orjson.loads(read_file(path))
             erasures = [Erasure(one["index"], one["names"]) for one in said.get("erasures", [])]
         except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
             path.unlink()  # interrupted itself: nothing was done yet, and nothing was acknowledged

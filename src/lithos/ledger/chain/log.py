@@ -12,7 +12,7 @@ from pathlib import Path
 from lithos.errors import Damaged, ReadOnly, StorageFull, Unavailable
 from lithos.ledger.chain.format import RawEntry
 from lithos.ledger.chain.segments import SEGMENT_BYTES, Adapter, Segment, list_segments, read_entries, segment_path
-from lithos.storage import Faults, flush_path
+from lithos.storage import Faults, flush_path, open_file
 
 REWRITING = ".rewriting"
 
@@ -171,12 +171,12 @@ class Log:
 
 def _open_to_write(path: Path) -> int:
     try:
-        return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except OSError as error:
-        if error.errno == errno.EROFS:
+        return open_file(path, os.O_WRONLY)
+    except (OSError, Damaged) as error:
+        if isinstance(error, OSError) and error.errno == errno.EROFS:
             raise
         raise Damaged(
-            f"{path.name} cannot be opened: {error.strerror}",
+            f"{path.name} cannot be opened: {error}",
             hint="Restore the chain from a backup, or its permissions.",
             finding="malformed",
         ) from None

@@ -18,7 +18,7 @@ from lithos.ledger.chain.segments import Block, Rest, check_magic, list_segments
 from lithos.ledger.proofs import merkle
 from lithos.ledger.proofs.checkpoints import Checkpoint, CheckpointFile
 from lithos.ledger.proofs.merkle_file import Nodes
-from lithos.storage import marked
+from lithos.storage import marked, read_file
 
 HEADER = "chain.json"
 ACKNOWLEDGED = "acknowledged.bin"
@@ -36,14 +36,12 @@ class Header:
 
 def read_header(folder: Path) -> Header:
     try:
-        if not (folder / HEADER).is_file():  # a FIFO would keep us waiting
-            raise FileNotFoundError("it is not a file")
-        data = (folder / HEADER).read_bytes()
+        data = read_file(folder / HEADER)
         value = orjson.loads(data)
         if canonical_json(value) + b"\n" != data or tuple(value) != HEADER_FIELDS:
             raise ValueError("not canonical")
         return Header(**value, origin=origin_hash(value))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, Damaged) as error:
         raise Damaged(
             f"{folder.name}/{HEADER} cannot be read: {error}",
             hint="Restore it from a backup; `lithos ledger verify` shows what else is wrong.",

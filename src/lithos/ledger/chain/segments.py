@@ -16,6 +16,7 @@ from typing import Protocol
 
 from lithos.errors import Damaged
 from lithos.ledger.chain.format import SALT_BYTES, RawEntry
+from lithos.storage import open_file
 
 SEGMENT_BYTES = 32 << 20  # forgetting rewrites one segment: a fifth of a second at this size
 BLOCK_BYTES = 4 << 20
@@ -171,7 +172,7 @@ def segment_path(folder: Path, first: int, adapter: Adapter) -> Path:
 
 def read_blocks(segment: Segment, start: int = 0, block_bytes: int = BLOCK_BYTES) -> Iterator[Block | Rest]:
     """All whole entries from byte `start` on, in big blocks; at the end what is left over, if anything is."""
-    with segment.path.open("rb") as file:
+    with os.fdopen(_opened(segment), "rb") as file:
         if start == 0 and not _magic_matches(segment, file.read(len(segment.adapter.magic))):
             raise Damaged(f"{segment.path.name} does not begin as a segment does", finding="malformed")
         place = max(start, len(segment.adapter.magic))
@@ -203,10 +204,7 @@ def _magic_matches(segment: Segment, head: bytes) -> bool:
 def read_entries(segment: Segment, places: Sequence[tuple[int, int]]) -> list[RawEntry]:
     """Entries by offset and size."""
     found = []
-    try:
-        descriptor = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError as error:
-        raise Damaged(f"{segment.path.name} cannot be read: {error.strerror}", finding="segment_missing") from None
+    descriptor = _opened(segment)
     try:
         for offset, size in places:
             data = _pread(segment, descriptor, size, offset)
@@ -220,6 +218,17 @@ def read_entries(segment: Segment, places: Sequence[tuple[int, int]]) -> list[Ra
     finally:
         os.close(descriptor)
     return found
+
+
+def _opened(segment: Segment) -> int:
+    try:
+        return open_file(segment.path)
+    except (OSError, Damaged) as error:
+        raise Damaged(
+            f"{segment.path.name} cannot be read: {error}",
+            hint="Restore the chain from a backup.",
+            finding="segment_missing" if isinstance(error, FileNotFoundError) else "malformed",
+        ) from None
 
 
 def _pread(segment: Segment, descriptor: int, size: int, offset: int) -> bytes:

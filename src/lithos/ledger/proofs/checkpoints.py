@@ -14,7 +14,7 @@ from lithos.errors import InvalidInput
 from lithos.ledger.chain.format import canonical_bytes
 from lithos.ledger.chain.log import append_whole
 from lithos.ledger.registry.keys import SigningKey, verify_signature
-from lithos.storage import flush_path, make_folder
+from lithos.storage import flush_path, make_folder, open_file, read_file
 
 CHECKPOINT = b"lithos.checkpoint.v1\n"
 FIELDS = ("chain_key", "head_hash", "origin", "public_key", "registry", "root", "signature", "size", "timestamp")
@@ -95,7 +95,7 @@ class CheckpointFile:
     def lines(self) -> Iterator[tuple[int, Checkpoint | None]]:
         """Line number and checkpoint; None for a line that is none."""
         try:
-            data = self.path.read_bytes()
+            data = read_file(self.path)
         except FileNotFoundError:
             return
         for number, line in enumerate(data.splitlines(keepends=True), 1):
@@ -103,8 +103,11 @@ class CheckpointFile:
 
     def cut_torn_tail(self) -> None:
         """Drop an unfinished last line: it was never acknowledged, and the next checkpoint says the same."""
-        if self.path.exists() and not self._ends_whole():
-            data = self.path.read_bytes()
+        try:
+            data = read_file(self.path)
+        except FileNotFoundError:
+            return
+        if data and not data.endswith(b"\n"):
             os.truncate(self.path, data.rfind(b"\n") + 1)
 
     def last(self, origin: str) -> Checkpoint | None:
@@ -118,7 +121,7 @@ class CheckpointFile:
     def append(self, checkpoint: Checkpoint) -> None:
         make_folder(self.path.parent)
         fresh = not self.path.exists()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_file(self.path, os.O_WRONLY | os.O_CREAT)
         try:
             append_whole(descriptor, canonical_bytes(dict(checkpoint)) + b"\n")
         finally:
@@ -126,14 +129,9 @@ class CheckpointFile:
         if fresh:
             flush_path(self.path.parent)
 
-    def _ends_whole(self) -> bool:
-        with self.path.open("rb") as file:
-            size = file.seek(0, os.SEEK_END)
-            return size == 0 or os.pread(file.fileno(), 1, size - 1) == b"\n"
-
     def _tail(self) -> list[bytes]:
         try:
-            with self.path.open("rb") as file:
+            with os.fdopen(open_file(self.path), "rb") as file:
                 size = file.seek(0, os.SEEK_END)
                 file.seek(max(0, size - 16 * LONGEST_LINE))
                 return file.read().split(b"\n")[:-1]

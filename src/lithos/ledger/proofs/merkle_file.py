@@ -10,6 +10,7 @@ from pathlib import Path
 from lithos.errors import Damaged
 from lithos.ledger.chain.log import write_all
 from lithos.ledger.proofs import merkle
+from lithos.storage import clear_place, open_file
 
 
 class Nodes:
@@ -26,16 +27,17 @@ class Nodes:
     def _descriptor(self) -> int:
         """Opened on first need, and again after `close`."""
         if self._file < 0:
-            how = os.O_RDONLY if self._frozen else os.O_RDWR | os.O_CREAT
-            self._file = os.open(self.path, how | os.O_CLOEXEC, 0o600)
+            if not self._frozen:
+                clear_place(self.path)
+            self._file = open_file(self.path, os.O_RDONLY if self._frozen else os.O_RDWR | os.O_CREAT)
         return self._file
 
     @staticmethod
     def peek(path: Path, size: int) -> bytes | None:
         """The root of the first `size` leaves, without changing the file; None if it does not hold them."""
         try:
-            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
+            descriptor = open_file(path)
+        except (FileNotFoundError, Damaged):
             return None
         try:
             if os.fstat(descriptor).st_size < merkle.stored_count(size) * merkle.HASH_BYTES:

@@ -18,7 +18,7 @@ import orjson
 from lithos.core.canonical import canonical_json
 from lithos.errors import Damaged
 from lithos.ledger.chain.log import append_whole, translated
-from lithos.storage import flush_path
+from lithos.storage import flush_path, open_file, read_file
 
 REGISTRY = b"lithos.registry.v1\n"
 FIELDS = ("agent_id", "at", "by", "details", "op", "prev_hash", "seq", "thoughts")
@@ -62,7 +62,7 @@ class History:
     def cut_torn_tail(self) -> None:
         """An unfinished last line was never acknowledged: its flush did not return."""
         try:
-            data = self.path.read_bytes()
+            data = read_file(self.path)
         except FileNotFoundError:
             return
         whole = data.rfind(b"\n") + 1
@@ -72,7 +72,7 @@ class History:
     def append(self, change: RegistryChange) -> RegistryChange:
         entry = change.canonical()
         digest = change_hash(entry)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_file(self.path, os.O_WRONLY | os.O_CREAT)
         try:
             append_whole(descriptor, b'{"entry":%s,"hash":"%s"}\n' % (entry, digest.encode()))
         except OSError as error:
@@ -85,7 +85,7 @@ class History:
 
     def _lines(self) -> Iterator[bytes]:
         try:
-            data = self.path.read_bytes()
+            data = read_file(self.path)
         except FileNotFoundError:
             return
         yield from data.split(b"\n")[:-1]

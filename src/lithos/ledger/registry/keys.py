@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, InvalidInput
 from lithos.ledger.chain.format import canonical_bytes
-from lithos.storage import create_private, make_folder
+from lithos.storage import create_private, make_folder, read_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -70,21 +70,23 @@ def signing_key(seed: bytes) -> SigningKey:
 
 def host_key(folder: Path) -> SigningKey:
     """The key of this data directory, made on first need; readable by its owner alone."""
-    path = folder / "ledger_ed25519"
+    path, public = folder / "ledger_ed25519", folder / "ledger_ed25519.pub"
+    known = read_file(public).strip() if os.path.lexists(public) else None
+    if known is None and not os.path.lexists(path):
+        make_folder(folder)
+        create_private(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
     try:
-        return signing_key(bytes.fromhex(path.read_text(encoding="ascii").strip()))
-    except FileNotFoundError:
-        return _new_host_key(path)
-    except ValueError:
-        raise Damaged(f"{path.name} is no key", hint="Restore it from a backup of .lithos/keys.") from None
-
-
-def _new_host_key(path: Path) -> SigningKey:
-    make_folder(path.parent)
-    create_private(path, os.urandom(KEY_BYTES).hex().encode() + b"\n")
-    made = signing_key(bytes.fromhex(path.read_text(encoding="ascii").strip()))
-    path.with_suffix(".pub").write_text(made.public.hex() + "\n", encoding="ascii")
-    return made
+        key = signing_key(bytes.fromhex(read_file(path).decode("ascii").strip()))
+    except (FileNotFoundError, ValueError, InvalidInput):
+        key = None
+    if key is None or known not in (None, key.public.hex().encode()):
+        raise Damaged(
+            f"{path.name} is missing, is no key, or does not belong to {public.name}",
+            hint="Restore both from a backup of .lithos/keys. To sign with a new key from now on, delete both.",
+        )
+    if known is None:
+        create_private(public, key.public.hex().encode() + b"\n")
+    return key
 
 
 def verify_signature(public: bytes, signature: bytes, message: bytes) -> bool:

@@ -94,8 +94,10 @@ class Index:
         self.minhashes = MinHashes(lambda: catalogue.read(queries.minhashes))
         # What is read under this lock is at least as new as what was applied before: nothing older ever wins.
         self._lock = threading.RLock()
-        self._complete = catalogue.is_complete()
-        self._last_change = catalogue.last_change()
+        try:
+            self._complete, self._last_change = catalogue.is_complete(), catalogue.last_change()
+        except Rebuilding:  # it was damaged, and is empty now
+            self._complete, self._last_change = False, 0
         self._asked: deque[_RefreshRequest] = deque()
         self._scanning = threading.Lock()
         self._unknown_ids: list[str] = []  # in search and not in the catalogue

@@ -21,6 +21,7 @@ from lithos.core.canonical import sha256_hex
 from lithos.errors import Damaged, Unavailable
 from lithos.search.text.analysis import analyzer
 from lithos.search.values import RESTRICTED, Where
+from lithos.storage import read_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -119,7 +120,7 @@ class TextIndex:
 
     def deleted(self) -> int:
         """Documents that are gone, and still in the way: BM25 counts them until the index is rebuilt."""
-        segments = json.loads((self._folder / "meta.json").read_bytes())["segments"]
+        segments = json.loads(read_file(self._folder / "meta.json"))["segments"]
         return int(sum(segment["max_doc"] for segment in segments) - self.searcher.num_docs)
 
     def contents(self) -> Counter[int]:
@@ -177,14 +178,14 @@ class TextIndex:
     def _unmanaged(self) -> list[str]:
         """A kill before a commit leaves more in that list than our manifest could know, and no harm; less is damage."""
         try:
-            listed = set(json.loads((self._folder / MANAGED).read_bytes()))
-        except (OSError, ValueError, TypeError):
+            listed = set(json.loads(read_file(self._folder / MANAGED)))
+        except (OSError, ValueError, TypeError, Damaged):
             return [MANAGED]
         return [] if listed.issuperset(path.name for path in self._segment_files()) else [MANAGED]
 
     def _manifest(self) -> dict[str, str]:
         try:
-            read = json.loads((self._folder / MANIFEST).read_bytes())
+            read = json.loads(read_file(self._folder / MANIFEST))
         except FileNotFoundError:
             return {}
         except ValueError:
@@ -195,7 +196,7 @@ class TextIndex:
 
     def _segment_files(self) -> list[Path]:
         try:
-            meta = json.loads((self._folder / "meta.json").read_bytes())
+            meta = json.loads(read_file(self._folder / "meta.json"))
             names = [segment["segment_id"].replace("-", "") for segment in meta["segments"]]
         except (ValueError, KeyError, TypeError, AttributeError):
             raise Damaged("the table of contents of the full-text index cannot be read") from None
@@ -421,14 +422,14 @@ def guarded(work: Callable[[], T]) -> T | None:
 
 def _digest(path: Path) -> str:
     try:
-        return sha256_hex(path.read_bytes())
-    except FileNotFoundError:
+        return sha256_hex(read_file(path))
+    except (FileNotFoundError, Damaged):
         return ""
 
 
 def _sound(path: Path) -> bool:
     """tantivy writes a CRC at the end of each file, and never looks at it."""
-    data = path.read_bytes()
+    data = read_file(path)
     try:
         length, _ = _FOOTER.unpack(data[-_FOOTER.size :])
         body_end = len(data) - _FOOTER.size - length

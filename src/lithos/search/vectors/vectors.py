@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lithos.errors import Damaged
 from lithos.search.fusion import PassageKey
+from lithos.storage import clear_place, read_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,8 +70,8 @@ class Vectors:
         import numpy as np
 
         try:
-            data = self._path.read_bytes()
-        except FileNotFoundError:
+            data = read_file(self._path)
+        except (FileNotFoundError, Damaged):
             data = b""
         usable = data[: len(self._head) - 16] == self._head[:-16]
         same_epoch = data[:HEADER] == self._head
@@ -96,6 +98,7 @@ class Vectors:
             file.write(rows.tobytes())
             file.flush()
             os.fsync(file.fileno())
+        clear_place(self._path)
         unfinished.replace(self._path)
 
     def _rows_from(self, rows: NDArray[Any]) -> None:
@@ -170,7 +173,7 @@ class Vectors:
     def _append(self, records: NDArray[Any]) -> None:
         records["mark"] = _marks(records)
         with self._lock:
-            if not self._path.exists():
+            if not self._path.is_file() or self._path.is_symlink():
                 self._rewrite(self._rows())
             with open(self._path, "r+b") as file:
                 file.seek(HEADER + self._count * self._record.itemsize)  # over a torn record, never after it
@@ -198,8 +201,8 @@ class Vectors:
         """Whether the file is what was written; where it is not, it is written again from memory."""
         with self._lock:
             try:
-                as_written = self._path.read_bytes() == self._head + self._rows().tobytes()
-            except FileNotFoundError:
+                as_written = read_file(self._path) == self._head + self._rows().tobytes()
+            except (FileNotFoundError, Damaged):
                 as_written = False
             if not as_written:
                 self._rewrite(self._rows())

@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 from lithos.errors import Damaged
-from lithos.storage.files.durable import flush_path, make_folder, replace_file
+from lithos.storage.files.durable import clear_place, flush_path, make_folder, read_file, replace_file
 
 _NAME = re.compile(r"^events-(\d{4,})\.key$")
 KEY_BYTES = 32
@@ -42,7 +42,7 @@ class Keyring:
         with self._lock:
             if version not in self._known:
                 path = self._path(version)
-                if not path.exists():
+                if not os.path.lexists(path):
                     return None
                 self._known[version] = _read_key(path)
             return self._known[version]
@@ -59,13 +59,14 @@ class Keyring:
     def anchor(self) -> tuple[int, str] | None:
         """(length, mac) of the chain when it was last verified. Outside the database, it reveals a rolled-back one."""
         try:
-            length, mac = (self._folder / ANCHOR).read_text(encoding="ascii").split()
+            length, mac = read_file(self._folder / ANCHOR).decode("ascii").split()
             return int(length), mac
-        except (FileNotFoundError, ValueError):  # a torn file proves nothing
+        except (FileNotFoundError, ValueError, Damaged):  # a torn file proves nothing
             return None
 
     def set_anchor(self, length: int, mac: str) -> None:
         make_folder(self._folder)
+        clear_place(self._folder / ANCHOR)
         replace_file(self._folder / ANCHOR, f"{length} {mac}\n".encode())
 
     def _path(self, version: int) -> Path:
@@ -76,11 +77,9 @@ def store_id(folder: Path) -> str:
     """The id of a data directory, created on first use: it names the directory's chain in a shared database."""
     path = folder / "store-id"
     make_folder(folder)
-    if path.exists() and not path.is_file():
-        raise Damaged("store-id is not a file", hint="Move it away and restore .lithos/store-id from a backup.")
-    if not path.exists():
+    if not os.path.lexists(path):
         create_private(path, secrets.token_hex(8).encode())
-    found = path.read_bytes()[:64].strip()
+    found = read_file(path)[:64].strip()
     if not _STORE_ID.fullmatch(found):
         raise Damaged(
             "store-id is not an id: 16 hexadecimal digits are expected",
@@ -108,10 +107,8 @@ def create_private(path: Path, content: bytes) -> bool:
 
 
 def _read_key(path: Path) -> bytes:
-    if not path.is_file():  # a FIFO would keep us waiting
-        raise Damaged(f"{path.name} is not a file", hint="Restore .lithos/keys from a backup.")
     try:
-        key = bytes.fromhex(path.read_text(encoding="ascii").strip())
+        key = bytes.fromhex(read_file(path).decode("ascii").strip())
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:

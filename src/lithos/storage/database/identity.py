@@ -13,7 +13,7 @@ from typing import Any
 
 from lithos.errors import Damaged
 from lithos.storage.database.database import Database
-from lithos.storage.files.durable import replace_file
+from lithos.storage.files.durable import read_file, replace_file
 from lithos.storage.values import Tx
 
 FILE = "database.json"
@@ -45,10 +45,8 @@ def record_identity(database: Database, state: Path) -> None:
 
 
 def _recorded(path: Path) -> dict[str, Any] | None:
-    if path.exists() and not path.is_file():
-        raise Damaged(f"{path.name} is not a file", hint="Move it away, then start again.")
     try:
-        read = json.loads(path.read_text(encoding="ascii"))
+        read = json.loads(read_file(path))
         return {"id": str(read["id"]), "events": int(read["events"])}
     except FileNotFoundError:
         return None

@@ -33,7 +33,9 @@ class RebuildableDatabase:
         self.restarts = 0  # how often damage made it start empty
         try:
             self._database = open_it()
-        except (Damaged, Unsupported) as damage:
+        except LithosError as damage:
+            if not _is_damage(damage) and not isinstance(damage, Unsupported):
+                raise
             self._database = self._restarted(damage)
 
     def read(self, work: Callable[[Tx], T]) -> T:

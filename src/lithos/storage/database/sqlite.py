@@ -28,7 +28,7 @@ from lithos.errors import (
 from lithos.storage.database.dialect import Session
 from lithos.storage.database.page_checksums import add_checksums, checksum_vfs
 from lithos.storage.disk import read_only, storage_full, why_unwritable
-from lithos.storage.files.durable import flush_path
+from lithos.storage.files.durable import clear_place, flush_path, open_file
 from lithos.storage.values import Moment, Row, Tx
 
 # STRICT: SQLite refuses the wrong types that PostgreSQL refuses.
@@ -306,13 +306,15 @@ class Reserve:
             self._write()
 
     def _write(self) -> None:
-        if self._path.exists() and self._path.stat().st_size >= self._size:
+        if self._path.is_file() and not self._path.is_symlink() and self._path.stat().st_size >= self._size:
             return
         room = os.statvfs(self._path.parent)
         if room.f_bavail * room.f_frsize < 8 * self._size:
             return
-        with open(self._path, "wb") as file:
+        clear_place(self._path)
+        with os.fdopen(open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
             file.write(bytes(self._size))
+            file.flush()
             os.fsync(file.fileno())
 
 
@@ -353,10 +355,10 @@ def _set_pragma(connection: apsw.Connection, pragma: str, wanted: str | int) -> 
 
 
 def _refuse_other_than_files(path: Path) -> None:
-    """A FIFO would make SQLite wait for a writer that never comes."""
+    """A FIFO would make SQLite wait for a writer that never comes; through a link it would write to another place."""
     for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
         with contextlib.suppress(FileNotFoundError):
-            if not stat.S_ISREG(path.with_name(name).stat().st_mode):
+            if not stat.S_ISREG(path.with_name(name).lstat().st_mode):
                 raise Damaged(f"{name} is not a file", hint="Move it away; restore the file from a backup.")
 
 

@@ -1,6 +1,6 @@
 """Files confined beneath one folder, replaced durably, with nothing of anybody's lost."""
 
-from lithos.storage.files.durable import flush_path, make_folder, replace_file
+from lithos.storage.files.durable import clear_place, flush_path, make_folder, open_file, read_file, replace_file
 from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, best_kernel
 from lithos.storage.files.paths import checked, checked_new, copied_from, is_conflict_copy
 from lithos.storage.files.root import Root
@@ -21,9 +21,12 @@ __all__ = [
     "best_kernel",
     "checked",
     "checked_new",
+    "clear_place",
     "copied_from",
     "flush_path",
     "is_conflict_copy",
     "make_folder",
+    "open_file",
+    "read_file",
     "replace_file",
 ]

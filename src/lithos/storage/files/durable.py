@@ -2,11 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import secrets
+import stat
 from pathlib import Path
 
+from lithos.errors import Damaged
 from lithos.storage.files.kernel import flush
+from lithos.storage.quarantine import discard
+
+_OTHER = (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV)
+
+
+def open_file(path: Path, how: int = os.O_RDONLY) -> int:
+    """A descriptor of one of our own files. A FIFO, a folder or a link in its place is damage, and keeps no one
+    waiting; a link could lead to a file of someone else."""
+    try:
+        descriptor = os.open(path, how | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if error.errno in _OTHER:
+            raise _not_a_file(path) from None
+        raise
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_a_file(path)
+    return descriptor
+
+
+def read_file(path: Path) -> bytes:
+    """All of one of our own files."""
+    with os.fdopen(open_file(path), "rb") as file:
+        return file.read()
+
+
+def clear_place(path: Path) -> None:
+    """Where a derived file belongs: remove anything that is no file."""
+    with contextlib.suppress(FileNotFoundError):
+        if not stat.S_ISREG(path.lstat().st_mode):
+            discard(path)
+
+
+def _not_a_file(path: Path) -> Damaged:
+    return Damaged(f"{path.name} is not a file", hint="Move it away and restore the file from a backup.")
 
 
 def flush_path(path: Path) -> None:

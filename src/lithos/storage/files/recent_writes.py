@@ -11,6 +11,8 @@ from collections import OrderedDict
 from pathlib import Path
 
 from lithos.core.canonical import sha256_hex, version_of
+from lithos.errors import Damaged
+from lithos.storage.files.durable import clear_place, open_file, read_file
 
 LARGEST = 64 * 2**20  # bytes: the last text of some 30,000 notes. Of more, the oldest are not held
 SLACK = 8 * 2**20  # bytes of dropped texts before the file is rewritten
@@ -60,16 +62,17 @@ class RecentWrites:
 
     def _read(self, start: int, size: int) -> bytes:
         try:
-            with self._path.open("rb") as file:
+            with os.fdopen(open_file(self._path), "rb") as file:
                 file.seek(start)
                 return file.read(size)
-        except OSError:
+        except (OSError, Damaged):
             return b""
 
     def _append(self, head: bytes, data: bytes) -> None:
         if not self._end:
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        file = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        clear_place(self._path)
+        file = open_file(self._path, os.O_WRONLY | os.O_CREAT)
         try:
             if os.pwritev(file, [head, data], self._end) < len(head) + len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -118,6 +121,6 @@ def _head(data: bytes) -> bytes:
 
 def _content(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
+        return read_file(path)
+    except (FileNotFoundError, NotADirectoryError, Damaged):
         return b""

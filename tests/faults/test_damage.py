@@ -1,0 +1,106 @@
+"""For every kind of file under the data directory and every damage: healed, refused with the way out, or detected;
+never silent, never a hang, nothing outside written. `python -m tests.faults.test_damage` prints the whole table."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults.damage import DAMAGES, EDIT, Case, Damage, Hung, answers, files, kind_of, red, ruling
+from tests.faults.data import everything, opened
+
+
+@dataclass
+class Ground:
+    """One data directory that every case copies, with what it answers while it is well."""
+
+    folder: Path
+
+    def __post_init__(self) -> None:
+        self.data = self.folder / "pristine"
+        everything(self.data, self.folder / "repository")
+        for name in ("host.lock", "host.log"):
+            (self.data / ".lithos" / name).touch()
+        case = Case(self.data, self.folder / "well")
+        with opened(case.data) as memory:
+            self.expected: dict[str, Any] = answers(memory)
+            self.usual = set(red(memory))
+
+    def verdict(self, kind: str, place: Path, damage: Damage) -> str:
+        case = Case(self.data, self.folder / "case")
+        damage(case.data / place)
+        found, why = case.judge(self.expected, self.usual)
+        allowed = ruling(place.as_posix()) or set()
+        if found == "silent" and EDIT in allowed:
+            found = EDIT
+        if found not in allowed:
+            raise AssertionError(f"{kind}, {damage.__name__}: {found}, not one of {sorted(allowed)}. {why}")
+        return found
+
+
+@pytest.fixture(scope="module")
+def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
+    yield Ground(tmp_path_factory.mktemp("damage"))
+
+
+def test_a_sound_memory_is_green(ground: Ground) -> None:
+    assert ground.usual == set()
+
+
+def test_every_kind_has_a_ruling(ground: Ground) -> None:
+    unruled = [str(path) for path in files(ground.data).values() if kind_of(path.as_posix()) is None]
+    assert unruled == [], "a new kind of file: say in RULINGS what is owed when it is damaged"
+
+
+def faults(ground: Ground, damages: list[tuple[str, Path, Damage]]) -> list[str]:
+    wrong = []
+    for kind, place, damage in damages:
+        try:
+            ground.verdict(kind, place, damage)
+        except (Exception, Hung) as failure:
+            wrong.append(f"{kind}, {damage.__name__}: {failure!r}")
+    return wrong
+
+
+def test_each_kind_is_healed_refused_or_detected_after_some_damage(ground: Ground) -> None:
+    """The short form: every kind meets one damage, every damage several kinds."""
+    kinds = enumerate(files(ground.data).items())
+    cases = [(kind, place, DAMAGES[number % len(DAMAGES)]) for number, (kind, place) in kinds]
+    assert faults(ground, cases) == []
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_each_kind_is_healed_refused_or_detected_after_each_damage(ground: Ground, damage: Damage) -> None:
+    cases = [(kind, place, damage) for kind, place in files(ground.data).items()]
+    assert faults(ground, cases) == []
+
+
+def main() -> None:
+    import logging
+    import sys
+
+    logging.disable()
+    wanted = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder:
+        ground = Ground(Path(folder))
+        print("usual:", ground.usual)
+        for kind, place in files(ground.data).items():
+            if wanted and not any(each in kind for each in wanted):
+                continue
+            row = []
+            for damage in DAMAGES:
+                try:
+                    row.append(ground.verdict(kind, place, damage))
+                except BaseException as failure:
+                    row.append(f"\n    !! {damage.__name__}: {failure!r}"[:900])
+            print(kind, *row, flush=True)
+
+
+if __name__ == "__main__":
+    main()
