@@ -27,7 +27,7 @@ from lithos.ledger.proofs.bundle import Proof, bundle_lines, entry_lines, opened
 from lithos.ledger.proofs.checkpoints import Checkpoint, parse_checkpoint
 from lithos.ledger.proofs.verify import EXIT_CODES, Report, Verification, VerifyFinding
 from lithos.ledger.query import Direction, Filter, Walk, optional_time, time_window
-from lithos.ledger.registry.keys import host_key, signing_key
+from lithos.ledger.registry.keys import check_host_key, host_key, signing_key
 from lithos.ledger.registry.registrar import Registrar
 from lithos.ledger.scopes import EntryScope
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
@@ -77,6 +77,7 @@ __all__ = [
     "chain_folder",
     "chain_folders",
     "entry_lines",
+    "check_host_key",
     "host_key",
     "opened_line",
     "optional_time",

@@ -13,6 +13,7 @@ from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.clock import from_micros, rfc3339
 from lithos.errors import LithosError
+from lithos.ledger import check_host_key
 from lithos.storage import STATE, Tx
 from lithos.tools.registry import tool
 
@@ -118,6 +119,7 @@ def _events(lithos: Lithos, full: bool) -> Iterator[Finding]:
 
 
 def _ledger(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    check_host_key(lithos.storage.state / "keys")
     keys = lithos.ledger.keys()
     for key in keys if full else keys[:QUICK_CHAINS]:
         problem: LithosError | None

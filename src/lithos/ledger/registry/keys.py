@@ -78,15 +78,24 @@ def host_key(folder: Path) -> SigningKey:
     try:
         key = signing_key(bytes.fromhex(read_file(path).decode("ascii").strip()))
     except (FileNotFoundError, ValueError, InvalidInput):
-        key = None
-    if key is None or known not in (None, key.public.hex().encode()):
-        raise Damaged(
-            f"{path.name} is missing, is no key, or does not belong to {public.name}",
-            hint="Restore both from a backup of .lithos/keys. To sign with a new key from now on, delete both.",
-        )
+        raise _no_host_key(path) from None
     if known is None:
         create_private(public, key.public.hex().encode() + b"\n")
     return key
+
+
+def check_host_key(folder: Path) -> None:
+    """Raise where the key is another than the public one beside it says; loads the library, so not at every start."""
+    path, public = folder / "ledger_ed25519", folder / "ledger_ed25519.pub"
+    if host_key(folder).public.hex().encode() != read_file(public).strip():
+        raise _no_host_key(path)
+
+
+def _no_host_key(path: Path) -> Damaged:
+    return Damaged(
+        f"{path.name} is missing, is no key, or does not belong to {path.name}.pub",
+        hint="Restore both from a backup of .lithos/keys. To sign with a new key from now on, delete both.",
+    )
 
 
 def verify_signature(public: bytes, signature: bytes, message: bytes) -> bool:
