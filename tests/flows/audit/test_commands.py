@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from lithos.ledger.proofs.verify_bundle import FIELDS, Wrong, exactly
+from lithos.ledger.proofs.verify_bundle import main as verify_main
 from tests.flows.audit.test_people import Run, run, served, tool, typed  # noqa: F401 - fixtures
 from tests.support.waiting import until
 
@@ -134,6 +135,18 @@ def test_a_checkpoint_file_that_is_none_is_named(
         file.write_bytes(content)
     done = run("ledger", "verify", "--against", str(file), code=2)
     assert "kept.json" in done.stderr
+
+
+@pytest.mark.parametrize("content", [b"{}", b"[]", b"not json", b"\xff", b'{"checkpoint": 1}'])
+def test_the_verifier_names_a_checkpoint_file_that_is_none(
+    tmp_path: Path, content: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bundle, file = tmp_path / "bundle.jsonl", tmp_path / "kept.json"
+    bundle.write_bytes(b"{}")
+    file.write_bytes(content)
+    assert verify_main([str(bundle), "--against", str(file)]) in (1, 2)
+    said = capsys.readouterr()
+    assert "kept.json" in said.out + said.err
 
 
 @pytest.mark.parametrize("kind", sorted(FIELDS))

@@ -391,8 +391,12 @@ def read(name: str) -> str:
 
 def read_checkpoint(name: str) -> Any:
     """As `lithos ledger checkpoint` writes it, or the answer of a tool that carries one."""
-    value = parse(read(name))
-    return value.get("checkpoint", value) if isinstance(value, dict) else value
+    text = read(name)
+    try:
+        value = parse(text)
+        return exactly(value.get("checkpoint", value) if isinstance(value, dict) else value, "checkpoint")
+    except Wrong as error:
+        raise Wrong(f"{name}: {error}") from None
 
 
 def main(arguments: list[str] | None = None) -> int:
