@@ -10,6 +10,7 @@ import typer
 from lithos.cli.terminal import Terminal, verb
 
 FOLLOW_SECONDS = 1.0
+MOST_LINES = 500  # of one call
 
 
 def join(root: typer.Typer) -> None:
@@ -34,9 +35,19 @@ def log(
     terminal.tell(answer, _print)
     while follow:
         time.sleep(FOLLOW_SECONDS)
-        answer = terminal.ask("lithos_changes", {"since": answer["cursor"], **wanted})
+        answer = _everything(terminal, {**wanted, "since": answer["cursor"], "limit": MOST_LINES})
         if answer["total"]:
             terminal.tell(answer, _print)
+
+
+def _everything(terminal: Terminal, wanted: dict[str, Any]) -> dict[str, Any]:
+    """All pages as one answer: who follows misses nothing."""
+    whole = page = terminal.ask("lithos_changes", wanted)
+    while "next_cursor" in page:
+        page = terminal.ask("lithos_changes", {**wanted, "cursor": page["next_cursor"]})
+        for kind, lines in page["changes"].items():
+            whole["changes"].setdefault(kind, []).extend(lines)
+    return {name: value for name, value in whole.items() if name != "next_cursor"}
 
 
 def _print(answer: dict[str, Any]) -> None:

@@ -219,7 +219,7 @@ class Changes:
         def title(each: Change) -> str:
             if each.kind == "note":
                 return each.title or notes.get(each.id) or each.path.rpartition("/")[2].removesuffix(".md")
-            return each.title or tasks.get(each.id, "")
+            return each.id if each.kind == "skill" else each.title or tasks.get(each.id, "")
 
         return [replace(each, title=title(each)) for each in changes]
 
@@ -410,7 +410,8 @@ def _line(each: Change, times: int) -> str:
     if each.saved is not None and abs(each.at - each.saved) > AT_ONCE:
         late = f", saved {_second(each.saved)}"
     name = each.path if each.kind == "note" else f"…{each.id[-8:]}" if each.id else ""
-    tail = f" [{name}]{repeated}{hand}{late}"
+    place = "" if each.kind == "skill" else f" [{name}]"  # a skill's id is its name
+    tail = f"{place}{repeated}{hand}{late}"
     room = LONGEST_LINE - len(head.encode()) - len(tail.encode()) - 1
     return _short(f"{head} {_short(each.title, max(room, 12))}{tail}", LONGEST_LINE)
 
