@@ -123,7 +123,7 @@ class Snapshots:
         return answer
 
     def _append(self, call: Call, session_id: str, digest: str, entries: list[Any]) -> None:
-        """Each under a key of its own, so that a retry after a kill goes on where it ended."""
+        """Each under a separate key, so that a retry after a kill goes on where it ended."""
         places: dict[int, int] = {}
         for entry in entries:
             record, body = entry.record, entry.body or {}

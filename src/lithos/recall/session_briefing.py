@@ -1,4 +1,4 @@
-"""The briefing of a session: where it stands, for an agent that takes it up."""
+"""The briefing of a session: its state, for an agent that takes it up."""
 
 from __future__ import annotations
 

@@ -399,6 +399,10 @@ class Chain:
             raise ticket.error
         return Stored(ticket.entry, ticket.flushed)
 
+    def has_request(self, request: Request) -> bool:
+        with self._lock:
+            return self._repeated(request) is not None
+
     def _repeated(self, request: Request) -> ThoughtEntry | Ticket | None:
         """The thought of an earlier call with the same key or delivery, stored or still pending."""
         if request.key is None and not (request.delivery and request.resent):

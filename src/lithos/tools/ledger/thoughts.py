@@ -405,6 +405,8 @@ def _entry_place(
     `history` unless another is named. A signed thought says itself which session it is of."""
     if signed and session_id is None:
         return None, chain_key
+    if lithos.ledger.has_written(call, chain_key or HISTORY):  # a retry: the session may have moved on since
+        return session_id, chain_key or HISTORY
     session = lithos.sessions.scope_of_entry(call, session_id)
     if chain_key is None and lithos.sessions.is_session(session):
         return session, HISTORY

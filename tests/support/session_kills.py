@@ -1,0 +1,74 @@
+"""The life of a session in a process that is killed at a named step; run again, the same calls finish it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from lithos.app import Lithos, open_lithos
+from lithos.core.clock import FakeClock
+from lithos.settings import LithosConfig, StorageSettings
+from lithos.storage import PlannedFaults
+from lithos.tools.catalogue import catalogue
+
+AGENT = {"agent": "ann"}
+THOUGHT = {"thought_type": "Decision", "agent_id": "ann"}
+STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("activate", "lithos_session_activate", AGENT),
+    ("first", "lithos_session_context_update", {**AGENT, "changes": {"message_history": {"add": ["first"]}}}),
+    ("decision", "mentisdb_append", {**THOUGHT, "content": "bucket"}),
+    ("suspend", "lithos_session_suspend", AGENT),
+    ("resume", "lithos_session_resume", AGENT),
+    ("second", "lithos_session_context_update", {**AGENT, "changes": {"message_history": {"add": ["second"]}}}),
+    ("lesson", "mentisdb_append", {**THOUGHT, "content": "lesson"}),
+    ("complete", "lithos_session_complete", {**AGENT, "summary": "done"}),
+)
+
+
+def live(lithos: Lithos) -> None:
+    """Every call with a separate key, so that a second run of the same calls changes nothing."""
+    call = catalogue().call
+    made = call(lithos, "lithos_session_create", {**AGENT, "name": "s", "idempotency_key": "create"})["session_id"]
+    print("create", flush=True)
+    for name, tool, arguments in STEPS:
+        named = {} if tool == "mentisdb_append" else {"session_id": made}
+        call(lithos, tool, {**arguments, **named, "idempotency_key": name})
+        print(name, flush=True)
+
+
+def lived(folder: Path, point: str | None = None, visit: int = 1) -> list[str]:
+    """The steps that were acknowledged before the process ended."""
+    command = [sys.executable, "-m", "tests.support.session_kills", str(folder), point or "", str(visit)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == (0 if point is None else 137), done.stderr
+    return done.stdout.split()
+
+
+def state(folder: Path) -> dict[str, Any]:
+    """What is there: the session without its times and ids, its context, its entries and who sees them."""
+    lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=folder)), clock=FakeClock())
+    call = catalogue().call
+    sessions = call(lithos, "lithos_session_list", {})["sessions"]
+    found: dict[str, Any] = {"sessions": len(sessions)}
+    if sessions:
+        shown = call(lithos, "lithos_session_get", {"session_id": sessions[0]["id"], **AGENT})
+        found |= {"state": shown["state"], "messages": shown["context"]["message_history"], "here": shown["here"]}
+        page = call(lithos, "lithos_session_query", {"session_id": sessions[0]["id"], **AGENT})
+        found["entries"] = [each["content"] for each in page["entries"]]
+        seen = call(lithos, "lithos_session_query", {"agent": "eve"})["entries"]
+        found["public"] = [each["content"] for each in seen]
+    lithos.close()
+    return found
+
+
+if __name__ == "__main__":
+    folder, point, visit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+    faults = PlannedFaults()
+    config = LithosConfig(storage=StorageSettings(data_dir=folder))
+    opened = open_lithos(config, clock=FakeClock(), faults=faults)
+    if point:
+        faults.plan(point, "kill", faults.seen.count(point) + visit)
+    live(opened)
+    opened.close()
