@@ -33,6 +33,9 @@ FACADES = (
 
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 60
+LARGEST_FOLDER = 20
+# One file per noun, named as the verb that a person types.
+FLAT = ("cli",)
 
 ENGINES = ("numpy", "tantivy", "onnxruntime", "tokenizers", "cryptography", "psycopg", "rich", "httpx2")
 HEAVY = ("pydantic", "mcp", "mcp_types", "yaml", "rich", "numpy", "tantivy", "onnxruntime", "apsw", "cryptography")
@@ -132,6 +135,12 @@ def test_no_file_is_longer_than_a_person_reads() -> None:
 @pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: path.relative_to(TESTS).as_posix())
 def test_no_file_of_tests_is_longer_either(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+
+
+def test_a_folder_has_no_more_files_than_a_reader_takes_in() -> None:
+    folders = [path for path in SOURCE.rglob("*") if path.is_dir() and path.name != "__pycache__"]
+    sizes = {str(path.relative_to(SOURCE)): len([*path.glob("*.py")]) for path in folders}
+    assert {name: size for name, size in sizes.items() if size > LARGEST_FOLDER and name not in FLAT} == {}
 
 
 def test_unit_tests_are_in_the_folders_of_what_they_test() -> None:

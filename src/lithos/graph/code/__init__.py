@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from lithos.graph.code.code import KEYWORDS, Code, CodeOptions, OpenRoot
-from lithos.graph.code.files import file, listing, structure
-from lithos.graph.code.finding import scope, search
-from lithos.graph.code.patterns import detect
-from lithos.graph.code.questions import (
+from lithos.graph.code.questions.files import file, listing, structure
+from lithos.graph.code.questions.finding import scope, search
+from lithos.graph.code.questions.patterns import detect
+from lithos.graph.code.questions.questions import (
     EDGE_TYPES,
     SYMBOL_TYPES,
     context,
@@ -16,7 +16,7 @@ from lithos.graph.code.questions import (
     similar,
     symbol,
 )
-from lithos.graph.code.roots import RootSpec
+from lithos.graph.code.roots.roots import RootSpec
 from lithos.graph.code.status import root_status
 
 __all__ = [

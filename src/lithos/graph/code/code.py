@@ -15,10 +15,10 @@ from lithos.core.part import Part
 from lithos.errors import InvalidInput
 from lithos.graph.code.index import CodeIndex, Progress
 from lithos.graph.code.parser import Parser
-from lithos.graph.code.roots import Roots, RootSpec, unknown
-from lithos.graph.code.rule import SKIPPED_FOLDERS
+from lithos.graph.code.roots.roots import Roots, RootSpec, unknown
+from lithos.graph.code.roots.rule import SKIPPED_FOLDERS
+from lithos.graph.code.roots.tree import Tree
 from lithos.graph.code.store import open_store
-from lithos.graph.code.tree import Tree
 from lithos.search import Collection, DocumentChange, Projector, Remove
 from lithos.storage import Watcher, folder_size
 

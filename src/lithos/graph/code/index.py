@@ -17,8 +17,8 @@ from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, Unavai
 from lithos.graph.code.cards import card_number, documents
 from lithos.graph.code.languages import language_of
 from lithos.graph.code.parser import Parser, Source
+from lithos.graph.code.roots.tree import Stamp, Tree
 from lithos.graph.code.store import NO_GRAMMAR, PARSED, UNPARSED, Parsed, Store
-from lithos.graph.code.tree import Stamp, Tree
 from lithos.search import Document, DocumentChange, Projector, Remove
 
 _log = logging.getLogger("lithos.code")

@@ -6,7 +6,7 @@ from typing import Any
 
 from lithos.graph.code.code import OpenRoot
 from lithos.graph.code.languages import shown
-from lithos.graph.code.questions import degraded
+from lithos.graph.code.questions.questions import degraded
 from lithos.storage import Tx
 
 

@@ -14,8 +14,8 @@ from lithos.core.clock import Clock
 from lithos.graph.code.resolving.engine import Edge
 from lithos.graph.code.resolving.languages import engine_of, published
 from lithos.graph.code.resolving.world import World
+from lithos.graph.code.roots.tree import Stamp
 from lithos.graph.code.schema import FINGERPRINT, MIGRATIONS, number
-from lithos.graph.code.tree import Stamp
 from lithos.graph.code.values import CALLABLE, EdgeType, Facts, NodeType
 from lithos.storage import Database, RebuildableDatabase, Row, Tx, discard, open_database
 

@@ -9,11 +9,11 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
-from lithos.graph.code.lookup import Symbol, find, is_test, nodes, rendered
+from lithos.graph.code.questions.lookup import Symbol, find, is_test, nodes, rendered
+from lithos.graph.code.questions.walk import DEEPEST, Step, walk
 from lithos.graph.code.schema import number
 from lithos.graph.code.store import HOW_NAMES
 from lithos.graph.code.values import BACKWARDS, NODE_NAMES, EdgeType, NodeType
-from lithos.graph.code.walk import DEEPEST, Step, walk
 from lithos.search import Where
 from lithos.storage import Tx
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from lithos.graph.code import globs
+from lithos.graph.code.roots import globs
 
 LARGEST = 1_000_000  # bytes
 _FOLDERS = """

@@ -10,11 +10,11 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.core.relative import relative
 from lithos.errors import Forbidden, InvalidInput, NotFound
-from lithos.graph.code import globs
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
-from lithos.graph.code.questions import degraded
-from lithos.graph.code.rule import is_secret
+from lithos.graph.code.questions.questions import degraded
+from lithos.graph.code.roots import globs
+from lithos.graph.code.roots.rule import is_secret
 from lithos.graph.code.schema import number
 from lithos.storage import Row, Tx
 

@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
-from lithos.graph.code import RootSpec, globs
-from lithos.graph.code.roots import Roots, checked
-from lithos.graph.code.rule import Rule
-from lithos.graph.code.tree import Tree
+from lithos.graph.code import RootSpec
+from lithos.graph.code.roots import globs
+from lithos.graph.code.roots.roots import Roots, checked
+from lithos.graph.code.roots.rule import Rule
+from lithos.graph.code.roots.tree import Tree
 from lithos.graph.git import Git, GitRefused
 from tests.support.code_repos import git, repository, write
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from lithos.core.call import Call
 from lithos.errors import InvalidInput
-from lithos.graph.code import globs
 from lithos.graph.code.code import Code, OpenRoot
-from lithos.graph.code.lookup import rendered
-from lithos.graph.code.questions import SYMBOL_TYPES, degraded, entry_by_id
+from lithos.graph.code.questions.lookup import rendered
+from lithos.graph.code.questions.questions import SYMBOL_TYPES, degraded, entry_by_id
+from lithos.graph.code.roots import globs
 from lithos.graph.code.values import NODE_NAMES
 from lithos.search import Query, SearchResult, Where
 from lithos.storage import Tx

@@ -10,10 +10,10 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.core.relative import relative
 from lithos.errors import Forbidden, InvalidInput, NotFound
-from lithos.graph.code import globs
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
-from lithos.graph.code.questions import degraded
+from lithos.graph.code.questions.questions import degraded
+from lithos.graph.code.roots import globs
 
 MOST_FILES = 3_000  # read for one question: about a second
 _EXAMPLES = 3

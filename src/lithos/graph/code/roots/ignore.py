@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from lithos.errors import InvalidInput
-from lithos.graph.code import globs
+from lithos.graph.code.roots import globs
 
 
 class IgnoreFile:

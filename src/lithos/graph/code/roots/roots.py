@@ -13,7 +13,7 @@ import orjson
 
 from lithos.core.call import Call
 from lithos.errors import ConfigInvalid, Conflict, Damaged, Forbidden, InvalidInput, NotFound
-from lithos.graph.code.rule import Rule
+from lithos.graph.code.roots.rule import Rule
 from lithos.storage import make_folder, read_file, replace_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}\Z")

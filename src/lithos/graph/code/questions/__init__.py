@@ -1,0 +1,1 @@
+"""Questions about code: symbols and their neighbours, search, files, patterns."""
