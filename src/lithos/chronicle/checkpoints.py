@@ -275,7 +275,7 @@ def percent(usage: float) -> float:
 
 
 def memory_policy(role: AgentRole, usage: float) -> PolicyAnswer:
-    """What is due at this share of the context window; only the client knows its window."""
+    """The advice that is due at this share of the context window; only the client knows its window."""
     policy, share = POLICIES[role], percent(usage)
     passed = [each for each in policy.checkpoints if share >= each]
     due = (["checkpoint"] if passed else []) + ([policy.end] if share >= policy.compact else [])

@@ -87,7 +87,7 @@ def _check_option(name: str, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ClaimLimits:
-    """What a session allows to the claims that are made in it."""
+    """Limits of a session on the claims that are made in it."""
 
     session_id: str
     max_concurrent_tasks: int
@@ -127,7 +127,7 @@ class Session:
         return ClaimLimits(self.id, self.config.max_concurrent_tasks, self.config.max_engineers, seconds)
 
     def due(self, now: Moment) -> Verb | None:
-        """What a time-out does to an active session now. After a reboot a session counts as idle since the boot."""
+        """The effect of a time-out on an active session now. After a reboot a session counts as idle since the boot."""
         if self.state != "active" or self.closed_at is not None:
             return None
         idle, whole = self.config.auto_suspend_after, self.config.session_timeout
