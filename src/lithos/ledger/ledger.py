@@ -204,7 +204,7 @@ class Ledger(Part):
 
     def has_written(self, call: Call, chain_key: str) -> bool:
         """Whether this call is a repetition of one that has appended to the chain."""
-        return self._chains.exists(self._key(chain_key)) and self.chain(chain_key).has_request(request_of(call))
+        return self._chains.exists(self._key(chain_key)) and bool(self.chain(chain_key).repeated(request_of(call)))
 
     def _chain_for(self, key: str, draft: Draft, earlier: Checkpoint | None) -> Chain:
         """The chain to append to, created only for a thought that can be the first of one."""

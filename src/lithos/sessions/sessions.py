@@ -536,7 +536,7 @@ class Sessions(Part):
         return [session.id for session, _ in due]
 
     def _time_out(self, session: Session, verb: Verb) -> None:
-        call = Call("lithos_session_timeout", agent="lithos", operator=True)
+        call = Call("session time-outs", agent="lithos", operator=True)
 
         def work(tx: Tx) -> Outcome:
             head, current, _ = self._hold(tx, session.id, "lithos")

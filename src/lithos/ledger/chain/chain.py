@@ -386,7 +386,7 @@ class Chain:
         # Before the lock is taken: asking for randomness lets other threads run.
         fresh = self._environment.ids.sortable(), self._environment.noise(SALT_BYTES)
         with self._lock:
-            ticket = self._repeated(draft.request)
+            ticket = self.repeated(draft.request)
             if ticket is None and only_first and self._next_index:
                 return None
             ticket = ticket or self._enqueue(draft, signer, fresh)
@@ -399,11 +399,7 @@ class Chain:
             raise ticket.error
         return Stored(ticket.entry, ticket.flushed)
 
-    def has_request(self, request: Request) -> bool:
-        with self._lock:
-            return self._repeated(request) is not None
-
-    def _repeated(self, request: Request) -> ThoughtEntry | Ticket | None:
+    def repeated(self, request: Request) -> ThoughtEntry | Ticket | None:
         """The thought of an earlier call with the same key or delivery, stored or still pending."""
         if request.key is None and not (request.delivery and request.resent):
             return None
