@@ -13,6 +13,7 @@ from lithos.host.client import describe_host
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.support.guests import GuestProcess, Household
+from tests.support.waiting import PATIENCE
 
 GoesOn = Callable[[], bool]
 
@@ -48,7 +49,7 @@ class Killer:
 
     def _kill_again_and_again(self) -> None:
         while self.kills < self._most and not self._enough.wait(0.01):
-            ready = describe_host(self._home.host_lock)  # waits in the queue of a host that is only starting
+            ready = describe_host(self._home.host_lock, PATIENCE)  # waits in the queue of a host that is only starting
             if ready is not None and self._is_time():
                 self._home.kill_pid(ready["pid"])
                 self.kills += 1
