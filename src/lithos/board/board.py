@@ -119,6 +119,8 @@ class Board(Part):
             if isinstance(task, Refusal):
                 return steps.refused(task)
             before = steps.replaced(tx, board.task or task, wanted)
+            if steps.is_equal(wanted, before):
+                return Outcome({"success": True})
             steps.edit(tx, task, wanted, board.now)
             return steps.turn(tx, board, task, agent, before)
 

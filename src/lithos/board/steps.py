@@ -91,6 +91,16 @@ def replaced(tx: Tx, task: Task, wanted: TaskEdit) -> dict[str, Any]:
     return {name: value for name, value in known.items() if getattr(wanted, name) is not None}
 
 
+def is_equal(wanted: TaskEdit, before: dict[str, Any]) -> bool:
+    """Whether an edit gives only values that are there: it changes nothing, and is no event."""
+    given = {name: getattr(wanted, name) for name in before}
+    return all(_listed(given[name]) == _listed(value) for name, value in before.items())
+
+
+def _listed(value: Any) -> Any:
+    return sorted(value) if isinstance(value, (list, tuple)) else value
+
+
 def turn(tx: Tx, board: LockedBoard, task: Task, agent: str, before: dict[str, Any] | None = None) -> Outcome:
     """Set the status that `task` has. Ending a task deletes its claims, so their tokens are lost."""
     turned = board.task is not None and board.task.status != task.status

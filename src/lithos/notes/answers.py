@@ -25,7 +25,7 @@ class Written(TypedDict):
     path: str
     version: str
     replaced_version: str | None
-    action: Literal["inserted", "updated", "merged", "superseded"]
+    action: Literal["inserted", "updated", "merged", "superseded", "unchanged"]
     superseded_ids: list[str]
     existing: NotRequired[Existing]  # another note with the same title in this folder
     similar: NotRequired[list[Similar]]  # notes that say nearly the same

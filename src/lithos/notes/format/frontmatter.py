@@ -60,13 +60,17 @@ def _parsed(front: str) -> Frontmatter:
 
 
 def _is_retyped(value: Any) -> bool:
-    return isinstance(value, (bool, int, float)) or (isinstance(value, list) and any(map(_is_retyped, value)))
+    return isinstance(value, (bool, int, float)) or (
+        isinstance(value, list) and any(each is None or _is_retyped(each) for each in value)
+    )
 
 
 def _as_typed(value: Any, text: Any) -> Any:
-    """`true`, `1.0` and `0x10` as the person typed them."""
+    """`true`, `1.0` and `0x10` as the person typed them, and a `null` in a list."""
     if isinstance(value, list) and isinstance(text, list) and len(value) == len(text):
-        return list(map(_as_typed, value, text))
+        return [
+            typed if each is None and typed else _as_typed(each, typed) for each, typed in zip(value, text, strict=True)
+        ]
     return text if _is_retyped(value) and isinstance(text, str) else value
 
 

@@ -17,7 +17,7 @@ from lithos.core.validators import visible
 from lithos.errors import Conflict, Forbidden, InvalidInput
 
 OnConflict = Literal["merge", "supersede", "reject"]
-Action = Literal["inserted", "updated", "merged", "superseded"]
+Action = Literal["inserted", "updated", "merged", "superseded", "unchanged"]
 
 PROCEDURAL = "procedural/"
 _SECONDS_PER_DAY = 86_400

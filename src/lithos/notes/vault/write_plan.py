@@ -93,7 +93,7 @@ def _plan_update(request: WriteRequest, facts: WriteFacts, found: Loaded, warnin
         warnings.append("path is for new notes: this one stays where it is; lithos_move moves it")
     _add_notices(answer, facts, warnings)
     if data is None:
-        return Outcome(dict(answer))
+        return Outcome({**answer, "action": "unchanged"})
     if len(data) > facts.largest:
         raise InvalidInput(f"the note would have {len(data)} bytes; {facts.largest} is the most", hint="Split it.")
     verb = "append" if request.append else "merge" if facts.action == "merged" else "update"

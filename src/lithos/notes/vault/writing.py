@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from lithos.core.clock import rfc3339
+from lithos.core.clock import micros, parse_time, rfc3339
 from lithos.core.names import is_blank
 from lithos.errors import InvalidInput, TooLarge
-from lithos.notes.fields import MERGED, checked_fields, in_order
+from lithos.notes.fields import BY_NAME, MERGED, checked_fields, in_order
 from lithos.notes.format.document import Document
 from lithos.notes.format.frontmatter import Frontmatter, edit_frontmatter, new_frontmatter
 from lithos.notes.format.note import LONGEST_TITLE, Note, title_heading
@@ -168,6 +168,8 @@ def _body(note: Note, request: WriteRequest, title: str) -> str:
         body = body[:start] + title + body[end:]
     if request.content is None:
         return body
+    if request.append and not request.content.strip():
+        return body
     sent = without_title(request.content, title) if note.heading else request.content
     content = _appended(note.content, sent) if request.append else sent
     if note.content in (content, request.content):
@@ -204,13 +206,27 @@ def _appended(old: str, addition: str) -> str:
 
 def _asked(note: Note, request: WriteRequest, document: Document, title: str) -> dict[str, Any]:
     """The fields that the request changes; the title only where the text does not already say it."""
-    fields = {name: value for name, value in request.fields.items() if note.fields.get(name) != value}
+    fields = {name: value for name, value in request.fields.items() if not _is_set(note, request, name, value)}
     if request.tags is not None and list(request.tags) != note.tags:
         fields["tags"] = list(request.tags)
     seen = Note(note.path, document, Frontmatter(note.fields), "").title
     if seen != title:
         fields["title"] = title
     return fields
+
+
+def _is_set(note: Note, request: WriteRequest, name: str, value: Any) -> bool:
+    """Whether the note has this value: as it is written, as the same instant, or as the one that counts by default."""
+    known = note.fields.get(name)
+    if known == value:
+        return True
+    if BY_NAME[name].type == "time" and known is not None and value is not None:
+        return note.moment(name) == micros(parse_time(str(value), name))
+    if known in (None, ""):
+        expires = request.fields.get("expires_at", note.fields.get("expires_at"))
+        defaults = {"status": "active", "confidence": 1.0, "ttl_policy": "decay" if expires else "persistent"}
+        return value is not None and defaults.get(name) == value
+    return False
 
 
 def _contributor(note: Note, agent: str) -> dict[str, Any]:

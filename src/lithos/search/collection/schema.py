@@ -19,4 +19,4 @@ class CollectionSchema:
 
     def layout(self, model: str) -> str:
         limits = self.limits
-        return f"7|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
+        return f"8|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"

@@ -32,9 +32,9 @@ _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d
 _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
 _APOSTROPHE_S = re.compile(r"['’]s\b")
 # A pictograph with its variation, tone and joined parts, or a flag: one sign to people, and one term here.
-_SIGN = "[\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
-_SIGNS = re.compile(
-    f"[\U0001f1e6-\U0001f1ff]{{2}}|{_SIGN}[\ufe0f\U0001f3fb-\U0001f3ff]*(?:\u200d{_SIGN}[\ufe0f\U0001f3fb-\U0001f3ff]*)*"
+_PICTOGRAPHS = "\u2190-\u21ff\u2300-\u23ff\u2460-\u24ff\u25a0-\u27bf\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff"
+_MARKS = (
+    "\u2122\u2120\u203c\u2049\u3030\u303d\u00a7\u00b6\u2020\u2021\u2022\u2026\u2030"  # that are no symbols to Unicode
 )
 _SIGN_STYLE = re.compile("[\u200d\ufe0f\U0001f3fb-\U0001f3ff]")
 MOST_COMPOUNDS = 8
@@ -143,12 +143,23 @@ def _foldings() -> dict[int, str]:
 
 def _prepared(text: str, grams: Callable[[str], str]) -> str:
     if not text.isascii():
-        text = folded(_SIGNS.sub(_sign_word, text))
+        text = folded(_signs().sub(_sign_word, text))
         text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
     text = _APOSTROPHE_S.sub("", text)
     if "_" in text or "." in text:
         text = _JOINED_WORD.sub(_with_whole, text)
     return _CAMEL_WORD.sub(_with_parts, text) if _CAMEL.search(text) else text
+
+
+@cache
+def _signs() -> re.Pattern[str]:
+    """Symbols, money and mathematics, unless they are letters in another form (\u338f); emoji, flags and keycaps."""
+    symbols = [chr(code) for code in range(0xA0, 0x3400) if unicodedata.category(chr(code)) in ("So", "Sm", "Sc")]
+    plain = "".join(each for each in symbols if not any(map(str.isalnum, unicodedata.normalize("NFKC", each))))
+    sign = f"[{_PICTOGRAPHS}{_MARKS}{re.escape(plain)}]"
+    style = "[\ufe0f\U0001f3fb-\U0001f3ff]*"
+    keycap = "[0-9#*]\ufe0f?\u20e3"
+    return re.compile(f"[\U0001f1e6-\U0001f1ff]{{2}}|{keycap}|{sign}{style}(?:\u200d{sign}{style})*")
 
 
 def _sign_word(sign: re.Match[str]) -> str:
