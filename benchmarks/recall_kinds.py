@@ -21,7 +21,7 @@ from benchmarks.retrieval import Judged, collections_in, filled, read, scores
 from lithos.core.call import Call
 from lithos.recall import KindHits, Question, Recall, WorkKind
 from lithos.recall.kind import Changed
-from lithos.search import Collection, Document, Embedding, Hit, Query, open_collection, open_embedder
+from lithos.search import Collection, Document, Embedding, Hit, Query, SearchResult, open_collection, open_embedder
 
 MOST_LOST = 0.005
 QUESTIONS = 150
@@ -46,6 +46,9 @@ class Plain:
 
     def catch_up(self) -> None:
         return
+
+    def query(self, query: Query) -> SearchResult:
+        return self._collection.query(query)
 
     def find(self, question: Question) -> KindHits:
         return KindHits(self._collection.query(question.query), _shown)
