@@ -23,6 +23,7 @@ NO_LISTS = {
     "lithos_find_similar_symbols": "a ranking",
     "lithos_tool_find": "a ranking",
     "mentisdb_search_skill": "a ranking",
+    "lithos_session_query": "a ranking",
     "mentisdb_search": "a ranking; mentisdb_traverse_thoughts reads on by its own cursors",
     "mentisdb_memory_markdown": "a text made to fit",
     "mentisdb_recent_context": "a text made to fit",
