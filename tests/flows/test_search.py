@@ -251,7 +251,7 @@ def test_filters_hold_in_every_tool(call: CallTool, written: dict[str, str]) -> 
         assert titles(call(tool, query="spaghetti pool", author="bob")) == ["Other"]
         assert titles(call(tool, query="spaghetti pool", path_prefix="cooking/")) == ["Other"]
         assert titles(call(tool, query="spaghetti pool", tags=["all", "t1"])) == ["Pasta"]
-    assert titles(call("lithos_semantic", query="spaghetti", path_prefix="/cooking", threshold=0)) == ["Other"]
+    assert titles(call("lithos_semantic", query="spaghetti", path_prefix="cooking", threshold=0)) == ["Other"]
     assert titles(call("lithos_recall", query="spaghetti", status="superseded")) == []
     assert "Pasta" in titles(call("lithos_recall", query="spaghetti", status="active"))
 

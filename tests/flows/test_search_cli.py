@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
+
 from tests.support.shell import Shell
+
+
+@pytest.fixture
+def shell(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    vault = data_dir / "knowledge"
+    vault.mkdir(parents=True)
+    (vault / "pasta.md").write_text("# Pasta\n\n## Time\n\nBoil spaghetti for nine minutes.\n")
+    (vault / "pool.md").write_text("# Pool\n\nThe database has ten connections.\n")
+    return Shell(data_dir, capsys)
 
 
 def test_each_way_to_search_answers_and_explains_itself(shell: Shell) -> None:

@@ -26,8 +26,8 @@ ANA = {"user_id": "ana", "agent": "g"}
 SKILL = "---\nname: s\ndescription: A skill.\n---\n# S\nDo it.\n"
 
 
-def reindex(call: CallTool) -> None:
-    call("lithos_reindex", _caller=OPERATOR)
+def reindex(call: CallTool, *, clear: bool = False) -> None:
+    call("lithos_reindex", _caller=OPERATOR, clear=clear)
 
 
 def ids(call: CallTool, **chosen: Any) -> list[str]:
@@ -260,6 +260,25 @@ def test_a_wiki_link_that_resolves_by_title_says_so(call: CallTool, linked: str)
         assert links[name]["status"] == "resolved" and links[name]["resolved_by"] == "title"
     listed = call("lithos_validate")["problems"]["links_by_title"]
     assert {(each["path"], each["line"]) for each in listed} == {("from.md", 4)}
+
+
+@pytest.mark.parametrize("by_hand", [False, True])
+def test_a_markdown_link_to_a_path_that_a_note_left_is_broken_although_its_title_is_the_same(
+    call: CallTool, data_dir: Path, by_hand: bool
+) -> None:
+    hand = call("lithos_write", agent="a", title="Hand", content="text")
+    note = call("lithos_write", agent="a", title="From", content="[m](hand.md) [[Hand]]")
+    if by_hand:
+        (data_dir / "knowledge" / "hand.md").rename(data_dir / "knowledge" / "arm.md")
+        reindex(call)
+    else:
+        call("lithos_move", agent="a", id=hand["id"], to="arm.md", rewrite_links=False)
+    for _ in range(2):
+        links = {each["target"]: each["status"] for each in call("lithos_read", id=note["id"])["links"]}
+        assert links == {"hand.md": "broken", "Hand": "resolved"}
+        (stale,) = call("lithos_validate")["problems"]["stale_references"]
+        assert (stale["target"], stale["what"]) == ("hand.md", "was renamed to arm.md")
+        reindex(call, clear=True)  # a rebuild says the same
 
 
 # 13 What is searchable

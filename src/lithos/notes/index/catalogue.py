@@ -351,20 +351,28 @@ def _link_rows(number: int, found: ReadFile) -> Iterator[tuple[int, int, str, in
 
 def link_names(note_id: str, path: str, title: str, aliases: Iterable[str]) -> set[str]:
     """Everything that a link to this note may be resolved by."""
-    return {note_id, path_key(path), name_key(title), *map(name_key, aliases)}
+    return {name for _, name in _ways(note_id, path, title, aliases)}
+
+
+def _ways(note_id: str, path: str, title: str, aliases: Iterable[str]) -> set[tuple[str, str]]:
+    """Each name with its kind: a Markdown link asks for the path and never for the title."""
+    return {
+        ("id", note_id),
+        ("path", path_key(path)),
+        ("title", name_key(title)),
+        *(("alias", name_key(alias)) for alias in aliases),
+    }
 
 
 def _changed_names(old: Sequence[Row], new: dict[int, ReadFile]) -> set[str]:
     """The last names whose links may lead elsewhere than before."""
-    before = {
-        row["number"]: link_names(row["id"], row["path"], row["title"], orjson.loads(row["aliases"])) for row in old
-    }
+    before = {row["number"]: _ways(row["id"], row["path"], row["title"], orjson.loads(row["aliases"])) for row in old}
     after = {
-        number: link_names(each.id, each.note.path, each.note.title, each.note.aliases)
+        number: _ways(each.id, each.note.path, each.note.title, each.note.aliases)
         for number, each in new.items()
         if each.note is not None
     }
-    changed: set[str] = set()
+    changed: set[tuple[str, str]] = set()
     for number in before.keys() | after.keys():
         changed |= before.get(number, set()) ^ after.get(number, set())
-    return {last_name(each) for each in changed}
+    return {last_name(name) for _, name in changed}
