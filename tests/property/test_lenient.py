@@ -83,7 +83,7 @@ def required(tool: Tool) -> dict[str, Any]:
 @pytest.mark.parametrize(("tool", "name"), ARGUMENTS, ids=lambda each: getattr(each, "name", each))
 def test_each_lenient_form_means_the_same_or_is_refused(tool: Tool, name: str) -> None:
     schema = tool.argument_schema["properties"][name]
-    value = strict(tool, schema)
+    value = "7" if name == "cursor" else strict(tool, schema)  # a page begins at a number, or a cursor of another form
     right = taken(tool, {**required(tool), name: value})
     for form in lenient(tool, schema, value):
         given = {**required(tool), name: form}

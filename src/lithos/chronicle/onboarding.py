@@ -74,8 +74,10 @@ def onboarding(code: Code, call: Call, root: str, clock: Clock) -> dict[str, Any
         "conventions": _conventions(files),
         "new_discoveries": [],
     }
-    more = {name: value for name, value in tree.items() if name.startswith("degraded")}
-    return {"root": root, "files": len(files), "summary": summary, **more}
+    answer = {"root": root, "files": len(files), "summary": summary, "degraded": bool(tree.get("degraded"))}
+    if answer["degraded"]:
+        answer["degraded_reason"] = tree["degraded_reason"]
+    return answer
 
 
 def _tree(folder: Mapping[str, Any], depth: int) -> Iterable[str]:

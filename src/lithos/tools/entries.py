@@ -106,5 +106,5 @@ def lithos_file_unlock(
     token: Annotated[int | None, Field(description="Of lithos_file_lock: refused if it was lost")] = None,
     agent: Agent = None,
 ) -> FileLocked:
-    """Give a lock back."""
+    """Give back a lock that lithos_file_lock gave you."""
     return lithos.file_locks.unlock(call, path, token)

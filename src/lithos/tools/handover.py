@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Required
 
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -31,7 +31,7 @@ class Onboarding(TypedDict, total=False):
     root: str
     files: int
     summary: dict[str, Any]
-    degraded: bool
+    degraded: Required[bool]
     degraded_reason: str
 
 

@@ -33,7 +33,7 @@ class CommitCount:
             name = self._database.name
             raise Damaged(
                 f"{missing} acknowledged changes are missing from {name}: it is an older copy, or its log was lost",
-                hint=f"Put {name} and {name}-wal of the same moment back. To start with what is there, delete "
+                hint=f"Restore {name} and {name}-wal of one moment from a backup. To start with what is there, delete "
                 f".lithos/{self._path.name}.",
             )
 

@@ -90,6 +90,8 @@ def resolve(lithos: Lithos, tool: Tool, values: dict[str, Any], call: Call) -> R
 
 
 def _one(lithos: Lithos, call: Call, tool: Tool, mark: Refers, given: str, argument: str, done: Resolved) -> str:
+    if not given.strip():
+        return given  # the part that needs it says that it is empty
     if mark.kind == "note":
         found = _note(lithos, tool, mark, given, done)
     elif mark.kind == "task":
