@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from lithos.errors import LithosError
 from lithos.tools.catalogue import catalogue
 from tests.support.guests import GuestProcess
 from tests.support.waiting import until
@@ -168,6 +169,6 @@ def _reached(memory: Any, note: str, version: str) -> bool:
         if judge.call(memory, "lithos_read", id=note, detail=True).get("version") == version:
             return True
         catalogue().call(memory, "lithos_note_diff", {"id": note, "old": version})
-    except Exception:
+    except LithosError:
         return False
     return True
