@@ -10,9 +10,11 @@ import pytest
 
 from lithos.app import Lithos, open_lithos
 from lithos.chronicle import POLICIES
+from lithos.core.call import Call
 from lithos.core.canonical import canonical_hash, canonical_json
 from lithos.core.clock import FakeClock
 from lithos.errors import Conflict, Forbidden, InvalidInput, LithosError, TooLarge, Unsupported
+from lithos.ledger import Draft
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from tests.conftest import PATIENT, CallTool
@@ -76,6 +78,18 @@ def briefing(call: CallTool, session: str, tier: str) -> str:
     """Without what changed outside."""
     text = call("lithos_get_briefing", session_id=session, agent="ann", tier=tier)["briefing"]
     return str(text).partition("## Changed outside since")[0].rstrip()
+
+
+@pytest.mark.sqlite_only("the ledger's own: no database is asked")
+def test_nothing_of_a_long_session_is_left_out(call: CallTool, lithos: Lithos) -> None:
+    session = started(call)
+    for number in range(1_003):
+        draft = Draft("Decision", f"decision {number}", "ann", session_id=session)
+        lithos.ledger.append(Call("t", agent="ann"), draft, chain_key="history")
+    kept = call("lithos_session_snapshot", session_id=session, agent="ann", with_entries=True)
+    assert kept["entries"] == 1_003
+    assert call("lithos_session_summary", session_id=session, agent="ann")["entries"] == {"Decision": 1_003}
+    assert call("lithos_session_complete", session_id=session, agent="ann")["promoted"] == 1_003
 
 
 def test_as_new_makes_a_second_session_with_its_own_entries(call: CallTool) -> None:

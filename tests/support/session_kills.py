@@ -7,12 +7,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
+
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
-from lithos.settings import LithosConfig, StorageSettings
+from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.storage import PlannedFaults
 from lithos.tools.catalogue import catalogue
 
+PATIENT = SearchSettings(wait_seconds=30)
 AGENT = {"agent": "ann"}
 THOUGHT = {"thought_type": "Decision", "agent_id": "ann"}
 STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -38,17 +41,24 @@ def live(lithos: Lithos) -> None:
         print(name, flush=True)
 
 
-def lived(folder: Path, point: str | None = None, visit: int = 1) -> list[str]:
+def opened(folder: Path, url: str | None = None, faults: PlannedFaults | None = None) -> Lithos:
+    """On PostgreSQL if a URL is given."""
+    secret = None if url is None else SecretStr(url)
+    config = LithosConfig(storage=StorageSettings(data_dir=folder, database_url=secret), search=PATIENT)
+    return open_lithos(config, clock=FakeClock(), faults=faults)
+
+
+def lived(folder: Path, point: str | None = None, visit: int = 1, url: str | None = None) -> list[str]:
     """The steps that were acknowledged before the process ended."""
-    command = [sys.executable, "-m", "tests.support.session_kills", str(folder), point or "", str(visit)]
+    command = [sys.executable, "-m", "tests.support.session_kills", str(folder), point or "", str(visit), url or ""]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == (0 if point is None else 137), done.stderr
     return done.stdout.split()
 
 
-def state(folder: Path) -> dict[str, Any]:
+def state(folder: Path, url: str | None = None) -> dict[str, Any]:
     """What is there: the session without its times and ids, its context, its entries and who sees them."""
-    lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=folder)), clock=FakeClock())
+    lithos = opened(folder, url)
     call = catalogue().call
     sessions = call(lithos, "lithos_session_list", {})["sessions"]
     found: dict[str, Any] = {"sessions": len(sessions)}
@@ -63,12 +73,37 @@ def state(folder: Path) -> dict[str, Any]:
     return found
 
 
+def moved(folder: Path, other: Path, url: str | None = None, other_url: str | None = None) -> tuple[str, str] | None:
+    """Suspend what is active, restore it in a second data directory: both full briefings. None: there is no session.
+
+    Left out: what changed outside, which differs by its nature."""
+    call, here, there = catalogue().call, opened(folder, url), opened(other, other_url)
+    try:
+        sessions = call(here, "lithos_session_list", {})["sessions"]
+        if not sessions:
+            return None
+        named = {"session_id": sessions[0]["id"], **AGENT}
+        if sessions[0]["state"] == "active":
+            call(here, "lithos_session_suspend", named)
+        kept = call(here, "lithos_session_snapshot", {**named, "with_entries": True})["snapshot"]
+        call(there, "lithos_session_restore", {"snapshot": kept, "with_entries": True, **AGENT})
+        asked = {**named, "tier": "full"}
+        one, two = (call(each, "lithos_get_briefing", asked)["briefing"] for each in (here, there))
+        return _inside(one), _inside(two)
+    finally:
+        here.close()
+        there.close()
+
+
+def _inside(briefing: str) -> str:
+    return briefing.partition("## Changed outside since")[0].rstrip()
+
+
 if __name__ == "__main__":
     folder, point, visit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    faults = PlannedFaults()
-    config = LithosConfig(storage=StorageSettings(data_dir=folder))
-    opened = open_lithos(config, clock=FakeClock(), faults=faults)
+    planned = PlannedFaults()
+    host = opened(folder, sys.argv[4] or None, planned)
     if point:
-        faults.plan(point, "kill", faults.seen.count(point) + visit)
-    live(opened)
-    opened.close()
+        planned.plan(point, "kill", planned.seen.count(point) + visit)
+    live(host)
+    host.close()

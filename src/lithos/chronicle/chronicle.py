@@ -7,8 +7,10 @@ from dataclasses import replace
 from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter
 from lithos.core.call import Call
 from lithos.errors import NotFound
-from lithos.ledger import Filter, Ledger, Thought
+from lithos.ledger import EntryScope, Filter, Ledger, Thought
 from lithos.sessions import ALL, HISTORY, Sessions, Viewer
+
+MOST_NAMED = 50  # sessions in the event of an export
 
 
 class Chronicle:
@@ -31,6 +33,18 @@ class Chronicle:
         scope = wanted.scope(own)
         viewer = ALL if wanted.looks_abroad else Viewer(own)
         return self.read(replace(chosen, entries=scope), viewer, limit)
+
+    def all_of(self, session_id: str) -> list[EntryShown]:
+        """Every entry of a session, oldest first."""
+        promoted = self._sessions.promoted(HISTORY)
+        thoughts = self._ledger.entries(HISTORY, EntryScope(sessions=(session_id,)))
+        return [shown(each, each["index"] in promoted) for each in thoughts]
+
+    def note_export(self, call: Call, chain_key: str) -> None:
+        """The operator copies a chain: an event, if sessions have entries on it that are not promoted."""
+        named = sorted(self._ledger.private_sessions(chain_key))
+        if named:
+            self._sessions.looked(call, chain_key, sessions=len(named), first=named[:MOST_NAMED])
 
     def read(self, chosen: Filter, viewer: Viewer, limit: int | None) -> EntryPage:
         try:

@@ -12,8 +12,8 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.validators import text_block
 from lithos.errors import Forbidden, InvalidInput, NotFound
-from lithos.ledger import EntryScope, Filter, Ledger, Thought
-from lithos.sessions import ALL, HISTORY, PROMOTIONS, Session, SessionChanged, Sessions
+from lithos.ledger import EntryScope, Ledger, Thought
+from lithos.sessions import HISTORY, PROMOTIONS, Session, SessionChanged, Sessions
 from lithos.storage import Database, Effects, EventDraft, Outcome, Tx
 
 LONGEST_REASON = 2_000
@@ -195,11 +195,7 @@ class Promotion:
 
     def _worthy(self, session_id: str) -> list[Entry]:
         """Decisions, patterns, lessons, and failures that a later entry of the session resolves."""
-        own = Filter(entries=EntryScope(sessions=(session_id,)))
-        try:
-            thoughts = self._ledger.search(HISTORY, own, 1000, ALL)["thoughts"]
-        except NotFound:
-            return []
+        thoughts = self._ledger.entries(HISTORY, EntryScope(sessions=(session_id,)))
         resolved = {index for each in thoughts if each["thought_type"] in RESOLVING for index in _targets(each)}
         promoted = self._sessions.promoted(HISTORY)
         return [

@@ -12,15 +12,14 @@ from lithos.core.call import Call
 from lithos.core.canonical import canonical_hash, canonical_json
 from lithos.core.clock import Clock, rfc3339
 from lithos.core.ids import Ids, is_uuid
-from lithos.errors import Conflict, Damaged, InvalidInput, NotFound, Unsupported
-from lithos.ledger import Draft, EntryScope, Filter, Ledger, Thought, entry_lines, opened_line
-from lithos.sessions import ALL, HISTORY, Sessions, SessionShown, kept_parts, read_session, write_session
+from lithos.errors import Conflict, Damaged, InvalidInput, Unsupported
+from lithos.ledger import Draft, EntryScope, Ledger, entry_lines, opened_line
+from lithos.sessions import HISTORY, Sessions, SessionShown, kept_parts, read_session, write_session
 from lithos.sessions import SESSIONS_JOURNAL as JOURNAL
 from lithos.storage import Database, Effects, EventDraft, NewEntry, Outcome, Tx
 
 FORMAT = "lithos session snapshot"
 VERSION = 1
-MOST_ENTRIES = 1_000
 OWN = frozenset({"session", "archivalist_state", "agent_states", "created_at"})
 Section = Callable[[str], Any]  # a part's section of a snapshot, by session id; None: it has nothing to keep
 
@@ -62,7 +61,7 @@ class Snapshots:
     def snapshot(self, call: Call, session_id: str, *, with_entries: bool = False) -> SnapshotAnswer:
         """For members. Parts that do not exist yet are absent; sections that a restore kept are passed on."""
         session = self._sessions.whole(call, session_id)
-        thoughts = self._entries(session_id)
+        thoughts = self._ledger.entries(HISTORY, EntryScope(sessions=(session_id,)))
         entries = entry_lines(self._ledger.chain(HISTORY), [each["index"] for each in thoughts]) if thoughts else []
         body: dict[str, Any] = {
             **self._database.read(lambda tx: kept_parts(tx, session_id)),
@@ -149,14 +148,6 @@ class Snapshots:
             key = canonical_hash([digest, session_id, record["id"]])
             own = Call("lithos_session_restore", agent=call.agent, idempotency_key=key, arguments_hash=entry.hash)
             places[entry.index] = self._ledger.append(own, draft, chain_key=HISTORY)["thought"]["index"]
-
-    def _entries(self, session_id: str) -> list[Thought]:
-        try:
-            chosen = Filter(entries=EntryScope(sessions=(session_id,)))
-            found = self._ledger.search(HISTORY, chosen, MOST_ENTRIES, ALL)["thoughts"]
-        except NotFound:
-            return []
-        return [each for each in found if not each.get("forgotten")]
 
 
 def read_snapshot(text: str) -> tuple[dict[str, Any], str]:

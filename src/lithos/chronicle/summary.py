@@ -10,8 +10,7 @@ from typing_extensions import TypedDict
 
 from lithos.chronicle.chronicle import Chronicle
 from lithos.core.call import Call
-from lithos.ledger import EntryScope, Filter
-from lithos.sessions import ALL, Sessions, SessionShown
+from lithos.sessions import Sessions, SessionShown
 
 MOST_ROWS = 10
 LONGEST_LINE = 200
@@ -28,7 +27,7 @@ class SessionSummary(TypedDict):
 def summarize(sessions: Sessions, chronicle: Chronicle, call: Call, session_id: str) -> SessionSummary:
     """For members: what was done, decided, learned and left open."""
     session = sessions.whole(call, session_id)
-    entries = chronicle.read(Filter(entries=EntryScope(sessions=(session_id,))), ALL, 1000)["entries"]
+    entries = chronicle.all_of(session_id)
     kinds = Counter(each["thought_type"] for each in entries)
     text = "\n".join(_lines(session, entries, kinds))
     promoted = sum(each["promoted"] for each in entries)

@@ -146,7 +146,7 @@ def export(
     """Write a chain as one self-contained bundle that `verify-bundle` checks anywhere."""
     from lithos.ledger import bundle_lines
 
-    made = terminal.ask("lithos_ledger_checkpoint", {"chain_key": chain})
+    made = terminal.ask("lithos_ledger_checkpoint", {"chain_key": chain, "export": True})
     folder = terminal.folder / ".lithos" / "ledger" / made["folder"]
     with out.open("wb") as file:
         file.writelines(bundle_lines(folder, made["checkpoint"]))

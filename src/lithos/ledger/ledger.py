@@ -46,7 +46,7 @@ from lithos.ledger.query import Filter, Walk, matches, traverse
 from lithos.ledger.registry.registry import Agent
 from lithos.ledger.relations import LinksByTarget, causal_thread
 from lithos.ledger.render import MAX_TOKENS
-from lithos.ledger.scopes import ChainScopes, KnownSessions, NoSessions
+from lithos.ledger.scopes import PROMOTED, ChainScopes, EntryScope, KnownSessions, NoSessions
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.words import Adapter
@@ -391,6 +391,19 @@ class Ledger(Part):
         found = chain.entries([int(index) for index in indexes[-most:]])
         shown = [as_thought(entry, chain.registry) for entry in found]
         return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes), "degraded": False}
+
+    def entries(self, chain_key: str, scope: EntryScope) -> list[Thought]:
+        """All thoughts of these sessions, oldest first; forgotten ones left out. None where there is no chain."""
+        if not self._chains.exists(self._key(chain_key)):
+            return []
+        chain = self.chain(chain_key)
+        places = [int(index) for index in matches(chain, Filter(seen=self.scopes(chain).entries(scope)))]
+        shown = [as_thought(entry, chain.registry) for entry in chain.entries(places)]
+        return [each for each in shown if not each.get("forgotten")]
+
+    def private_sessions(self, chain_key: str) -> set[str]:
+        """Sessions with entries on this chain that are not promoted."""
+        return {each for each in self.scopes(self.chain(chain_key)).marks().values() if each != PROMOTED}
 
     def recall(self, query: Query, viewer: Viewer = PUBLIC) -> tuple[SearchResult, dict[str, tuple[str, int]]]:
         """The best thoughts of all chains; and for each hit the chain and the index that it is at."""

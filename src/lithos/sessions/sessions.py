@@ -584,8 +584,12 @@ class Sessions(Part):
             return
         if self._database.read(lambda tx: self._is_member(tx, call, session_id)):
             return
-        looked = Outcome({"session_id": session_id}, (event(LOOK, session_id, tool=call.tool),))
-        self._effects.commit(replace(call, idempotency_key=None, delivery=None), lambda tx: looked)
+        self.looked(call, session_id)
+
+    def looked(self, call: Call, thing: str, **details: Any) -> None:
+        """The event of an operator's look at what is private."""
+        done = Outcome({}, (event(LOOK, thing, tool=call.tool, **details),))
+        self._effects.commit(replace(call, idempotency_key=None, delivery=None), lambda tx: done)
 
 
 _CURRENT_SESSION = """

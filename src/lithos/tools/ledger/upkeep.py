@@ -27,9 +27,16 @@ class Kept(TypedDict):
 
 
 @tool(toolset="operator", bare=True)
-def lithos_ledger_checkpoint(lithos: Lithos, call: Call, chain_key: ChainKey = None) -> Kept:
+def lithos_ledger_checkpoint(
+    lithos: Lithos,
+    call: Call,
+    chain_key: ChainKey = None,
+    export: Annotated[bool, Field(description="The chain is about to be copied: leaves an event")] = False,
+) -> Kept:
     """Sign a checkpoint now, and keep it with the others."""
     chain = lithos.ledger.chain(chain_key)
+    if export:
+        lithos.chronicle.note_export(call, chain.key)
     return {"checkpoint": chain.write_checkpoint(), "folder": chain.folder.name}
 
 
