@@ -5,6 +5,9 @@ BIN := $(VENV)/bin
 # Many tests wait for a disk or a process: on 2 cores a third worker saves a minute.
 PYTEST_WORKERS ?= 3
 
+# Tests start hundreds of processes: without compiled files each of them compiles all of src.
+export PYTHONDONTWRITEBYTECODE :=
+
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 

@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[2] / "src" / "lithos"
-TESTS = Path(__file__).resolve().parents[1]
-FILES = sorted(SOURCE.rglob("*.py"))
+from tests.support.sources import FILES, SOURCE, TESTS, nodes_of, text_of
 
 # Packages behind one door. The others (core, tools, host, cli) have no common door on purpose: importing one module
 # of theirs must not import the rest, or the guest and `--help` would pay for it.
@@ -46,7 +44,7 @@ def _package(path: Path) -> str:
 
 
 def _imports(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield node.lineno, node.module
         elif isinstance(node, ast.Import):
@@ -54,17 +52,17 @@ def _imports(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _functions(path: Path) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes_of(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             yield f"{path.relative_to(SOURCE)}:{node.lineno} {node.name}", (node.end_lineno or 0) - node.lineno + 1
 
 
 def _imported_modules(path: Path, names: set[str]) -> Iterator[str]:
     """Also inside functions; not under TYPE_CHECKING, where nothing is imported at run time."""
-    pending: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    pending: list[ast.AST] = [nodes_of(path)[0]]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             within = {f"{node.module}.{alias.name}" for alias in node.names}
@@ -128,13 +126,8 @@ def test_a_front_door_says_what_it_offers(package: str) -> None:
 
 
 def test_no_file_is_longer_than_a_person_reads() -> None:
-    lengths = {str(path.relative_to(SOURCE)): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    lengths = {str(path): text_of(path).count("\n") for path in (*FILES, *TESTS.rglob("*.py"))}
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
-
-
-@pytest.mark.parametrize("path", sorted(TESTS.rglob("*.py")), ids=lambda path: path.relative_to(TESTS).as_posix())
-def test_no_file_of_tests_is_longer_either(path: Path) -> None:
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
 
 
 def test_a_folder_has_no_more_files_than_a_reader_takes_in() -> None:

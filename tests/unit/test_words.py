@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.support.sources import FILES, ROOT, nodes_of, text_of
+
 PHRASES = (
     "anew",
     "whoever",
@@ -66,21 +67,15 @@ def _name(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("path", _files(), ids=_name)
-def test_a_file_has_no_word_of_the_list(path: Path) -> None:
-    name = _name(path)
-    lines = [
-        line
-        for line in _found(path.read_text(encoding="utf-8"))
-        if not any(name == file and part in line for file, part in ALLOWED)
-    ]
-    assert lines == []
+def test_no_file_has_a_word_of_the_list() -> None:
+    lines = [(_name(path), line) for path in _files() for line in _found(text_of(path))]
+    assert [
+        (name, line) for name, line in lines if not any(name == file and part in line for file, part in ALLOWED)
+    ] == []
 
 
 def test_names_of_tests_have_no_word_of_the_list() -> None:
-    names = [
-        name for path in (ROOT / "tests").rglob("*.py") for name in _TEST.findall(path.read_text(encoding="utf-8"))
-    ]
+    names = [name for path in (ROOT / "tests").rglob("*.py") for name in _TEST.findall(text_of(path))]
     assert [name for name in names if WORDS.search(name.replace("_", " "))] == []
 
 
@@ -88,8 +83,8 @@ def test_docstrings_say_what_a_thing_is_without_beginning_so() -> None:
     """Descriptions of tools are texts for models, and excepted."""
     begins = [
         f"{_name(path)}:{node.name if hasattr(node, 'name') else 'module'}"
-        for path in (ROOT / "src").rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path in FILES
+        for node in nodes_of(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and (ast.get_docstring(node) or "").startswith("What ")
         and not getattr(node, "name", "").startswith(("lithos_", "mentisdb_"))
@@ -99,7 +94,7 @@ def test_docstrings_say_what_a_thing_is_without_beginning_so() -> None:
 
 def test_every_exception_is_still_needed() -> None:
     for file, part in ALLOWED:
-        assert any(part in line for line in _found((ROOT / file).read_text(encoding="utf-8"))), (file, part)
+        assert any(part in line for line in _found(text_of(ROOT / file))), (file, part)
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import orjson
@@ -14,7 +13,8 @@ from lithos.core.text import estimate_tokens
 from lithos.serving.mcp.instructions import INSTRUCTIONS
 from lithos.tools.answers.mentions import MENTION, THROUGH, VERBS, followable
 from lithos.tools.catalogue import catalogue
-from lithos.tools.registry import NAME, Tool
+from lithos.tools.registry import NAME
+from tests.support.sources import FILES, nodes_of
 
 TOOLS = list(catalogue())
 BUDGETS = {"core": 5000, "find": 500}
@@ -30,25 +30,30 @@ SHORTEST_DESCRIPTION = 20
 LONGEST_PREFIXED_NAME = 60 - len("lithos_")  # Cursor: server and tool together
 
 
-@pytest.mark.parametrize("each", TOOLS, ids=lambda each: each.name)
-def test_a_tool_has_a_name_a_description_and_a_typed_answer(each: Tool) -> None:
-    assert NAME.match(each.name) and len(each.name) <= LONGEST_PREFIXED_NAME
-    assert len(each.description) >= SHORTEST_DESCRIPTION
-    assert each.input_schema["type"] == "object"
-    assert each.input_schema["additionalProperties"] is False
-    listed = each.as_listed()
-    assert listed["title"] and "additionalProperties" not in listed["inputSchema"]
-    assert "idempotency_key" not in listed["inputSchema"]["properties"]
-    assert each.output_schema.get("type") == "object" or "anyOf" in each.output_schema
-    if each.name != "lithos_tool_call":
-        assert "properties" in each.output_schema or "anyOf" in each.output_schema or "$defs" in each.output_schema
+def test_a_tool_has_a_name_a_description_and_a_typed_answer() -> None:
+    for each in TOOLS:
+        assert NAME.match(each.name) and len(each.name) <= LONGEST_PREFIXED_NAME
+        assert len(each.description) >= SHORTEST_DESCRIPTION
+        assert each.input_schema["type"] == "object"
+        assert each.input_schema["additionalProperties"] is False
+        listed = each.as_listed()
+        assert listed["title"] and "additionalProperties" not in listed["inputSchema"]
+        assert "idempotency_key" not in listed["inputSchema"]["properties"], each.name
+        answer = each.output_schema
+        assert answer.get("type") == "object" or "anyOf" in answer, each.name
+        assert each.name == "lithos_tool_call" or {"properties", "anyOf", "$defs"} & answer.keys(), each.name
 
 
-@pytest.mark.parametrize("each", TOOLS, ids=lambda each: each.name)
-def test_every_number_of_things_asked_for_is_bounded(each: Tool) -> None:
-    for name, field in each.input_schema.get("properties", {}).items():
-        if name in ("limit", "top_k", "max_results", "count") and field.get("type") == "integer":
-            assert "maximum" in field or each.name in CLAMPED, f"{each.name}.{name} has no bound"
+def test_every_number_of_things_asked_for_is_bounded() -> None:
+    numbers = [
+        (each.name, name)
+        for each in TOOLS
+        for name, field in each.input_schema.get("properties", {}).items()
+        if name in ("limit", "top_k", "max_results", "count")
+        and field.get("type") == "integer"
+        and "maximum" not in field
+    ]
+    assert [each for each in numbers if each[0] not in CLAMPED] == []
 
 
 def test_the_token_cost_of_each_toolset_is_within_its_budget(capsys: pytest.CaptureFixture[str]) -> None:
@@ -69,38 +74,40 @@ def test_the_instructions_are_short_enough_to_be_read() -> None:
     assert 100 < len(INSTRUCTIONS.split()) < 300
 
 
-SOURCES = sorted((Path(__file__).parents[3] / "src" / "lithos").rglob("*.py"))
 NO_TOOLS = {"lithos_bundle", "lithos_proof"}  # words of ours that only look like a tool
 
 
-def texts_of(path: Path) -> Iterator[str]:
-    """Every text of a module that a caller may get to see: no docstring of a module, class or ordinary function."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+def naming_texts() -> list[str]:
+    """Every text of the source that names a tool: a caller may get to see it."""
+    return [
+        node.value
+        for path in FILES
+        for node in nodes_of(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and MENTION.search(node.value)
+    ]
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: "/".join(path.parts[-2:]))
-def test_every_tool_that_a_text_names_exists(path: Path) -> None:
+def test_every_tool_that_a_text_names_exists() -> None:
     known = {each.name for each in TOOLS} | NO_TOOLS
-    for text in texts_of(path):
-        for name in MENTION.findall(text):
-            whole = name in known or f"{name}_" in text or any(each.startswith(name) for each in known)
-            assert whole, f"{name} in {text[:80]!r}"
+    unknown = [
+        (name, text[:80])
+        for text in naming_texts()
+        for name in MENTION.findall(text)
+        if not (name in known or f"{name}_" in text or any(each.startswith(name) for each in known))
+    ]
+    assert unknown == []
 
 
-@pytest.mark.parametrize("toolset", catalogue().toolsets())
-@pytest.mark.parametrize("read_only", [False, True], ids=["whole", "read-only"])
-def test_every_name_in_a_text_can_be_followed(toolset: str, read_only: bool) -> None:
+def test_every_name_in_a_text_can_be_followed() -> None:
     """Instructions, descriptions, and every text of the source: what a connection gets of it names what it lists."""
-    listed = catalogue().names_shown([toolset], read_only)
-    assert {"lithos_tool_find", "lithos_tool_call"} <= listed
-    texts = [INSTRUCTIONS, *(each.description for each in TOOLS)]
-    texts += [text for path in SOURCES for text in texts_of(path) if MENTION.search(text)]
-    for text in texts:
-        shown = followable(text, listed)
-        for name in set(MENTION.findall(shown)) - listed:
-            assert f"{name}{THROUGH}" in shown or f'"{name}"' in shown  # as an argument
+    texts = [INSTRUCTIONS, *(each.description for each in TOOLS), *naming_texts()]
+    for toolset, read_only in product(catalogue().toolsets(), (False, True)):
+        listed = catalogue().names_shown([toolset], read_only)
+        assert {"lithos_tool_find", "lithos_tool_call"} <= listed
+        for text in texts:
+            shown = followable(text, listed)
+            for name in set(MENTION.findall(shown)) - listed:
+                assert f"{name}{THROUGH}" in shown or f'"{name}"' in shown, (toolset, read_only)  # as an argument
 
 
 def test_hints_at_the_keyboard_name_verbs_that_exist() -> None:

@@ -57,10 +57,10 @@ def test_many_large_files_do_not_block_both_ends(tmp_path: Path) -> None:
     it = Parser()
     try:
         text = "\n".join(f"def function_{number}(a, b): return a.call_{number}(b)" for number in range(3000))
-        found = list(it.parse(sources(*[text] * 20)))
+        found = list(it.parse(sources(*[text] * 6)))
     finally:
         it.close()
-    assert [len(facts.symbols) for _, facts in found if facts] == [3000] * 20
+    assert [len(facts.symbols) for _, facts in found if facts] == [3000] * 6
 
 
 def test_a_child_that_never_starts_is_an_error_not_a_graph_without_symbols(tmp_path: Path) -> None:
