@@ -11,8 +11,9 @@ export PYTHONDONTWRITEBYTECODE :=
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance clean
+.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance wheel-test clean
 
+# A trial in the checkout keeps its own folder; an installed Lithos keeps ~/lithos.
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
 
@@ -61,6 +62,10 @@ coverage: $(VENV)/.test-installed
 
 bench: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks
+
+# The wheel in an empty environment and an empty home; also with pipx and uvx where they are installed.
+wheel-test: $(VENV)/.installed
+	$(BIN)/python scripts/wheel_test.py
 
 conformance: $(VENV)/.test-installed
 	$(BIN)/python scripts/conformance.py

@@ -9,6 +9,7 @@ from lithos.agents import Agents
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
 from lithos.chronicle import Promotion
+from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
@@ -44,6 +45,10 @@ def storage_options(config: LithosConfig) -> StorageOptions:
     files = config.storage
     data_dir = files.data_dir.expanduser().absolute()
     vault = (files.knowledge_dir or data_dir / files.knowledge_subdir).expanduser()
+    if files.knowledge_dir is not None and not vault.is_dir():  # a typo would look like a vault that lost everything
+        raise ConfigInvalid(
+            f"storage.knowledge_dir: there is no folder {vault}", hint="Correct the setting, or make the folder."
+        )
     url = files.database_url
     return StorageOptions(
         data_dir,

@@ -63,7 +63,7 @@ class ServerSettings(Section):
 
 
 class StorageSettings(Section):
-    data_dir: Path = Field(Path("./data"), description="The folder of all data of one memory.")
+    data_dir: Path = Field(Path("~/lithos"), description="The folder of all data of one memory.")
     knowledge_subdir: str = Field("knowledge", description="The vault's folder inside data_dir.")
     knowledge_dir: Path | None = Field(None, description="An absolute folder as the vault; wins over knowledge_subdir.")
     database_url: SecretStr | None = Field(

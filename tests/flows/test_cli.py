@@ -16,6 +16,7 @@ from lithos.app import open_lithos
 from lithos.cli.root import app, run
 from lithos.errors import ConfigInvalid
 from lithos.settings import LithosConfig, StorageSettings
+from tests.support.shell import mark_memory
 
 EXIT_CODES = {"invalid_input": 2, "not_found": 3, "forbidden": 5, "config_invalid": 8}
 
@@ -56,11 +57,13 @@ def test_an_empty_data_dir_means_the_default_and_a_new_memory_is_announced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Neither `--data-dir "$UNSET"` nor an empty variable turns the folder one is in into a memory."""
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setenv("LITHOS_DATA_DIR", "")
-    assert run(["stats", "--data-dir", ""]) == 0
-    assert [each.name for each in tmp_path.iterdir()] == ["data"]
-    assert f"there was no {tmp_path / 'data'}" in capsys.readouterr().err
+    assert run(["note", "write", "--title", "A", "--content", "b", "--data-dir", ""]) == 0
+    assert [*(tmp_path / "here").iterdir()] == []
+    assert f"there was no memory in {tmp_path / 'home/lithos'}" in capsys.readouterr().err
     assert run(["stats"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -86,6 +89,7 @@ def test_a_tool_is_called_with_pairs_or_json(data_dir: Path, capsys: pytest.Capt
 def test_a_refusal_of_call_is_json_with_an_exit_code(
     data_dir: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], code: str
 ) -> None:
+    mark_memory(data_dir)
     assert lithos("call", *arguments, data_dir=data_dir) == EXIT_CODES.get(code, 2)
     assert json.loads(capsys.readouterr().out)["error"]["code"] == code
 
@@ -129,6 +133,7 @@ def test_a_corrupt_config_stops_every_verb_with_one_line(data_dir: Path, capsys:
 def test_an_unknown_variable_warns_on_stderr_and_goes_on(
     data_dir: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    mark_memory(data_dir)
     monkeypatch.setenv("LITHOS_PROT", "1")
     assert lithos("stats", "--json", data_dir=data_dir) == 0
     shown = capsys.readouterr()
@@ -170,7 +175,10 @@ def test_a_data_directory_that_cannot_be_written_stops_with_one_sentence(
 ) -> None:
     (tmp_path / "file").write_text("")
     impossible = tmp_path / "file" / "data"
-    for verb in (["stats"], ["serve", "--transport", "http", "--port", "0"]):
+    for verb in (["decay"], ["stats"]):
+        assert lithos(*verb, data_dir=impossible) == EXIT_CODES["not_found"]
+        assert f"there is no memory in {impossible}" in capsys.readouterr().err
+    for verb in (["keys", "rotate"], ["serve", "--transport", "http", "--port", "0"]):
         assert lithos(*verb, data_dir=impossible) not in (0, 1)
         told = capsys.readouterr().err
         assert f"{impossible}" in told and "Not a directory" in told and "Traceback" not in told

@@ -48,7 +48,9 @@ def test_a_file_is_moved(data_dir: Path, told: str) -> None:
     assert (data_dir / "garden/users/ana/overview.md").read_text() == "one\n"
 
 
-def test_check_explains_and_its_exit_code_says_no(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_explains_and_its_exit_code_says_no(
+    data_dir: Path, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert lithos(data_dir, "garden", "check", NOTES, "--op", "append") == 0
     assert "allowed (notes)" in capsys.readouterr().out
     assert lithos(data_dir, "garden", "check", NOTES, "--op", "delete") == 1

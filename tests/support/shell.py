@@ -9,11 +9,18 @@ from typing import Any
 import pytest
 
 from lithos.cli.root import run
+from lithos.storage import store_id
+
+
+def mark_memory(data_dir: Path) -> None:
+    """A memory in which nothing is stored yet: verbs that read make none."""
+    store_id(data_dir / ".lithos")
 
 
 class Shell:
     def __init__(self, data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
         self._data_dir, self._capsys = data_dir, capsys
+        mark_memory(data_dir)
 
     def __call__(self, *words: str, code: int = 0) -> str:
         assert run([*words, "--data-dir", str(self._data_dir)]) == code, self._capsys.readouterr()

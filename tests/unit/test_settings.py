@@ -108,13 +108,13 @@ def test_an_unknown_variable_only_warns_with_the_nearest_name(tmp_path: Path) ->
 def test_a_file_inside_a_data_directory_cannot_point_to_another(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "config.yaml").write_text("storage:\n  data_dir: ./other\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "lithos").mkdir()
+    (tmp_path / "lithos" / "config.yaml").write_text("storage:\n  data_dir: ./other\n")
     with pytest.raises(ConfigInvalid, match=r"line 2: storage\.data_dir points away"):
         load_config(environ={})
-    (tmp_path / "data" / "config.yaml").write_text("storage:\n  data_dir: ./data\n")
-    assert load_config(environ={}).config.storage.data_dir == Path("data")
+    (tmp_path / "lithos" / "config.yaml").write_text("storage:\n  data_dir: ~/lithos\n")
+    assert load_config(environ={}).config.storage.data_dir == Path("~/lithos")
 
 
 def test_a_file_that_is_named_may_say_where_the_data_is(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ SPEC_8_1 = {
     "server.transport": "stdio",
     "server.port": 8765,
     "server.watch_files": True,
-    "storage.data_dir": Path("./data"),
+    "storage.data_dir": Path("~/lithos"),
     "storage.knowledge_subdir": "knowledge",
     "search.embedding_model": "all-MiniLM-L6-v2",
     "search.semantic_threshold": 0.3,

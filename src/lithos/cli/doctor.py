@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lithos.cli.memory import is_memory, no_memory
 from lithos.cli.terminal import Terminal, show, verb
 from lithos.errors import LithosError
 
@@ -36,12 +37,21 @@ def doctor(
     is wrong. --repair rebuilds what is derived and never touches notes, tasks, events or thoughts."""
     findings = list(_outside(terminal.folder))
     repaired: list[str] = []
+    if not is_memory(terminal.folder):
+        missing = no_memory(terminal.folder, named=terminal.named)
+        findings.append(_finding("folder", "error" if terminal.named else "warning", missing.message, missing.hint))
+        _report(terminal, findings, repaired)
+        return
     try:
         inside = terminal.ask("lithos_doctor", {"full": full, "repair": repair})
         findings += inside["findings"]
         repaired = inside["repaired"]
     except LithosError as error:
         findings.append(_finding(_part(error), "error", error.message, error.hint))
+    _report(terminal, findings, repaired)
+
+
+def _report(terminal: Terminal, findings: list[Finding], repaired: list[str]) -> None:
     wrong = [each for each in findings if each["severity"] == "error"]
     if terminal.as_json:
         show({"ok": not wrong, "findings": findings, "repaired": repaired})
@@ -71,12 +81,10 @@ def _part(error: LithosError) -> str:
 def _outside(folder: Path) -> Iterator[Finding]:
     """Checks that need no opened memory."""
     yield from _versions()
-    if not folder.exists():
-        yield _finding("folder", "warning", f"there is no {folder} yet", "The first command makes it.")
-        return
-    yield from _permissions(folder)
-    yield from _space(folder)
-    yield from _lock(folder)
+    if is_memory(folder):
+        yield from _permissions(folder)
+        yield from _space(folder)
+        yield from _lock(folder)
     yield from _clients(Path.cwd())
 
 

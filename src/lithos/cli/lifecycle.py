@@ -22,10 +22,8 @@ def decay(
     policy: Annotated[str, typer.Option("--policy", help="A name for the run.")] = "default",
 ) -> None:
     """Mark notes stale whose time has passed; --dry-run shows them first."""
-    from lithos.host.client import tool_caller
-
     wanted = {"policy": policy, "as_of": as_of, "dry_run": dry_run}
-    with tool_caller(terminal.settings) as call:
+    with terminal.calls() as call:
         answer = call("lithos_decay", wanted)
         if terminal.as_json:
             show(answer)

@@ -6,7 +6,8 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
@@ -15,6 +16,7 @@ import typer
 from lithos.errors import LithosError
 
 if TYPE_CHECKING:
+    from lithos.host.client import CallTool
     from lithos.settings import LithosConfig, Loaded
 
 P = ParamSpec("P")
@@ -27,7 +29,7 @@ def _folder(named: str) -> Path | None:
 
 DataDir = Annotated[
     Path | None,
-    typer.Option("--data-dir", parser=_folder, metavar="<path>", help="Folder of the memory.  [default: ./data]"),
+    typer.Option("--data-dir", parser=_folder, metavar="<path>", help="Folder of the memory.  [default: ~/lithos]"),
 ]
 ConfigFile = Annotated[Path | None, typer.Option("--config", help="Settings file.  [default: DATA_DIR/config.yaml]")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -53,8 +55,12 @@ class Terminal:
         return loaded
 
     @functools.cached_property
+    def loaded(self) -> Loaded:
+        return self.load()
+
+    @property
     def settings(self) -> LithosConfig:
-        return self.load().config
+        return self.loaded.config
 
     @property
     def folder(self) -> Path:
@@ -66,13 +72,25 @@ class Terminal:
 
     def send(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """The tool's answer, from the host when there is one; refusals are raised. Here every tool may be called."""
+        with self.calls(makes=lambda: _writes(tool)) as call:
+            return call(tool, arguments)
+
+    @contextmanager
+    def calls(self, makes: Callable[[], bool] = lambda: False) -> Iterator[CallTool]:
+        """A function that calls tools. Where there is no memory, only a verb that `makes` one goes on."""
+        from lithos.cli.memory import is_memory, no_memory, offer
         from lithos.host.client import tool_caller
 
-        is_new = not self.folder.exists()
+        is_new = not is_memory(self.folder)
+        named = self.loaded.origins["storage.data_dir"] != "default" if is_new else True
+        if is_new and not makes():
+            raise no_memory(self.folder, named=named)
         with tool_caller(self.settings) as call:
             if is_new:  # a mistyped name would look like a memory that has lost everything
-                print(f"lithos: there was no {self.folder}; an empty memory was made", file=sys.stderr)
-            return call(tool, arguments)
+                print(f"lithos: there was no memory in {self.folder}; an empty one was made", file=sys.stderr)
+                if not named and (older := offer()):
+                    print(f"lithos: {older}", file=sys.stderr)
+            yield call
 
     def tell(self, answer: Any, text: str | Callable[[Any], None]) -> None:
         """JSON when JSON was asked for; else a line, or what `text` prints of the answer."""
@@ -93,6 +111,13 @@ class Terminal:
             lines = filter(None, [f"lithos: {at_the_keyboard(error.message)}", at_the_keyboard(error.hint)])
             print("\n  ".join(lines), file=sys.stderr)
         return typer.Exit(exit_code(error))
+
+
+def _writes(tool: str) -> bool:
+    """Whether this tool may make a memory. A name that does not exist is refused."""
+    from lithos.tools.catalogue import catalogue
+
+    return not catalogue().get(tool).reads
 
 
 def verb(function: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:

@@ -31,9 +31,7 @@ def reindex(
     clear: Annotated[bool, typer.Option("--clear", help="Rebuild every index.")] = False,
 ) -> None:
     """Compare all files with the index, and take in what changed."""
-    from lithos.host.client import tool_caller
-
-    with tool_caller(terminal.settings) as call:
+    with terminal.calls() as call:
         before = call("lithos_reindex", {"clear": clear})
         answer = _followed(call, before["index"]["scans"], quiet=terminal.as_json)
     if terminal.as_json:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 DATA_DIR, CONFIG = "--data-dir", "--config"
-DEFAULT_DATA_DIR = "./data"
+DEFAULT_DATA_DIR = "~/lithos"
 _TAKES_VALUE = {
     DATA_DIR: DATA_DIR,
     "-d": DATA_DIR,

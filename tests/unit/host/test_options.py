@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import subprocess
 import sys
 from pathlib import Path
@@ -22,7 +24,7 @@ def options(*arguments: str, **environment: str) -> ServeOptions:
 @pytest.mark.parametrize(
     ("arguments", "environment", "expected"),
     [
-        ([], {}, ("./data", "stdio")),
+        ([], {}, (os.path.expanduser("~/lithos"), "stdio")),
         (["--data-dir", "x"], {}, ("x", "stdio")),
         (["--data-dir=x", "--transport=http"], {}, ("x", "http")),
         ([], {"LITHOS_DATA_DIR": "y"}, ("y", "stdio")),

@@ -1,0 +1,75 @@
+"""`make wheel-test`: the wheel works in an empty environment, with an empty home, as a new user has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+FIRST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "wheel-test", "version": "1"},
+    },
+}
+
+
+def run(home: Path, *words: str | Path, given: str | None = None) -> str:
+    """With HOME and PATH alone: nothing of the environment that started this helps."""
+    started = time.monotonic()
+    pip = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+    environment = {"HOME": str(home), "PATH": f"{Path(words[0]).parent}:/usr/bin:/bin", **pip}
+    done = subprocess.run(
+        [*map(str, words)], env=environment, cwd=home, input=given, capture_output=True, text=True, timeout=900
+    )
+    shown = " ".join(str(word) for word in words)[-100:]
+    print(f"{time.monotonic() - started:6.1f} s  {shown}", flush=True)
+    if done.returncode:
+        raise SystemExit(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        home, wheels = Path(folder) / "home", Path(folder) / "wheels"
+        home.mkdir()
+        pip_wheel = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(wheels), str(ROOT)]
+        subprocess.run(pip_wheel, check=True, cwd=folder)
+        [wheel] = wheels.glob("lithos_memory-*.whl")
+        print(f"{wheel.stat().st_size / 1e6:6.1f} MB {wheel.name}")
+        environment = Path(folder) / "environment"
+        venv.create(environment, with_pip=True)
+        run(home, environment / "bin/python", "-m", "pip", "install", "-q", wheel)
+        first_minutes(home, environment / "bin")
+        for tool in filter(None, map(shutil.which, ("pipx", "uvx"))):
+            how = ("run", "--spec") if Path(tool).name == "pipx" else ("--from",)
+            print(run(home, tool, *how, wheel, "lithos-memory", "--version").strip())
+    return 0
+
+
+def first_minutes(home: Path, commands: Path) -> None:
+    version = run(home, commands / "lithos", "--version")
+    assert run(home, commands / "lithos-memory", "--version") == version
+    run(home, commands / "lithos", "note", "write", "--title", "Retries", "--content", "Retry three times.")
+    assert (home / "lithos/knowledge/retries.md").is_file()
+    assert "Retries" in run(home, commands / "lithos", "search", "retry")
+    assert "Retries" in run(home, commands / "lithos", "search", "how often to try again", "--semantic")
+    answer = run(home, commands / "lithos", "serve", given=json.dumps(FIRST) + "\n")
+    assert json.loads(answer.splitlines()[0])["result"]["serverInfo"]["name"]
+    run(home, commands / "lithos", "stop")
+    assert [each.name for each in home.iterdir() if not each.name.startswith(".")] == ["lithos"]
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
