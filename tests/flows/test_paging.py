@@ -13,18 +13,12 @@ from lithos.errors import InvalidInput
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool
+from tests.support.skill_text import SKILL
 
 # A ranking ends where nothing is near; a walk or a context is made to fit, and is narrowed instead of continued.
 NO_LISTS = {
-    "lithos_recall": "a ranking",
-    "lithos_search": "a ranking",
-    "lithos_semantic": "a ranking",
-    "lithos_search_code": "a ranking",
     "lithos_find_similar_symbols": "a ranking",
     "lithos_tool_find": "a ranking",
-    "mentisdb_search_skill": "a ranking",
-    "lithos_session_query": "a ranking",
-    "mentisdb_search": "a ranking; mentisdb_traverse_thoughts reads on by its own cursors",
     "mentisdb_memory_markdown": "a text made to fit",
     "mentisdb_recent_context": "a text made to fit",
     "lithos_ledger_context": "a walk",
@@ -173,3 +167,45 @@ def test_links_and_search_say_that_they_are_incomplete_until_they_are_not(
     assert any("not read yet" in reason for *_, reason in seen) and any("links" in reason for *_, reason in seen)
     links, search = call("lithos_links", id="n000.md"), call("lithos_search", query="zeppelin")
     assert (links["degraded"], search["degraded"], len(links["incoming"])) == (False, False, 299)
+
+
+@pytest.mark.parametrize(
+    ("tool", "rows", "question"),
+    [
+        ("lithos_search", "results", {"query": "retry limits"}),
+        ("lithos_semantic", "results", {"query": "retry limits", "threshold": 0}),
+        ("lithos_recall", "results", {"query": "retry limits"}),
+        ("mentisdb_search", "thoughts", {"text": "retry limits"}),
+        ("mentisdb_search", "thoughts", {"tags_any": ["limits"]}),
+        ("mentisdb_search_skill", "skills", {"text": "retry"}),
+    ],
+)
+def test_a_ranking_is_read_to_its_end_without_repeats(
+    call: CallTool, tool: str, rows: str, question: dict[str, Any]
+) -> None:
+    """Also when something that ranks first is written between two pages: it comes, and nothing else moves."""
+    for number in range(13):
+        text = f"The retry limits of service number {number}."
+        call("lithos_write", title=f"Limits {number}", content=text, agent="ann")
+        call("mentisdb_append", thought_type="Idea", content=text, tags=["limits"], agent_id="ann")
+        content = SKILL.replace("Safe Deploys", f"Retry {number}")
+        call("mentisdb_upload_skill", agent_id="ann", content=content, skill_id=f"s{number}")
+    key = {"skills": "skill_id"}.get(rows, "id")
+    first = call(tool, **question, limit=4)
+    call("lithos_write", title="Retry limits", content="retry limits, retry limits", agent="ann")
+    read = [first]
+    while "next_cursor" in read[-1]:
+        assert len(read[-1][rows]) == 4 and len(read) < 20
+        read.append(call(tool, **question, limit=4, cursor=read[-1]["next_cursor"]))
+    ids = [each[key] for page in read for each in page[rows]]
+    least = 26 if tool == "lithos_recall" else 13
+    assert len(set(ids)) == len(ids) >= least
+    with pytest.raises(InvalidInput, match="other arguments"):
+        call(
+            tool,
+            **{**question, next(iter(question)): "other" if "tags_any" not in question else ["x"]},
+            cursor=first["next_cursor"],
+        )
+    for wrong in ("x", "!!", "A" * 3_999):
+        with pytest.raises(InvalidInput, match="cursor"):
+            call(tool, **question, cursor=wrong)

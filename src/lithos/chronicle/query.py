@@ -8,6 +8,7 @@ from typing import NotRequired
 
 from typing_extensions import TypedDict
 
+from lithos.core.cursor import NextPage
 from lithos.errors import InvalidInput
 from lithos.ledger import EntryScope
 
@@ -68,7 +69,7 @@ class EntryShown(TypedDict):
     score: NotRequired[float]
 
 
-class EntryPage(TypedDict):
+class EntryPage(NextPage):
     entries: list[EntryShown]
     total: int
     receipt: NotRequired[str]  # for lithos_feedback

@@ -5,15 +5,19 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Sequence
-from typing import Any, NotRequired
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NotRequired, TypeVar
 
 import orjson
 from typing_extensions import TypedDict
 
 from lithos.errors import InvalidInput
 
+T = TypeVar("T")
 LONGEST = 4_000
+MOST_RANKED = 500  # results of one ranking, over all its pages
+_DIGEST = 3  # bytes by which a cursor names a result; two of 500 collide in one ranking of 130
 _LARGEST = 2**62  # a database takes no larger number
 _HINT = "Pass next_cursor of the page before, with the same arguments; or leave cursor out to begin again."
 
@@ -57,21 +61,80 @@ def next_page(of: Sequence[Any], offset: int, limit: int, total: int) -> NextPag
     return {"next_cursor": next_cursor(of, [offset + limit])} if offset + limit < total else {}
 
 
+@dataclass(frozen=True, slots=True)
+class ShownBefore:
+    """The results that earlier pages of a ranking gave. A page after them repeats none and skips none, also when the
+    ranking changed meanwhile: a ranking has no fixed places to count."""
+
+    of: bytes = b""
+    digests: frozenset[bytes] = frozenset()
+
+    def depth(self, limit: int) -> int:
+        """How many of the best must be ranked for one page and to know whether another follows."""
+        return len(self.digests) + limit + 1
+
+    def rows(self, answer: dict[str, Any], field: str, limit: int, *, newest_last: bool = False) -> dict[str, Any]:
+        """The answer with one page of the rows in `field`, which have ids."""
+        rows = answer[field][::-1] if newest_last else answer[field]
+        shown, more = self.page(rows, limit, lambda row: str(row["id"]))
+        return {**answer, field: shown[::-1] if newest_last else shown, **more}
+
+    def page(self, ranked: Sequence[T], limit: int, key: Callable[[T], str]) -> tuple[list[T], NextPage]:
+        new = [row for row in ranked if _digest(key(row)) not in self.digests] if self.digests else list(ranked)
+        rows = new[:limit]
+        shown = self.digests | {_digest(key(row)) for row in rows}
+        if len(new) <= limit or len(shown) >= MOST_RANKED:
+            return rows, {}
+        return rows, {"next_cursor": _text(self.of + b"".join(sorted(shown)))}
+
+
+def shown_before(cursor: str | None, of: Sequence[Any]) -> ShownBefore:
+    """From the cursor of the ranking described by `of` (its name, question and filters); without one, nothing."""
+    fingerprint = bytes.fromhex(_fingerprint(of))
+    if not cursor:
+        return ShownBefore(fingerprint)
+    try:
+        read = _bytes(cursor)
+    except ValueError:
+        read = b""
+    start, rest = read[: len(fingerprint)], read[len(fingerprint) :]
+    if not rest or len(rest) % _DIGEST or len(rest) > _DIGEST * MOST_RANKED:
+        raise InvalidInput(f"cursor {cursor[:40]!r} is not one that we returned", hint=_HINT)
+    if start != fingerprint:
+        raise InvalidInput("cursor: it belongs to a search with other arguments", hint=_HINT)
+    return ShownBefore(fingerprint, frozenset(rest[at : at + _DIGEST] for at in range(0, len(rest), _DIGEST)))
+
+
+def _digest(key: str) -> bytes:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()[:_DIGEST]
+
+
 def pack(parts: Sequence[Any]) -> str:
-    return base64.urlsafe_b64encode(orjson.dumps(list(parts))).decode().rstrip("=")
+    return _text(orjson.dumps(list(parts)))
 
 
 def unpack(text: str) -> list[Any]:
     """Raises ValueError on everything that `pack` did not make."""
-    if not 0 < len(text) <= LONGEST:
-        raise ValueError(text[:20])
     try:
-        parts = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
-    except (binascii.Error, orjson.JSONDecodeError) as error:
+        parts = orjson.loads(_bytes(text))
+    except orjson.JSONDecodeError as error:
         raise ValueError(text[:20]) from error
     if not isinstance(parts, list) or not parts:
         raise ValueError(text[:20])
     return parts
+
+
+def _text(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
+
+
+def _bytes(text: str) -> bytes:
+    if not 0 < len(text) <= LONGEST:
+        raise ValueError(text[:20])
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except binascii.Error as error:
+        raise ValueError(text[:20]) from error
 
 
 def _fingerprint(of: Sequence[Any]) -> str:

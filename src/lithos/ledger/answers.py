@@ -6,6 +6,7 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+from lithos.core.cursor import NextPage
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.proofs.checkpoints import Checkpoint
 from lithos.ledger.registry.registry import Registry
@@ -103,7 +104,7 @@ class OneThought(TypedDict):
     thought: Thought | None
 
 
-class Thoughts(TypedDict):
+class Thoughts(NextPage):
     thoughts: list[Thought]
     chain_key: str
     total: int

@@ -32,7 +32,16 @@ from lithos.notes.lifecycle.promotion_uses import PromotionUses
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
 from lithos.notes.lifecycle.search_scope import Rank, StatusFilter
 from lithos.notes.notes import Notes, NotesEnvironment, WatchOptions, open_notes
-from lithos.notes.search import MeaningAnswer, NoteHit, NoteSearch, ScopeRequest, WordsAnswer, checked_query, cited
+from lithos.notes.search import (
+    FIRST_PAGE,
+    MeaningAnswer,
+    NoteHit,
+    NoteSearch,
+    ScopeRequest,
+    WordsAnswer,
+    checked_query,
+    cited,
+)
 from lithos.notes.validation import KINDS, NOTICES
 from lithos.notes.vault.loaded import ROOT
 from lithos.notes.vault.moving import Move
@@ -42,6 +51,7 @@ from lithos.notes.vault.writing import WriteRequest
 
 __all__ = [
     "DEEPEST",
+    "FIRST_PAGE",
     "KINDS",
     "LARGEST_PAGE",
     "MOST_TAGS",

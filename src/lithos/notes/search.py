@@ -9,6 +9,7 @@ from typing import Any, NotRequired, cast
 from typing_extensions import TypedDict
 
 from lithos.core.clock import Clock, micros, parse_time
+from lithos.core.cursor import NextPage, ShownBefore
 from lithos.core.names import is_blank
 from lithos.errors import InvalidInput
 from lithos.notes.index import queries
@@ -44,7 +45,7 @@ class MeaningHit(NoteHit):
     similarity: float
 
 
-class WordsAnswer(TypedDict):
+class WordsAnswer(NextPage):
     results: list[WordsHit]
     literal: NotRequired[str]
     limit: NotRequired[int]
@@ -53,7 +54,7 @@ class WordsAnswer(TypedDict):
     trace: NotRequired[dict[str, Any]]
 
 
-class MeaningAnswer(TypedDict):
+class MeaningAnswer(NextPage):
     results: list[MeaningHit]
     limit: NotRequired[int]
     degraded: bool
@@ -72,6 +73,7 @@ class ScopeRequest:
 
 
 CURRENT_NOTES = ScopeRequest()
+FIRST_PAGE = ShownBefore()
 
 
 class NoteSearch:
@@ -101,12 +103,21 @@ class NoteSearch:
         self._threshold = threshold
 
     def words(
-        self, text: str, limit: int, where: Where, request: ScopeRequest = CURRENT_NOTES, *, explain: bool = False
+        self,
+        text: str,
+        limit: int,
+        where: Where,
+        request: ScopeRequest = CURRENT_NOTES,
+        *,
+        explain: bool = False,
+        after: ShownBefore = FIRST_PAGE,
     ) -> WordsAnswer:
-        query = Query(checked_query(text), "words", min(limit, self.most), where, explain=explain)
+        most = min(limit, self.most)
+        query = Query(checked_query(text), "words", after.depth(most), where, explain=explain)
         found, scope = self.find(query, request)
-        hits = [{**cited(hit), "snippet": hit.snippet, "score": hit.score, **scope.remarks(hit)} for hit in found.hits]
-        answer: dict[str, Any] = {"results": hits}
+        rows, more = after.page(found.hits, most, lambda hit: hit.id)
+        hits = [{**cited(hit), "snippet": hit.snippet, "score": hit.score, **scope.remarks(hit)} for hit in rows]
+        answer: dict[str, Any] = {"results": hits, **more}
         if found.literal:
             answer["literal"] = f"taken as plain words: {found.literal}"
         return cast(WordsAnswer, answer | self._notices(found, limit))
@@ -120,12 +131,14 @@ class NoteSearch:
         request: ScopeRequest = CURRENT_NOTES,
         *,
         explain: bool = False,
+        after: ShownBefore = FIRST_PAGE,
     ) -> MeaningAnswer:
-        least = self._threshold if threshold is None else threshold
-        query = Query(checked_query(text), "meaning", min(limit, self.most), where, least, explain=explain)
+        least, most = self._threshold if threshold is None else threshold, min(limit, self.most)
+        query = Query(checked_query(text), "meaning", after.depth(most), where, least, explain=explain)
         found, scope = self.find(query, request)
-        hits = [{**cited(hit), **_similar(hit), **scope.remarks(hit)} for hit in found.hits]
-        return cast(MeaningAnswer, {"results": hits, **self._notices(found, limit)})
+        rows, more = after.page(found.hits, most, lambda hit: hit.id)
+        hits = [{**cited(hit), **_similar(hit), **scope.remarks(hit)} for hit in rows]
+        return cast(MeaningAnswer, {"results": hits, **more, **self._notices(found, limit)})
 
     def find(self, query: Query, request: ScopeRequest = CURRENT_NOTES) -> tuple[SearchResult, SearchScope]:
         """The hits in the order of the request, and the scope that renders what it adds to each."""

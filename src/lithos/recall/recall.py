@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NotRequired, cast
+from itertools import islice
+from typing import Any, NamedTuple, NotRequired, cast
 
-from typing_extensions import TypedDict
-
+from lithos.core.cursor import NextPage, ShownBefore
 from lithos.core.text import cut, estimate_tokens
-from lithos.notes import NoteHit, ScopeRequest, checked_query
+from lithos.notes import FIRST_PAGE, NoteHit, ScopeRequest, checked_query
 from lithos.recall.kind import Kind, KindHits, Question
+from lithos.search import Hit
 
 PASSAGES_OF_ONE = 3  # with a token budget: most passages that one document may fill it with
 CANDIDATE_PASSAGES = 60
@@ -26,7 +27,7 @@ class RecallHit(NoteHit):
     score: float
 
 
-class RecallAnswer(TypedDict):
+class RecallAnswer(NextPage):
     results: list[RecallHit]
     tokens_used: int
     relevant: bool
@@ -44,20 +45,28 @@ class Recall:
         self._most = most
 
     def recall(
-        self, question: Question, token_budget: int | None = None, kinds: Sequence[str] | None = None
+        self,
+        question: Question,
+        token_budget: int | None = None,
+        kinds: Sequence[str] | None = None,
+        after: ShownBefore = FIRST_PAGE,
     ) -> RecallAnswer:
-        """Without a budget the best passage of each document; with one the best passages that fit. `kinds`: only
-        these; without it all, unless a filter or a scope is for notes alone."""
+        """Without a budget the best passage of each document; with one the best passages that fit, and no further
+        page. `kinds`: only these; without it all, unless a filter or a scope is for notes alone."""
         asked, limit = question.query, min(question.query.limit, self._most)
-        query = replace(asked, text=checked_query(asked.text), limit=limit)
+        query = replace(asked, text=checked_query(asked.text), limit=after.depth(limit))
         if token_budget is not None:
             query = replace(query, limit=CANDIDATE_PASSAGES, per_document=PASSAGES_OF_ONE)
         asked_of = self._asked_of(question, kinds)
         answered = {name: self.kinds[name].find(replace(question, query=query)) for name in asked_of}
-        hits = _joined(answered)
+        joined, more = _joined(answered), NextPage()
+        if token_budget is None:
+            joined, more = after.page(joined, limit, lambda each: f"{each.kind} {each.hit.id}")
+        hits: Iterable[RecallHit] = (each.shown() for each in joined)
         if token_budget is not None:
-            hits = list(_fitting(hits, token_budget))
-        return _answer([*answered.values()], hits[:limit], self._most if asked.limit > self._most else None)
+            hits = islice(_fitting(hits, token_budget), limit)
+        clamped = self._most if asked.limit > self._most else None
+        return {**_answer([*answered.values()], [*hits], clamped), **more}
 
     def _asked_of(self, question: Question, kinds: Sequence[str] | None) -> list[str]:
         if kinds:
@@ -66,14 +75,26 @@ class Recall:
         return [NOTE] if notes_alone else [*self.kinds]
 
 
-def _joined(answered: Mapping[str, KindHits]) -> list[RecallHit]:
+class _Joined(NamedTuple):
+    """A hit among those of other kinds; rendered only if it is shown."""
+
+    score: float
+    kind: str
+    hit: Hit
+    render: Callable[[Hit], dict[str, Any]]
+
+    def shown(self) -> RecallHit:
+        return cast(RecallHit, {"kind": self.kind, **self.render(self.hit)})
+
+
+def _joined(answered: Mapping[str, KindHits]) -> list[_Joined]:
     """By score, which every collection computes the same way; the hits of one kind keep their own order.
 
     A kind that has nothing relevant contributes nothing beside one that has: 20,000 unrelated tasks must not push down
     the note that answers. A hit without evidence is no hit.
     """
     relevant = any(each.found.relevant for each in answered.values())
-    rows: list[tuple[float, RecallHit]] = []
+    rows: list[_Joined] = []
     for name, each in answered.items():
         if relevant and not each.found.relevant and len(answered) > 1 and name != NOTE:
             continue
@@ -82,9 +103,8 @@ def _joined(answered: Mapping[str, KindHits]) -> list[RecallHit]:
             if hit.score <= 0:
                 continue
             lowest = min(lowest, hit.score)  # its own order stays
-            row = cast(RecallHit, {"kind": name, **each.render(hit)})
-            rows.append((lowest if name == NOTE else lowest * OTHERS, row))
-    return [row for _, row in sorted(rows, key=lambda scored: -scored[0])]
+            rows.append(_Joined(lowest if name == NOTE else lowest * OTHERS, name, hit, each.render))
+    return sorted(rows, key=lambda each: -each.score)
 
 
 def _answer(answered: Sequence[KindHits], hits: list[RecallHit], clamped: int | None) -> RecallAnswer:

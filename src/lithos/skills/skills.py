@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock, from_micros, micros, rfc3339
+from lithos.core.cursor import NextPage
 from lithos.core.ids import Ids
 from lithos.core.since import check_bounds
 from lithos.core.text import slug
@@ -62,7 +63,7 @@ class OneSkill(TypedDict):
     skill: Skill
 
 
-class SkillList(TypedDict):
+class SkillList(NextPage):
     skills: list[Skill]
 
 

@@ -9,9 +9,11 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage, shown_before
 from lithos.graph import code
 from lithos.recall import Question
 from lithos.search import Query
+from lithos.tools.arguments import MoreCursor
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
@@ -23,6 +25,7 @@ SymbolId = Annotated[str, Field(description="Id, pkg/auth.Login, Class.method or
 FilePath = Annotated[str, Field(description="Relative to its root; root:path where roots share it")]
 RootName = Annotated[str | None, Rare]
 Limit = Annotated[int, Field(ge=1, le=1000)]
+MOST_RESULTS = 50
 Depth = Annotated[int, Field(ge=1, le=10)]
 
 
@@ -52,7 +55,7 @@ class CodeAnswer(TypedDict):
     degraded_reason: NotRequired[str]
 
 
-class CodeSearch(CodeAnswer):
+class CodeSearch(CodeAnswer, NextPage):
     status: str
     results: list[SymbolRow]
     hint: NotRequired[str]
@@ -172,10 +175,14 @@ def lithos_search_code(
     file_pattern: Annotated[str | None, Field(description="Glob: *.go, src/**/*.ts")] = None,
     root: RootName = None,
     file_glob: Annotated[str | None, Rare] = None,
+    cursor: MoreCursor = None,
 ) -> CodeSearch:
     """Find functions, classes and other symbols by name, words or meaning; use it before grep. Results carry id, path,
     lines, version. status no_matches: nothing here answers it. Then lithos_get_context or lithos_get_file."""
-    found = code.search(lithos.code, call, query, limit, symbol_type, file_pattern or file_glob, root)
+    pattern, most = file_pattern or file_glob, min(limit, MOST_RESULTS)
+    after = shown_before(cursor, ["code", query, symbol_type, pattern, root])
+    found = code.search(lithos.code, call, query, after.depth(most), symbol_type, pattern, root)
+    found = after.rows(found, "results", most)
     if found["status"] == "no_matches":
         found["also_exists_in"] = _elsewhere(lithos, call, query)
     return cast(CodeSearch, found)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.chronicle import EntryPage, PromotedEntries, SessionFilter, tuple_of
 from lithos.core.call import Call
+from lithos.core.cursor import shown_before
 from lithos.ledger import Filter, ThoughtType, optional_time
 from lithos.sessions import FileLocked, LockMode
-from lithos.tools.arguments import Time
+from lithos.tools.arguments import MoreCursor, Time
 from lithos.tools.registry import tool
 from lithos.tools.sessions import Agent, Current, SessionId
 
@@ -36,6 +37,7 @@ def lithos_session_query(
     limit: Annotated[int, Field(ge=1, le=500)] = 20,
     session_id: Current = None,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> EntryPage:
     """What sessions decided and learned: entries of your session and promoted ones. cross_session: of all sessions,
     never their private context. Entries are written with mentisdb_append."""
@@ -44,7 +46,11 @@ def lithos_session_query(
     )
     times = (optional_time(since, "since"), optional_time(until, "until"))
     chosen = Filter(text, tuple(thought_types or ()), since=times[0], until=times[1])
-    page = lithos.chronicle.query(call, chosen, wanted, limit, session_id)
+    after, by_time = shown_before(cursor, ["entries", chosen, wanted, session_id]), not (text or "").strip()
+    found = lithos.chronicle.query(call, chosen, wanted, after.depth(limit), session_id)
+    page = cast(EntryPage, after.rows({**found}, "entries", limit, newest_last=by_time))
+    if not by_time:
+        page["total"] = len(page["entries"])
     if page["entries"] and not call.reads_only:
         ids = [each["id"] for each in page["entries"]]
         page["receipt"] = lithos.knowledge.feedback.receipt(text or "entries of sessions", ids)

@@ -9,11 +9,13 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import shown_before
 from lithos.core.relative import prefix
 from lithos.errors import TooLarge
 from lithos.notes import MeaningAnswer, Rank, ScopeRequest, StatusFilter, WordsAnswer
 from lithos.recall import Question, RecallAnswer
 from lithos.search import Query, Where
+from lithos.tools.arguments import MoreCursor
 from lithos.tools.dispatch.references import Refers
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
@@ -52,13 +54,15 @@ def lithos_recall(
     window_days: Window = None,
     rank: Ranking = "relevance",
     explain: Explain = False,
+    cursor: MoreCursor = None,
 ) -> Recalled:
     """Ask the shared memory; use this first. Searches notes, tasks, findings, thoughts and skills by words and meaning.
     Each result is the best passage of one thing, with its kind and what to cite. `relevant: false`: nothing here
     answers it, do not build on the results. `degraded: true`: part was not searched yet; ask again soon."""
     asked = Query(query, limit=limit, where=_where(tags, author, path_prefix), explain=explain)
     scope = ScopeRequest(status, as_of, window_days, rank)
-    found = lithos.recall.recall(Question(call, asked, scope), token_budget, kinds)
+    after = shown_before(cursor, ["recall", query, asked.where, scope, sorted(kinds or ())])
+    found = lithos.recall.recall(Question(call, asked, scope), token_budget, kinds, after)
     receipt = lithos.knowledge.feedback.receipt(query, [hit["id"] for hit in found["results"] if hit["kind"] == "note"])
     return {**found, "receipt": receipt}
 
@@ -79,11 +83,13 @@ def lithos_search(
     window_days: Window = None,
     rank: Ranking = "relevance",
     explain: Explain = False,
+    cursor: MoreCursor = None,
 ) -> WordsAnswer:
     """Find notes by exact words: names, error texts, identifiers. Best first. `literal`: the query was no valid syntax
     and was taken as plain words."""
-    scope = ScopeRequest(status, as_of, window_days, rank)
-    return lithos.note_search.words(query, limit, _where(tags, author, path_prefix), scope, explain=explain)
+    where, scope = _where(tags, author, path_prefix), ScopeRequest(status, as_of, window_days, rank)
+    after = shown_before(cursor, ["words", query, where, scope])
+    return lithos.note_search.words(query, limit, where, scope, explain=explain, after=after)
 
 
 @tool(toolset="notes", notes=True, reads=True, title="Search by meaning")
@@ -101,10 +107,12 @@ def lithos_semantic(
     window_days: Window = None,
     rank: Ranking = "relevance",
     explain: Explain = False,
+    cursor: MoreCursor = None,
 ) -> MeaningAnswer:
     """Find notes by meaning alone, even if the words differ. One result per note, most similar first."""
     where, scope = _where(tags, author, path_prefix), ScopeRequest(status, as_of, window_days, rank)
-    return lithos.note_search.meaning(query, limit, threshold, where, scope, explain=explain)
+    after = shown_before(cursor, ["meaning", query, threshold, where, scope])
+    return lithos.note_search.meaning(query, limit, threshold, where, scope, explain=explain, after=after)
 
 
 class ShownPassage(TypedDict):

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import shown_before
 from lithos.ledger import optional_time
 from lithos.skills import (
     OneSkill,
@@ -20,13 +21,14 @@ from lithos.skills import (
     SkillVersions,
     skill_guide,
 )
-from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
+from lithos.tools.arguments import ChainKey, LimitOf50, MoreCursor, Texts, Time
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.ledger.thoughts import Markdown
 from lithos.tools.registry import tool
 
 SkillId = Annotated[str, Field(description="Which skill", max_length=200)]
 Reason = Annotated[str | None, Field(description="Why; shown to readers")]
+SKILLS_SHOWN, MOST_SKILLS = 50, 1000
 TextFormat = Literal["markdown", "md", "json"]
 
 
@@ -88,6 +90,7 @@ def mentisdb_search_skill(
     since: Annotated[Time, Rare] = None,
     until: Annotated[Time, Rare] = None,
     limit: LimitOf50 = None,
+    cursor: MoreCursor = None,
 ) -> SkillList:
     """Find skills; all filters must hold. Look here before inventing a way of doing something."""
     chosen = SkillFilter(
@@ -105,7 +108,11 @@ def mentisdb_search_skill(
         optional_time(since, "since"),
         optional_time(until, "until"),
     )
-    return lithos.skills.search(chosen, limit)
+    after, most = shown_before(cursor, ["skills", chosen]), min(limit or SKILLS_SHOWN, MOST_SKILLS)
+    shown, more = after.page(
+        lithos.skills.search(chosen, after.depth(most))["skills"], most, lambda row: row["skill_id"]
+    )
+    return {"skills": shown, **more}
 
 
 @tool(toolset="skills", reads=True)

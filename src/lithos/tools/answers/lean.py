@@ -103,11 +103,11 @@ def _shortened(name: str, value: str) -> str:
 
 # ------------------------------------------------------------------- by tool
 def _recall(answer: Answer) -> Answer:
-    hits = answer["results"]
+    hits, hidden = answer["results"], {"tokens_used"}
     if answer.get("relevant") is False:
-        hits = hits[:IRRELEVANT_HITS]
+        hits, hidden = hits[:IRRELEVANT_HITS], {"tokens_used", "next_cursor"}
     shown = [_passage(hit, place, "passage") for place, hit in enumerate(hits)]
-    return {**{key: each for key, each in answer.items() if key != "tokens_used"}, "results": shown}
+    return {**{key: each for key, each in answer.items() if key not in hidden}, "results": shown}
 
 
 def _search(answer: Answer) -> Answer:

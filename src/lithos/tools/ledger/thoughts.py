@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import shown_before
 from lithos.ledger import (
     Adapter,
     Appended,
@@ -31,7 +32,7 @@ from lithos.ledger import (
     time_window,
 )
 from lithos.sessions import HISTORY
-from lithos.tools.arguments import ChainKey, LimitOf50, Texts, Time
+from lithos.tools.arguments import ChainKey, LimitOf50, MoreCursor, Texts, Time
 from lithos.tools.dispatch.references import Refers
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
@@ -42,6 +43,7 @@ Octets = Annotated[list[int] | None, Field(description="64 bytes, Ed25519", max_
 Known = Annotated[
     dict[str, Any] | None, Field(description="A checkpoint you kept: proves that the chain only grew, or ledger_fork")
 ]
+THOUGHTS_SHOWN, MOST_THOUGHTS = 50, 1000
 MaxTokens = Annotated[int, Field(ge=100, le=100_000, description="Bound of the text")]
 
 
@@ -213,6 +215,7 @@ def mentisdb_search(
     since: Time = None,
     until: Annotated[Time, Rare] = None,
     limit: LimitOf50 = None,
+    cursor: MoreCursor = None,
 ) -> Thoughts:
     """Find thoughts: prior constraints, decisions, mistakes. With text the best first, with a score; without, the
     newest matches in the order they were written. All filters must hold. Search before you decide anything that
@@ -231,7 +234,11 @@ def mentisdb_search(
         since,
         until,
     )
-    return lithos.ledger.search(chain_key, chosen, limit, lithos.sessions.viewer(call))
+    after, most = shown_before(cursor, ["thoughts", chain_key, chosen]), min(limit or THOUGHTS_SHOWN, MOST_THOUGHTS)
+    found = lithos.ledger.search(chain_key, chosen, after.depth(most), lithos.sessions.viewer(call))
+    by_time = chosen.text is None or not chosen.text.strip()
+    page = after.rows({**found}, "thoughts", most, newest_last=by_time)
+    return cast(Thoughts, page if by_time else {**page, "total": len(page["thoughts"])})
 
 
 @tool(toolset="ledger", reads=True, pages=("chains",))

@@ -18,7 +18,6 @@ from lithos.search import Query, SearchResult, Where
 from lithos.storage import Tx
 
 LONGEST_QUERY = 2_000
-MOST_RESULTS = 50
 _NAME = re.compile(r"[^\W\d][\w$]*(?:[.:]+[^\W\d][\w$]*)*\Z")
 
 
@@ -30,7 +29,6 @@ def search(
     if not text or len(text) > LONGEST_QUERY:
         raise InvalidInput(f"a query has 1 to {LONGEST_QUERY} characters", hint="Describe the code, or give a name.")
     roots = code.visible(call, root)
-    limit = min(limit, MOST_RESULTS)
     where = scope(roots, symbol_type, file_pattern)
     named = _named(roots, text, symbol_type, file_pattern)
     found = _asked(code, Query(text, by="both", limit=limit, where=where)) if roots and where else None
