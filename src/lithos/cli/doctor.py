@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -20,7 +19,6 @@ Finding = dict[str, str]
 FOUND = 1  # exit code when something is wrong
 LEAST_FREE = 64 * 2**20
 MARKS = {"ok": "ok  ", "warning": "warn", "error": "FAIL"}
-CLIENTS = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
 
 
 def join(root: typer.Typer) -> None:
@@ -85,7 +83,7 @@ def _outside(folder: Path) -> Iterator[Finding]:
         yield from _permissions(folder)
         yield from _space(folder)
         yield from _lock(folder)
-    yield from _clients(Path.cwd())
+    yield from _clients(folder)
 
 
 def _versions() -> Iterator[Finding]:
@@ -141,24 +139,13 @@ def _lock(folder: Path) -> Iterator[Finding]:
         yield _finding("lock", "ok", f"the host is {place.describe_holder()}")
 
 
-def _clients(folder: Path) -> Iterator[Finding]:
-    """Configurations of MCP clients in the current folder that name a Lithos which does not exist."""
-    for name in CLIENTS:
-        path = folder / name
-        if not path.is_file():
-            continue
-        try:
-            read = json.loads(path.read_text(encoding="utf-8"))
-            servers: dict[str, Any] = read.get("mcpServers") or read.get("servers") or {}
-        except (ValueError, AttributeError, OSError) as error:
-            yield _finding("clients", "warning", f"{name} cannot be read: {error}", "Correct it: it must be JSON.")
-            continue
-        for server, entry in servers.items():
-            command = entry.get("command") if isinstance(entry, dict) else None
-            if isinstance(command, str) and Path(command).is_absolute() and not os.access(command, os.X_OK):
-                yield _finding(
-                    "clients", "error", f"{name}: {server} starts {command}, which is not there", "Correct it."
-                )
+def _clients(memory: Path) -> Iterator[Finding]:
+    """The configurations of MCP clients, yours and this project's."""
+    from lithos.clients.catalogue import Where
+    from lithos.clients.check import check_clients
+
+    for found in check_clients(Where.here(), memory):
+        yield _finding("clients", found.severity, found.message, found.todo)
 
 
 def _finding(part: str, severity: str, message: str, todo: str = "") -> Finding:

@@ -25,9 +25,25 @@ def _run(arguments: list[str]) -> int:
         code = _serve_as_guest(arguments[1:])
         if code is not None:
             return code
+    if arguments[:1] == ["hook"]:
+        code = _run_hook(arguments[1:])
+        if code is not None:
+            return code
     from lithos.cli.root import run
 
     return run(arguments)
+
+
+def _run_hook(arguments: list[str]) -> int | None:
+    """A client waits for it at every start: typer stays unread. None: there is something to explain."""
+    from lithos.clients.hook import EVENTS, main
+    from lithos.host.options import DATA_DIR, parse_serve
+
+    options = parse_serve(arguments[1:], os.environ) if arguments[:1] and arguments[0] in EVENTS else None
+    place = options.place() if options is not None else None
+    if options is None or (place is None and options.get(DATA_DIR) is None):
+        return None
+    return main(arguments[0], options.get(DATA_DIR) or (place or ("",))[0], options.get("--agent"))
 
 
 def _serve_as_guest(arguments: Sequence[str]) -> int | None:

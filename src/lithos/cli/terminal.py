@@ -42,14 +42,14 @@ class Terminal:
         self.as_json = as_json
         self.named = data_dir is not None or config is not None  # the user named a data directory
         self._data_dir = data_dir
-        self._config = config
+        self.config_file = config
 
     def load(self, **command_line: Any) -> Loaded:
         """The settings of this command; `server__port=1` names an option. Warnings go to stderr."""
         from lithos.settings import load_config
 
         given = {key.replace("__", "."): value for key, value in command_line.items()}
-        loaded = load_config(config_file=self._config, command_line={"storage.data_dir": self._data_dir, **given})
+        loaded = load_config(config_file=self.config_file, command_line={"storage.data_dir": self._data_dir, **given})
         for warning in loaded.warnings:
             print(f"lithos: {warning}", file=sys.stderr)
         return loaded

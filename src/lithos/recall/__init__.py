@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lithos.recall.briefing import Briefing, BriefingAnswer, Tier
+from lithos.recall.briefing import Briefing, BriefingAnswer, Tier, TitlesAnswer
 from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, Place, parse_place
 from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
@@ -36,6 +36,7 @@ __all__ = [
     "SessionBriefing",
     "ThoughtKind",
     "Tier",
+    "TitlesAnswer",
     "Undo",
     "UndoAnswer",
     "WorkIndex",

@@ -24,6 +24,7 @@ TOKENS = {"micro": 150, "standard": 600, "full": 2_000}
 ROWS = {"micro": 3, "standard": 6, "full": 20}
 PINNED = "pinned"  # the tag of notes that every briefing names
 LONGEST_LINE = 140
+TITLES_TOKENS = 380  # with the fence around it a hook stays under 500
 
 
 class BriefingAnswer(TypedDict):
@@ -31,6 +32,11 @@ class BriefingAnswer(TypedDict):
     tier: str
     tokens: int
     cursor: str
+
+
+class TitlesAnswer(TypedDict):
+    titles: str
+    tokens: int
 
 
 @dataclass(frozen=True)
@@ -55,6 +61,21 @@ class Briefing:
         sections = self._sections(call, topic, ROWS[tier], found["changes"], since)
         text = "\n".join(_within(sections, TOKENS[tier])) or "Nothing is stored here yet."
         return {"briefing": text, "tier": tier, "tokens": estimate_tokens(text), "cursor": found["cursor"]}
+
+    def titles(self, call: Call) -> TitlesAnswer:
+        """For hooks, which put it into a model's context unasked: titles, own claims and authors, no body of a note.
+        It counts as no visit of the agent."""
+        rows = ROWS["standard"]
+        request = ChangesRequest("1d", limit=rows, kinds=("note",), viewer=self.viewer(call))
+        changed = self.changes.answer(request)["changes"].get("note", [])
+        sections = [
+            ("Your claims", self._claims(call.agent, rows) if call.agent is not None else []),
+            ("Ready tasks", self._ready(None, rows)),
+            ("Notes changed since yesterday", changed),
+            ("Notes that matter", self._notes(rows)),
+        ]
+        text = "\n".join(_within(sections, TITLES_TOKENS))
+        return {"titles": text.replace("<", "‹").replace(">", "›"), "tokens": estimate_tokens(text)}
 
     def _of_session(self, call: Call, session_id: str, topic: str | None, tier: Tier) -> BriefingAnswer:
         """For members: the session's state, then what others changed since it was last worked on."""

@@ -9,7 +9,16 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput
-from lithos.recall import BriefingAnswer, ChangeKind, ChangesAnswer, ChangesRequest, Tier, UndoAnswer, parse_place
+from lithos.recall import (
+    BriefingAnswer,
+    ChangeKind,
+    ChangesAnswer,
+    ChangesRequest,
+    Tier,
+    TitlesAnswer,
+    UndoAnswer,
+    parse_place,
+)
 from lithos.tools.registry import tool
 
 
@@ -61,6 +70,12 @@ def lithos_get_briefing(
     """Start here: your claims, ready tasks, what changed since your last visit, the notes that matter, conflicts. In a
     session: its objective, step, blockers, files, decisions, failures, and what changed outside."""
     return lithos.briefing.answer(call, topic, tier, session_id)
+
+
+@tool(toolset="operator", reads=True)
+def lithos_brief_titles(lithos: Lithos, call: Call) -> TitlesAnswer:
+    """Titles, own claims and authors for the hooks of a client; no bodies."""
+    return lithos.briefing.titles(call)
 
 
 @tool(toolset="notes", notes=True, named=True, title="Undo a change")
