@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import atexit
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 
 from lithos.core.clock import SystemClock
 from lithos.graph.code import KEYWORDS, Code, CodeOptions, OpenRoot, RootSpec
+from lithos.graph.code.parser import Parser
 from lithos.search import Embedding, HashedEmbedder, open_collection
 
 SHOP = {
@@ -53,13 +55,24 @@ def repository(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     return folder
 
 
+class SharedParser(Parser):
+    """One child for every graph of a test process: each start imports all grammars."""
+
+    def close(self) -> None:
+        pass
+
+
+PARSER = SharedParser()
+atexit.register(Parser.close, PARSER)
+
+
 @contextmanager
 def code_graph(data: Path, *roots: tuple[str, Path]) -> Iterator[Code]:
     """Indexed once; nothing is followed."""
     embedding = Embedding(HashedEmbedder())
     collection = open_collection(data, "code", embedding=embedding, keywords=KEYWORDS)
     specs = tuple(RootSpec(name, str(path), configured=True) for name, path in roots)
-    code = Code(CodeOptions(data, data / ".lithos", specs, watch=False), SystemClock(), collection)
+    code = Code(CodeOptions(data, data / ".lithos", specs, watch=False), SystemClock(), collection, PARSER)
     try:
         code.open()
         for root in code.roots():

@@ -91,14 +91,16 @@ def _ignored(path: str) -> bool:
 
 
 class Code(Part):
-    def __init__(self, options: CodeOptions, clock: Clock, collection: Collection) -> None:
+    def __init__(
+        self, options: CodeOptions, clock: Clock, collection: Collection, parser: Parser | None = None
+    ) -> None:
         self.collection = collection
         self._options = options
         self._clock = clock
         self._lock = threading.RLock()
         self._started = False
         self._roots = Roots(options.state / "code-roots.json", options.data_dir, options.roots)
-        self._parser = Parser()
+        self._parser = parser or Parser()
         self.projector = Projector(collection, _CodeFeed(self), "code", compares=False)
         self._open: dict[str, OpenRoot] = {}
 
