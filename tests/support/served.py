@@ -44,7 +44,7 @@ class Served:
         self.url = f"http://127.0.0.1:{self.port}"
         self._reader = threading.Thread(target=self._read_on, daemon=True)
         self._reader.start()
-        self.http = httpx.Client(base_url=self.url, headers=_HEADERS, timeout=PATIENCE)
+        self.http = httpx.Client(base_url=self.url, headers=_HEADERS, timeout=PATIENCE, verify=False)
 
     def _listening(self) -> int:
         assert self.process.stderr
