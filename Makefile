@@ -8,6 +8,10 @@ PYTEST_WORKERS ?= 3
 # Tests start hundreds of processes: without compiled files each of them compiles all of src.
 export PYTHONDONTWRITEBYTECODE :=
 
+# Every opened store flushes some forty times. In memory that is free, and a busy disk makes no test late; killed
+# processes lose nothing there either. `make torture` uses the disk, and so does TEST_TMP=/tmp.
+TEST_TMP ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 ] 2>/dev/null && echo /dev/shm || echo $${TMPDIR:-/tmp})
+
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
@@ -30,7 +34,7 @@ imports: $(VENV)/.test-installed
 	$(BIN)/lint-imports
 
 tests: $(VENV)/.test-installed
-	$(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture" --hypothesis-profile repeatable
+	TMPDIR=$(TEST_TMP) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture" --hypothesis-profile repeatable
 
 # The suite under every supported Python that is installed, each in a venv of its own.
 test-pythons:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
@@ -33,6 +34,12 @@ LONG_BACK_ENDS = ("sqlite", pytest.param("postgres", marks=[pytest.mark.postgres
 PATIENT = SearchSettings(wait_seconds=30)  # a busy machine loads the model in more than the usual 5 s
 
 Connect = Callable[..., AbstractAsyncContextManager[Any]]
+
+
+def pytest_configure() -> None:
+    """A background job of a shell ignores SIGINT and one of `nohup` SIGHUP, and so would all that tests start."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.fixture(autouse=True)

@@ -79,9 +79,7 @@ def test_no_call_waits_for_a_writer_that_died(tmp_path: Path) -> None:
     database.close()
 
 
-def test_an_interrupted_caller_leaves_no_other_waiting(database: Database, request: pytest.FixtureRequest) -> None:
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
-    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
+def test_an_interrupted_caller_leaves_no_other_waiting(database: Database) -> None:
     release = hold_writer(database)
 
     def interrupt() -> None:
