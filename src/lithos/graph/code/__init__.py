@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.graph.code.code import KEYWORDS, Code, CodeOptions, OpenRoot
+from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
 from lithos.graph.code.questions.files import file, listing, structure
 from lithos.graph.code.questions.finding import scope, search
 from lithos.graph.code.questions.patterns import detect
@@ -23,8 +24,11 @@ __all__ = [
     "EDGE_TYPES",
     "KEYWORDS",
     "SYMBOL_TYPES",
+    "Bases",
     "Code",
+    "CodeNode",
     "CodeOptions",
+    "GraphFacts",
     "OpenRoot",
     "RootSpec",
     "context",

@@ -87,7 +87,7 @@ def find(roots: Sequence[OpenRoot], text: str) -> Symbol:
     exact = [each for root in roots if (each := _exact(root, text)) is not None]
     if len(exact) == 1:
         return exact[0]
-    found: list[Symbol] = exact or [each for root in roots for each in _by_name(root, text)]
+    found: list[Symbol] = exact or [each for root in roots for each in named(root, text)]
     if not found:
         near = near_names(roots, text)
         offer = f"Did you mean {', '.join(near)}?" if near else _HINT
@@ -118,7 +118,7 @@ def _at_line(root: OpenRoot, path: str, line: int) -> Symbol | None:
     return Symbol(root, row) if row else None
 
 
-def _by_name(root: OpenRoot, text: str) -> list[Symbol]:
+def named(root: OpenRoot, text: str) -> list[Symbol]:
     """Nodes whose path and qualified name end with the parts given; the file's own name may be left out."""
     parts = [part for part in _SPLIT.split(text.removeprefix(f"{root.spec.name}:").removesuffix("()")) if part]
     if not parts:

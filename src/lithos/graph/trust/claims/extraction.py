@@ -1,0 +1,360 @@
+# ruff: noqa: E501 - a pattern that is broken over lines is harder to read
+"""Extraction: claims from the sentences of a text. What is hedged, past, asked or conditional makes no claim."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from lithos.graph.trust.claims.values import CODE_ENDINGS, Claim, ClaimKind, Mention
+
+LONGEST_TEXT = 20_000
+MOST_CLAIMS = 50
+_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[\w`\"'(\[*-])|\n\s*\n|\n\s*(?=[-*+•]\s|\d+[.)]\s)")
+_KINDS = (
+    "class|classes|struct|interface|enum|function|method|constructor|helper|decorator|mixin|module|package|file|folder|directory|"
+    "constant|variable|attribute|field|property|type|parameter|argument|keyword argument|option|setting|flag|library"
+)
+_ENDINGS = "|".join(sorted(CODE_ENDINGS, key=len, reverse=True))
+_MENTION = re.compile(
+    r"`(?P<tick>[^`\n]{1,200})`"
+    rf"|(?P<path>(?:\.{{0,2}}/)?(?:[\w@.+-]+/)+(?:[\w@+-]+(?:\.[\w@+-]+)*)?(?::\d+(?:-\d+)?)?|\b[\w+-]+\.(?:{_ENDINGS})\b(?::\d+(?:-\d+)?)?)"
+    r"|(?P<call>(?:[^\W\d]\w*(?:\.|::))*[^\W\d]\w*\(\))"
+    r"|(?P<code>\b(?:[^\W\d]\w*(?:\.|::))+[^\W\d]\w*\b|\b_*[^\W\d_]\w*_\w*\b|\b_+[^\W\d_]\w*\b|\b[a-z]+[A-Z]\w*\b|\b[A-Z]\w*[a-z]\w*[A-Z]\w*\b|\b[A-Z]{2,}[a-z]\w*\b)"
+    rf"|(?:(?<=class )|(?<=function )|(?<=method )|(?<=module )|(?<=named )|(?<=called )|(?<=imports ))(?P<named>[^\W\d]\w+)\b"
+    rf"|(?P<before>\b[^\W\d]\w+)(?=\s+(?:class|function|method|struct|decorator)\b)"
+    r"|(?P<capital>\b[A-Z]\w+\b)"
+)
+_NO_MENTION = frozenset(
+    re.findall(
+        r"\w+",
+        "a an the this that these those our its their your is are was were be been no not none true false null and or but in "
+        "on at of to for from with by as it he she they we you i there here which what when where why how who all each every "
+        "any some base parent child sub abstract static new old same other another such one two three inside within under if "
+        "then else before after because since while only also both either neither class function method module file called named",
+    )
+)
+_LITERAL = r"(?P<value>M|-?\d(?:[\d_.]*\d)?|None|True|False|null|nil|true|false|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)"
+_DO = r"(?:\s+(?P<no>do not|does not|don't|doesn't|never|no longer|cannot))?(?:\s+(?:also|only|directly|now|still|currently|itself|explicitly|internally|then|always))*\s+"
+_BE = r"\s+(?:(?:is|are)(?:\s+(?P<no>not|no longer|never))?|(?P<nt>isn't|aren't))(?:\s+(?:now|currently|still|already|actually|only|all))*\s+"
+_LIST = r"M(?:(?:,\s*(?:and\s+)?|\s+and\s+)M)*"
+_NUMBER = r"(?P<number>\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_COUNTED = r"(?:public |different |direct |concrete )?(?P<what>methods?|functions?|classes|class|parameters?|arguments?|args|subclasses|fields?|attributes?|lines|callers)"
+_HEDGE = re.compile(
+    r"\b(?:should|could|would|might|may|must|shall|can|will|if|unless|whether|when|whenever|where|was|were|used to|previously|formerly|before|earlier|"
+    r"originally|had|did|didn't|wasn't|suppose|propos\w+|plan\w*|want|wants|let's|lets|try|tries|instead|hypothes\w+|assum\w+|probably|perhaps|maybe|"
+    r"likely|seems?|appears?|thinks?|thought|believes?|guess|todo|consider\w*|expected|unlike|until|after|once|without|so that|allow\w*|ensur\w+|"
+    r"prevent\w*|making|made|make|makes|remove[sd]?|renam\w+|fix\w*|bug|wrong\w*|incorrect\w*|claims?|said|says|typo|example|e\.g)\b",
+    re.IGNORECASE,
+)
+_ALLOWED = re.compile(r"\b(?:you(?:'ll| will| can)|can be|may be) (?=find|found)|\bcan be (?=found)", re.IGNORECASE)
+_QUALIFIED = re.compile(
+    r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|under|up to|at least|at most|more than|fewer than|less than|~)\s*$",
+    re.IGNORECASE,
+)
+NUMBERS = {
+    word: value
+    for value, word in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
+}
+
+
+@dataclass(slots=True)
+class _Sentence:
+    text: str
+    shape: str = ""  # the text with ⟦n⟧ for its mentions
+    mentions: list[Mention] = field(default_factory=list)
+
+    def at(self, mark: str) -> Mention:
+        return self.mentions[int(mark.strip("⟦⟧"))]
+
+
+def claims_in(text: str) -> list[Claim]:
+    """The claims of a text, in order, each once."""
+    found: dict[tuple[object, ...], Claim] = {}
+    plain = _FENCE.sub("\n\n", text[:LONGEST_TEXT])
+    for sentence in _SENTENCE.split(plain):
+        words = " ".join(sentence.split()).strip().lstrip("-*+•> ")
+        if not 5 <= len(words) <= 1_000 or words.endswith("?") or words.startswith(("|", "#", ">>>")):
+            continue
+        for claim in _of_sentence(words):
+            found.setdefault(
+                (claim.kind, claim.subject.name, claim.value, claim.of and claim.of.name, claim.negated), claim
+            )
+    return list(found.values())[:MOST_CLAIMS]
+
+
+def _of_sentence(words: str) -> Iterator[Claim]:
+    sentence = _marked(words)
+    taken: list[tuple[int, int]] = []
+    for kind, pattern, build in _PATTERNS:
+        for match in pattern.finditer(sentence.shape):
+            if any(match.start() < end and start < match.end() for start, end in taken):
+                continue
+            if _HEDGE.search(_ALLOWED.sub("", sentence.shape[: match.end()])):
+                continue
+            made = list(build(kind, sentence, match))
+            if made:
+                taken.append(match.span())
+            yield from made
+
+
+def _marked(words: str) -> _Sentence:
+    sentence = _Sentence(words)
+
+    def mark(match: re.Match[str]) -> str:
+        group = match.lastgroup or ""
+        text = match.group(group)
+        if group == "capital" and (text.lower() in _NO_MENTION or text in ("None", "True", "False")):
+            return match.group()
+        if group in ("named", "before") and text.lower() in _NO_MENTION:
+            return match.group()
+        tail = ""
+        if group in ("path", "code") and text.endswith("."):
+            text, tail = text[:-1], "."
+        sentence.mentions.append(Mention(text.strip(), strong=group not in ("capital", "before", "named")))
+        return f"⟦{len(sentence.mentions) - 1}⟧{tail}"
+
+    shape = _MENTION.sub(mark, words)
+    sentence.shape = _NOUNS.sub(lambda match: _with_noun(sentence, match), shape)
+    return sentence
+
+
+_NOUNS = re.compile(
+    rf"(?:\b(?:the|a|an|our|this|its|that)\s+)?(?:\b(?P<noun>{_KINDS})\s+)?(?:\b(?:named|called)\s+)?(?P<mark>⟦\d+⟧)(?P<own>'s)?(?:\s+(?P<after>{_KINDS})\b(?!\s+(?:of|in|for)\b))?",
+    re.IGNORECASE,
+)
+
+
+def _with_noun(sentence: _Sentence, match: re.Match[str]) -> str:
+    """Nouns beside a mention become its kind: `the function ⟦1⟧` and `⟦1⟧ function` are both ⟦1⟧."""
+    noun = (match.group("noun") or match.group("after") or "").lower()
+    index = int(match.group("mark").strip("⟦⟧"))
+    if noun:
+        sentence.mentions[index] = replace(sentence.mentions[index], kind=noun.split()[-1])
+    return match.group("mark") + (match.group("own") or "")
+
+
+def _negated(match: re.Match[str]) -> bool:
+    groups = match.groupdict()
+    return any(bool((groups.get(name) or "").strip()) for name in ("no", "nt", "none"))
+
+
+def _marks(sentence: _Sentence, text: str) -> list[Mention]:
+    return [sentence.at(mark) for mark in re.findall(r"⟦\d+⟧", text)]
+
+
+Build = Iterator[Claim]
+
+
+def _location(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    where = sentence.at(match.group("where"))
+    if not (
+        where.is_path
+        or where.kind in ("module", "package", "file", "folder", "directory", "class")
+        or "." in where.name
+    ):
+        return
+    soft = "" if match.groupdict().get("hard") else "soft"
+    for subject in _marks(sentence, match.group("what")):
+        if not subject.is_path and not _is_literal(subject):
+            yield Claim(kind, sentence.text, subject, where.text, where, _negated(match), soft)
+
+
+def _existence(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    for subject in _marks(sentence, match.group("what")):
+        is_symbol = subject.kind in (
+            "class",
+            "function",
+            "method",
+            "struct",
+            "interface",
+            "enum",
+            "constant",
+            "decorator",
+            "mixin",
+        )
+        if subject.is_path and not is_symbol and subject.strong:
+            yield Claim(kind, sentence.text, subject, "file", None, _negated(match))
+        elif is_symbol or (subject.strong and subject.text.endswith("()")):
+            yield Claim(kind, sentence.text, subject, subject.kind, None, _negated(match))
+
+
+def _pair(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    purpose = (match.groupdict().get("purpose") or "").strip().lower()
+    for subject in _marks(sentence, match.group("a")):
+        for of in _marks(sentence, match.group("b")):
+            if subject.name != of.name and not _is_literal(subject) and not _is_literal(of):
+                yield Claim(kind, sentence.text, subject, of.name, of, _negated(match), purpose)
+
+
+def _calls(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    yield from (
+        each for each in _pair(kind, sentence, match) if not each.subject.is_path and each.of and not each.of.is_path
+    )
+
+
+def _team_uses(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    purpose = (match.groupdict().get("purpose") or "").strip().lower()
+    for of in _marks(sentence, match.group("b")):
+        yield Claim(kind, sentence.text, Mention("", strong=False), of.name, of, _negated(match), purpose)
+
+
+def _signature(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    subject = sentence.at(match.group("f"))
+    if subject.is_path:
+        return
+    for parameter in _marks(sentence, match.group("p")):
+        needs_noun = match.groupdict().get("verb") in ("has", "have", None) and "noun" not in match.groupdict()
+        if needs_noun and parameter.kind not in ("parameter", "argument", "option", "flag"):
+            continue
+        if re.fullmatch(r"\*{0,2}[^\W\d]\w*=?", parameter.text):
+            name = parameter.text.strip("*=")
+            yield Claim(kind, sentence.text, subject, name, replace(parameter, text=name), _negated(match))
+
+
+def _returns(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    value = match.group("value")
+    shown = sentence.at(value).text if value.startswith("⟦") else value
+    subject = sentence.at(match.group("f"))
+    if (
+        not subject.is_path
+        and re.fullmatch(r"[\w.\[\], |]+", shown)
+        and (value.startswith("⟦") or shown in ("None", "True", "False"))
+    ):
+        yield Claim(kind, sentence.text, subject, shown, None, _negated(match))
+
+
+def _count(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    if _QUALIFIED.search(sentence.shape[: match.start("number")]):
+        return
+    number = match.group("number").lower()
+    value = str(NUMBERS.get(number, number))
+    what = {"class": "classes", "args": "arguments"}.get(match.group("what").lower(), match.group("what").lower())
+    what = what if what.endswith("s") else f"{what}s"
+    what = {"arguments": "parameters", "attributes": "fields"}.get(what, what)
+    yield Claim(kind, sentence.text, sentence.at(match.group("of")), value, None, _negated(match), what)
+
+
+def _default(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    value = match.group("value")
+    shown = sentence.at(value).text if value.startswith("⟦") else value
+    place = match.groupdict().get("f")
+    parameter = sentence.at(match.group("p"))
+    if re.fullmatch(r"[^\W\d]\w*", shown) and not value.startswith("⟦") and shown.lower() not in _LITERALS:
+        return
+    yield Claim(kind, sentence.text, sentence.at(place) if place else parameter, shown, parameter, _negated(match))
+
+
+_LITERALS = frozenset({"none", "true", "false", "null", "nil"})
+
+
+def _is_literal(mention: Mention) -> bool:
+    return mention.text.lower() in _LITERALS or bool(re.fullmatch(r"[-\d.'\"\[\]{}\s]+", mention.text))
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """M stands for a mention."""
+    return re.compile(re.sub(r"(?<![\w\\])M(?!\w)", "⟦\\\\d+⟧", text), re.IGNORECASE)
+
+
+_PATTERNS = [
+    (kind, _pattern(text), build)
+    for kind, build, texts in (
+        (
+            ClaimKind.DEFAULT,
+            _default,
+            (
+                rf"default(?: value)? (?:of|for) (?P<p>M)(?: (?:in|of|for) (?P<f>M))?(?:\s+(?:is|equals)(?:\s+(?P<no>not))?)\s+{_LITERAL}",
+                rf"in (?P<f>M),?\s+(?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
+                rf"(?P<p>M) of (?P<f>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
+                rf"(?P<f>M)'s (?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
+                rf"(?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL} in (?P<f>M)",
+                rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} by default (?:in|for|of) (?P<f>M)",
+                rf"(?P<f>M)'s (?P<p>M) has a default(?: value)? of {_LITERAL}",
+                rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? set to {_LITERAL}",
+            ),
+        ),
+        (
+            ClaimKind.COUNT,
+            _count,
+            (
+                rf"(?P<of>M) (?:has|defines|contains|takes|accepts|declares|expects|have)(?: exactly| only)? {_NUMBER} {_COUNTED}",
+                rf"there are(?: exactly| only)? {_NUMBER} {_COUNTED} (?:in|of|on) (?P<of>M)",
+            ),
+        ),
+        (
+            ClaimKind.SIGNATURE,
+            _signature,
+            (
+                rf"(?P<f>M){_DO}(?P<verb>takes?|accepts?|expects?|receives?|has|have) (?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional|new|extra|boolean|parameters?|arguments?|args) )*(?P<p>{_LIST})(?! (?:method|class|field|attribute))",
+                r"(?P<f>M) has (?P<no>no) (?P<p>M)",
+                rf"(?P<p>M){_BE}(?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional) )?(?P<noun>parameter|argument) (?:of|to|for) (?P<f>M)",
+            ),
+        ),
+        (
+            ClaimKind.INHERITANCE,
+            _calls,
+            (
+                rf"(?P<a>M){_DO}(?:inherits? from|extends?|subclass(?:es)?|derives? from|implements?) (?P<b>{_LIST})",
+                rf"(?P<a>M){_BE}(?:an? |the )?(?:direct )?(?:subclass|child|child class|descendant) of (?P<b>M)",
+                rf"(?P<b>M){_BE}(?:an? |the )?(?:direct )?(?:base(?: class)?|parent(?: class)?|superclass) (?:of|for) (?P<a>M)",
+            ),
+        ),
+        (
+            ClaimKind.CALLS,
+            _calls,
+            (
+                rf"(?P<a>M){_DO}(?:calls?|invokes?|delegates? to) (?P<b>{_LIST})",
+                rf"(?P<b>M){_BE}(?:called|invoked) (?:by|from|in|inside|within) (?P<a>M)",
+                rf"(?:inside|in|within) (?P<a>M),?\s+(?P<b>M){_BE}(?:called|invoked)",
+            ),
+        ),
+        (
+            ClaimKind.USES,
+            _pair,
+            (
+                rf"(?P<a>M){_DO}(?:uses?|imports?|depends? on|relies? on|requires?) (?P<b>{_LIST})(?: (?:for|to) (?P<purpose>[\w -]{{3,40}}))?",
+                rf"(?P<b>M){_BE}(?:imported|used) (?:in|by|from|inside) (?P<a>M)",
+            ),
+        ),
+        (
+            ClaimKind.USES,
+            _team_uses,
+            (
+                rf"\b(?:we|the project|this project|the codebase|the code|the repository){_DO}(?:uses?|depends? on|relies? on) (?P<b>{_LIST})(?: (?:for|to) (?P<purpose>[\w -]{{3,40}}))?",
+            ),
+        ),
+        (
+            ClaimKind.EXISTENCE,
+            _existence,
+            (
+                r"\bthere(?: is|'s| are| exists?)(?: already| still| now)?(?P<none> no| not)?\s+(?P<what>M)(?!\s*(?:in|under|inside|within) ⟦)",
+                r"\b(?P<none>no)\s+(?P<what>M)(?: already)? exists?\b",
+                rf"(?P<what>M)(?: already| still)?{_DO}exists?\b(?!\s*(?:in|under|inside) ⟦)",
+                r"(?P<what>M)(?: already| still)? exists?\b(?!\s*(?:in|under|inside) ⟦)",
+                rf"\b(?:the codebase|the repo|the repository|the project|this project|this repository){_DO}(?:has|have|contains?|defines?) (?P<none>no )?(?P<what>M)",
+            ),
+        ),
+        (
+            ClaimKind.LOCATION,
+            _location,
+            (
+                rf"(?P<what>{_LIST}){_BE}(?P<hard>defined|declared|implemented|located) (?:in|at|inside|under|within) (?P<where>M)",
+                rf"(?P<what>{_LIST}){_BE}(?:found |placed |available )?(?:in|at|inside|under|within) (?P<where>M)",
+                rf"(?P<what>M){_DO}(?P<hard>lives?|sits?|resides?) (?:in|at|inside|under|within) (?P<where>M)",
+                r"(?:find|found) (?P<what>M) (?:in|at|inside|under|within) (?P<where>M)",
+                rf"definition of (?P<what>M){_BE}(?:(?P<hard>located|defined) )?(?:in|at|inside|under) (?P<where>M)",
+                r"there(?: is|'s| exists?)(?P<none> no)? (?P<what>M) (?:in|under|inside|within) (?P<where>M)",
+                rf"(?P<where>M){_DO}(?P<hard>defines?|contains?|declares?|holds?) (?P<what>{_LIST})",
+                r"(?P<what>M) can be found (?:in|at|inside|under|within) (?P<where>M)",
+                r"(?P<what>M)(?: exists| already exists) (?:in|under|inside) (?P<where>M)",
+            ),
+        ),
+        (ClaimKind.RETURNS, _returns, (rf"(?P<f>M){_DO}returns? (?:an? )?{_LITERAL}",)),
+    )
+    for text in texts
+]

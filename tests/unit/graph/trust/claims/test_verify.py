@@ -1,0 +1,166 @@
+"""The firewall on a small repository: each kind of claim, true, false, negated and hedged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from lithos.graph.code import GraphFacts
+from lithos.graph.trust import Earlier, Evidence, Verdict, VerificationType, claims_in, verify
+from tests.support.code_repos import code_graph, repository
+
+FILES = {
+    "shop/cart.py": (
+        "import json\n\n"
+        "from shop.store import Store, load_row\n\n"
+        "LIMIT_ITEMS = 50\n\n\n"
+        "class BaseCart:\n    def close_cart(self):\n        return None\n\n\n"
+        "class Cart(BaseCart):\n"
+        "    def __init__(self, owner, *, timeout=5):\n        self.owner = owner\n\n"
+        "    def add_item(self, item, count=1):\n        check_stock(item)\n        return json.dumps(item)\n\n"
+        "    def _hidden(self):\n        pass\n\n\n"
+        "def check_stock(item):\n    return load_row(item)\n\n\n"
+        "def with_rest(first, *rest, **more):\n    pass\n"
+    ),
+    "shop/store.py": "class Store:\n    pass\n\n\ndef load_row(key):\n    return Store()\n",
+    "shop/__init__.py": "from shop.cart import Cart\n",
+}
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphFacts]:
+    folder = tmp_path_factory.mktemp("trust")
+    with code_graph(folder / "data", ("shop", repository(folder / "shop", FILES))) as code:
+        yield GraphFacts(code, code.roots())
+
+
+TRUE = (
+    "`Cart` is defined in `shop/cart.py`.",
+    "The check_stock function is in shop/cart.py.",
+    "`Cart` is in the package `shop`.",
+    "`add_item` is a method in shop/cart.py; `Cart.add_item` calls `check_stock`.",
+    "`load_row` is called by `check_stock`.",
+    "Cart extends BaseCart.",
+    "`shop/cart.py` imports json.",
+    "`Cart.add_item` takes a `count` parameter.",
+    "`Cart` accepts `timeout`.",
+    "`Cart.add_item` takes 2 arguments.",
+    "`Cart` has 3 methods.",
+    "In `Cart.add_item`, `count` defaults to 1.",
+    "`LIMIT_ITEMS` is set to 50.",
+    "`Store` does not extend `Cart`.",
+    "There is no class called `CartRegistry`.",
+    "`check_stock` never calls `close_cart`.",
+    "`Cart` is located at `shop/cart.py:13`.",
+)
+FALSE = (
+    "`Cart` is defined in `shop/store.py`.",
+    "`Store` is defined in `shop/cart.py`.",
+    "You will find `check_stock` in `shop/missing.py`.",
+    "There is a class called `CartRegistry`.",
+    "`load_row` calls `check_stock`.",
+    "BaseCart extends Cart.",
+    "`shop/store.py` imports json.",
+    "`check_stock` takes a `count` parameter.",
+    "`Cart.add_item` takes 5 arguments.",
+    "`Cart` has 9 methods.",
+    "In `Cart.add_item`, `count` defaults to 2.",
+    "`LIMIT_ITEMS` is set to 60.",
+    "`Cart` does not extend `BaseCart`.",
+    "`check_stock` never calls `load_row`.",
+    "There is no function called `check_stock`.",
+    "We use Redis for caching.",
+    "`Cart` is located at `shop/cart.py:2`.",
+)
+OPEN = (
+    "`Cart` used to be defined in `shop/store.py`.",
+    "We should move `Cart` to `shop/store.py`.",
+    "Is `Cart` defined in `shop/store.py`?",
+    "If `load_row` calls `check_stock`, there is a cycle.",
+    "`with_rest` takes a `colour` parameter.",
+    "`Store` is in shop/cart.py.",  # imported there: people say so
+    "`Unheard` calls `check_stock`.",
+    "The cart is in the warehouse.",
+    "Fixed a bug where `load_row` calls `check_stock`.",
+    "`Cart` has about 9 methods.",
+    "```\n`Cart` is defined in `shop/store.py`.\n```",
+    "`json.dumps` calls `check_stock`.",
+    "`Cart` is in `https://example.org/cart.py`.",
+)
+
+
+def verdict(text: str, facts: GraphFacts) -> str:
+    found = [each.verdict for each in verify(text, (), facts).checked]
+    for each in (Verdict.CONTRADICTED, Verdict.CONFIRMED):
+        if each in found:
+            return str(each)
+    return "open"
+
+
+@pytest.mark.parametrize("text", TRUE)
+def test_a_true_claim_is_confirmed(facts: GraphFacts, text: str) -> None:
+    assert verdict(text, facts) == "confirmed"
+
+
+@pytest.mark.parametrize("text", FALSE)
+def test_a_false_claim_is_contradicted_with_a_reason(facts: GraphFacts, text: str) -> None:
+    assert verdict(text, facts) == "contradicted"
+    assert all(each.reason for each in verify(text, (), facts).checked if each.verdict is Verdict.CONTRADICTED)
+
+
+@pytest.mark.parametrize("text", OPEN)
+def test_what_may_be_true_in_some_reading_is_never_contradicted(facts: GraphFacts, text: str) -> None:
+    assert verdict(text, facts) == "open"
+
+
+def test_confidence_halves_per_contradiction_and_falls_for_missing_files(facts: GraphFacts) -> None:
+    text = "`Cart` is defined in `shop/store.py`. BaseCart extends Cart."
+    found = verify(text, ("shop/gone.py", "shop/cart.py"), facts)
+    assert found.confidence == pytest.approx(0.5 * 0.5 * 0.8)
+    assert (found.verified, found.type, found.needs_review) == (False, VerificationType.NONE, True)
+    assert found.missing == ("shop/gone.py",)
+
+
+def test_verified_needs_a_confirmed_claim_or_another_witness(facts: GraphFacts) -> None:
+    said = "The design feels clean."
+    assert verify("Cart extends BaseCart.", (), facts).type is VerificationType.CODE
+    assert verify(said, (), facts).unchecked and not verify(said, (), facts).verified
+    assert verify(said, (), facts, evidence=Evidence(user=True)).type is VerificationType.USER
+    assert verify(said, (), facts, evidence=Evidence(source=True)).type is VerificationType.SOURCE
+    assert verify(said, (), facts, evidence=Evidence(commit=True)).type is VerificationType.HISTORY
+    false = verify("BaseCart extends Cart.", (), facts, evidence=Evidence(user=True))
+    assert not false.verified  # the code knows better than the person
+
+
+def test_one_missing_file_leaves_it_verified_and_two_do_not(facts: GraphFacts) -> None:
+    assert verify("Cart extends BaseCart.", ("a/gone.py",), facts).verified
+    assert not verify("Cart extends BaseCart.", ("a/gone.py", "b/gone.py"), facts).verified
+
+
+def test_an_earlier_text_counts_only_if_similar_and_opposed(facts: GraphFacts) -> None:
+    text = "In `Cart.add_item`, `count` defaults to 1."
+    other = "In `Cart.add_item`, `count` defaults to 2."
+    near = verify(text, (), facts, earlier=[Earlier("t1", other, 0.7)])
+    assert near.confidence == pytest.approx(0.7) and near.opposed[0][0] == "t1" and not near.verified
+    assert verify(text, (), facts, earlier=[Earlier("t1", other, 0.69)]).confidence == 1.0
+    assert verify(text, (), facts, earlier=[Earlier("t1", text, 0.99)]).confidence == 1.0
+    negated = "`check_stock` does not call `load_row`."
+    assert verify("`check_stock` calls `load_row`.", (), facts, earlier=[Earlier("t", negated, 0.9)]).opposed
+
+
+def test_nothing_is_contradicted_while_the_code_is_being_indexed(facts: GraphFacts) -> None:
+    root = next(iter(facts._roots.values()))
+    before = root.index.progress.state
+    root.index.progress.state = "indexing"
+    try:
+        assert verdict("`Cart` is defined in `shop/store.py`.", facts) == "open"
+        assert verdict("`Cart` is defined in `shop/cart.py`.", facts) == "confirmed"
+    finally:
+        root.index.progress.state = before
+
+
+def test_a_hostile_text_costs_little() -> None:
+    assert claims_in("`" * 30_000) == []
+    assert len(claims_in("`Cart` is in `a/b.py` and " * 3_000)) <= 50
+    assert claims_in("(" * 19_000) == []
