@@ -257,7 +257,7 @@ def _is_literal(mention: Mention) -> bool:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """M stands for a mention."""
+    """A pattern in which M means a mention."""
     return re.compile(re.sub(r"(?<![\w\\])M(?!\w)", "⟦\\\\d+⟧", text), re.IGNORECASE)
 
 
