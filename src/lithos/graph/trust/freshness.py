@@ -30,7 +30,7 @@ DECAYS: Final[Mapping[str, Decay]] = {
 
 @dataclass(frozen=True, slots=True)
 class Age:
-    """What freshness is computed from. `days`: since it was written; for a source since it was published."""
+    """The facts that freshness is computed from. `days`: since it was written; for a source since it was published."""
 
     domain: str
     days: float = 0.0

@@ -32,7 +32,7 @@ _NAMES: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What trust is computed from. `ceiling`: the least that a note's confidence and its lineage allow."""
+    """The facts that trust is computed from. `ceiling`: the least that a note's confidence and its lineage allow."""
 
     domain: str
     verified: bool = False

@@ -70,7 +70,7 @@ class Claim:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What two claims must share to be about the same thing."""
+        """Two claims with equal keys are about the same thing."""
         of = self.of.name.lower() if self.of and self.kind in (ClaimKind.DEFAULT,) else ""
         return (self.kind, self.subject.name.lower(), self.detail if self.kind is ClaimKind.COUNT else of)
 
@@ -84,7 +84,7 @@ class Checked:
 
 
 class CodeFacts(Protocol):
-    """What the verifier may ask. A pure function of the state of the graph."""
+    """The questions of the verifier. A pure function of the state of the graph."""
 
     def complete(self) -> bool:
         """Whether absence means something: all roots are indexed."""

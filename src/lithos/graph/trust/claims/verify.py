@@ -34,7 +34,7 @@ class VerificationType(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What speaks for a text besides its claims."""
+    """Witnesses for a text besides its claims."""
 
     user: bool = False  # a person wrote it
     commit: bool = False  # it is a commit's message
