@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 FLUSH_SECONDS = 2.0  # how late the times at which agents and tokens were last seen reach the disk
 SWEEP_SECONDS = 2.0  # between two looks at the files that replacements left
 PRUNE_SECONDS = 3600.0
+BACKUP_SECONDS = 60.0  # between two looks at the age of the newest backup
 COMPARE_SECONDS = 60.0
 REST_SECONDS = 30.0
 TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
@@ -146,6 +147,8 @@ class Lithos:
         if hours := config.lifecycle.decay_hours:
             run = partial(self.knowledge.decay.run, Call("lithos_decay", agent="lithos"), "scheduled")
             yield Job("mark expired notes stale", hours * 3600, run)
+        if config.backup.every_hours:
+            yield Job("make a backup when it is due", BACKUP_SECONDS, partial(from_settings.backup_when_due, config))
 
     def start(self) -> None:
         """Begin background work: watching files, indexing, periodic jobs."""

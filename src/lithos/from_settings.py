@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.agents import Agents
+from lithos.backup import MemoryPlaces, backup_if_due
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
 from lithos.chronicle import Promotion
@@ -66,6 +67,23 @@ def storage_options(config: LithosConfig) -> StorageOptions:
         synchronous=files.synchronous,
         idempotency_hours=files.idempotency_hours,
     )
+
+
+def memory_places(config: LithosConfig) -> MemoryPlaces:
+    """Where a backup finds the parts of this memory."""
+    options = storage_options(config)
+    address = options.database_url or f"sqlite:{options.data_dir / '.lithos/coordination.db'}"
+    return MemoryPlaces(options.data_dir, options.roots[ROOT], address, config.ledger.checkpoint_dir)
+
+
+def backup_folder(config: LithosConfig) -> Path:
+    data_dir = config.storage.data_dir.expanduser().absolute()
+    return (config.backup.folder or data_dir.with_name(f"{data_dir.name}-backups")).expanduser()
+
+
+def backup_when_due(config: LithosConfig) -> None:
+    settings = config.backup
+    backup_if_due(memory_places(config), backup_folder(config), settings.every_hours, settings.keep)
 
 
 def code(config: LithosConfig, storage: Storage, embedding: Embedding) -> Code:

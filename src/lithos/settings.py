@@ -191,6 +191,14 @@ class SessionSettings(Section):
     inspectors: Names = Field((), description="Agents whose approval promotes entries, with a token bound to the name.")
 
 
+class BackupSettings(Section):
+    every_hours: float = Field(0.0, ge=0, description="How often the host makes a backup; 0: only on request.")
+    folder: Path | None = Field(
+        None, description="Where backups go, best on another disk; left out: beside the data directory, `-backups`."
+    )
+    keep: int = Field(7, ge=1, description="How many backups are kept there.")
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -207,6 +215,7 @@ class LithosConfig(BaseSettings):
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
     code: CodeSettings = Field(default_factory=CodeSettings)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
+    backup: BackupSettings = Field(default_factory=BackupSettings)
 
     @classmethod
     def settings_customise_sources(

@@ -16,6 +16,7 @@ from tests.support.sources import FILES, SOURCE, TESTS, nodes_of, text_of
 # of theirs must not import the rest, or the guest and `--help` would pay for it.
 FACADES = (
     "agents",
+    "backup",
     "board",
     "chronicle",
     "garden",

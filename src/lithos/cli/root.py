@@ -9,6 +9,7 @@ import typer
 
 from lithos import __version__
 from lithos.cli import (
+    backup,
     board,
     call,
     code,
@@ -51,6 +52,7 @@ NOUNS = (
     board,
     session,
     setup,
+    backup,
     hook,
     events,
     keys,

@@ -63,7 +63,9 @@ def _check_entry(client: Client, scope: Scope, path: Path, entry: Any, memory: P
         return ClientFinding("warning", f"{path}: {command} is found by your PATH; a client's may differ", again)
     folder = _data_dir(entry.get("args"))
     if folder is not None and folder != memory:
-        return ClientFinding("warning", f"{client.title} uses another memory: {folder} ({path})", f"{again} changes it")
+        there = (folder / ".lithos" / "store-id").exists()
+        severity, missing = ("ok", "") if there else ("warning", ", and there is none")
+        return ClientFinding(severity, f"{client.title} uses another memory, {folder}{missing} ({path})", again)
     return ClientFinding("ok", f"{client.title} starts this Lithos ({path})")
 
 

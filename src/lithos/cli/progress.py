@@ -1,0 +1,58 @@
+"""Progress of anything that takes longer than a second: how many, how fast, how long it will still take."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lithos.cli.terminal import Terminal
+
+AFTER_SECONDS = 1.0
+EVERY_SECONDS = 0.2
+
+
+class Progress:
+    """One line on stderr, rewritten in place; nothing in a pipe, with --json, or when it is over within a second."""
+
+    def __init__(self, terminal: Terminal, what: str, total: int | None = None) -> None:
+        self.what, self.total = what, total
+        self.count, self.bytes = 0, 0
+        self._quiet = terminal.as_json or not sys.stderr.isatty()
+        self._started = time.monotonic()
+        self._shown = self._started + AFTER_SECONDS - EVERY_SECONDS
+        self._written = False
+
+    def add(self, name: str = "", size: int = 0) -> None:
+        self.set(self.count + 1, self.bytes + size)
+
+    def set(self, count: int, size: int = 0) -> None:
+        self.count, self.bytes = count, size
+        now = time.monotonic()
+        if self._quiet or now - self._shown < EVERY_SECONDS:
+            return
+        self._shown, self._written = now, True
+        print(f"\r{self.line(now - self._started)}\x1b[K", end="", file=sys.stderr, flush=True)
+
+    def line(self, seconds: float) -> str:
+        rate = self.count / seconds if seconds else 0.0
+        of = f" of {self.total:,}" if self.total else ""
+        size = f", {self.bytes / 1e6:,.0f} MB" if self.bytes else ""
+        left = f", {_spoken((self.total - self.count) / rate)} left" if self.total and rate else ""
+        return f"{self.count:,}{of} {self.what}{size}, {rate:,.0f}/s{left}"
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._written:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _spoken(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
