@@ -108,7 +108,10 @@ class Lithos:
         ]
         self.chronicle = Chronicle(sessions, ledger)
         self.promotion = from_settings.promotion(config, storage, sessions, ledger)
-        self.snapshots = Snapshots(database, effects, sessions, ledger, clock, ids)
+        habits = self.habits = self._add(
+            from_settings.habits(config, storage, embedding, sessions, ledger, self.board, self.code, self.garden)
+        )
+        self.snapshots = Snapshots(database, effects, sessions, ledger, clock, ids, habits.sections)
         self.checkpoints = Checkpoints(sessions, ledger, clock)
         self.file_locks = self._add(from_settings.file_locks(config, storage))
         self.recall = Recall(kinds, most=config.search.max_results)
@@ -138,6 +141,8 @@ class Lithos:
         yield Job("record receipts", FLUSH_SECONDS, feedback.flush)
         yield Job("drop old receipts and feedback", PRUNE_SECONDS, feedback.prune)
         yield Job("drop former paths of notes", PRUNE_SECONDS, self.notes.prune)
+        yield Job("note files that were read", FLUSH_SECONDS, self.habits.files.flush)
+        yield Job("drop old working notes", PRUNE_SECONDS, partial(self.habits.prune, config.habits.keep_days))
         yield Job("suspend idle sessions", TIMEOUT_SECONDS, self.sessions.expire)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
         yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)

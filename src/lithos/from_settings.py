@@ -14,6 +14,7 @@ from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
+from lithos.habits import HabitGround, HabitOptions, Habits
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
 from lithos.notes import (
     NOTE_KEYWORDS,
@@ -117,6 +118,24 @@ def sessions(config: LithosConfig, storage: Storage) -> Sessions:
         settings.enable_git_isolation,
     )
     return Sessions(storage.database, storage.effects, storage.ids, store_id=storage.events.store, defaults=defaults)
+
+
+def habits(
+    config: LithosConfig,
+    storage: Storage,
+    embedding: Embedding,
+    sessions: Sessions,
+    ledger: Ledger,
+    board: Board,
+    code: Code,
+    garden: Garden,
+) -> Habits:
+    served = storage.data_dir / ".graph" / "served"
+    options = HabitOptions(served, int(config.habits.served_mb * 2**20), storage.events.store)
+    ground = HabitGround(
+        storage.database, storage.effects, storage.clock, sessions, ledger, board, code, garden, storage.roots[ROOT]
+    )
+    return Habits(ground, options, embedding.question)
 
 
 def promotion(config: LithosConfig, storage: Storage, sessions: Sessions, ledger: Ledger) -> Promotion:

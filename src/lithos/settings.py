@@ -199,6 +199,15 @@ class BackupSettings(Section):
     keep: int = Field(7, ge=1, description="How many backups are kept there.")
 
 
+class HabitSettings(Section):
+    served_mb: float = Field(
+        64, ge=0, description="Room for texts of code files that were served, so that a reader gets only what changed."
+    )
+    keep_days: float = Field(
+        90, gt=0, description="Working notes and task checkpoints not touched for so long are dropped."
+    )
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -216,6 +225,7 @@ class LithosConfig(BaseSettings):
     code: CodeSettings = Field(default_factory=CodeSettings)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     backup: BackupSettings = Field(default_factory=BackupSettings)
+    habits: HabitSettings = Field(default_factory=HabitSettings)
 
     @classmethod
     def settings_customise_sources(

@@ -28,6 +28,8 @@ NO_LISTS = {
     "lithos_validate": "a report, counted whole in `counts`",
     "lithos_read": "one note; truncated by max_length",
     "lithos_get_file": "one file; read on by start_line",
+    "lithos_read_file": "one file; read on by start_line",
+    "lithos_preview_edit": "one diff; make a smaller edit",
 }
 
 

@@ -31,6 +31,8 @@ RULED: dict[Ruling, str] = {
     "scoped": """
 lithos_session_snapshot lithos_session_restore lithos_session_summary lithos_store_checkpoint lithos_latest_checkpoint
 lithos_session_promote lithos_session_demote
+lithos_scratchpad_write lithos_scratchpad_read lithos_get_preferences lithos_set_preference lithos_preference_feedback
+lithos_save_checkpoint lithos_resume_task lithos_check_mistakes lithos_report_mistake lithos_mistake_outcome
 lithos_recall lithos_changes lithos_get_briefing lithos_undo lithos_feedback mentisdb_bootstrap
 mentisdb_append mentisdb_append_retrospective mentisdb_search mentisdb_list_chains mentisdb_recent_context
 mentisdb_memory_markdown mentisdb_get_thought mentisdb_get_genesis_thought mentisdb_traverse_thoughts
@@ -68,7 +70,7 @@ lithos_fs_append lithos_fs_patch lithos_md_list_sections lithos_md_patch_section
 lithos_md_snapshot_history lithos_md_lint lithos_lint_check lithos_propose_change lithos_apply_change
 lithos_events_log lithos_search_code lithos_get_symbol lithos_get_dependencies lithos_get_dependents
 lithos_find_similar_symbols lithos_get_file_symbols lithos_get_file lithos_list_files lithos_get_structure
-lithos_get_context lithos_detect_patterns
+lithos_get_context lithos_detect_patterns lithos_read_file lithos_preview_edit
 """,
 }
 RULINGS: dict[str, Ruling] = {name: ruling for ruling, names in RULED.items() for name in names.split()}
@@ -117,6 +119,16 @@ def furnish(lithos: Lithos, number: int) -> Secret:
         thought = call(lithos, "mentisdb_append", given | ({"chain_key": chain} if chain else {}), who)["thought"]
         ids += [thought["id"], thought["hash"]]
     call(lithos, "mentisdb_append_retrospective", {"content": f"{handle} {entry}", "refs": [0]}, who)
+    call(lithos, "lithos_scratchpad_write", {"key": handle, "note": said}, who)
+    call(lithos, "lithos_scratchpad_write", {"key": f"our {handle}", "note": said, "shared": True}, who)
+    mistake = {"pattern": f"{handle} {entry}", "error": entry, "fix": entry, "context": entry}
+    ids += [call(lithos, "lithos_report_mistake", mistake, who)["id"], ""]
+    told = {"category": handle, "preference": entry, "scope": "session", "user_id": "pat"}
+    call(lithos, "lithos_set_preference", told, who)
+    ids += [
+        call(lithos, "lithos_save_checkpoint", {"summary": f"{handle} {entry}", "completed": [entry]}, who)["id"],
+        "",
+    ]
     return Secret(session, owner, handle, context, entry, tuple(ids))
 
 
@@ -138,6 +150,10 @@ class Arguments:
             "text": [each.handle for each in secrets],
             "query": [each.handle for each in secrets],
             "topic": [each.handle for each in secrets],
+            "approach": [each.handle for each in secrets],
+            "key": ["all", *(each.handle for each in secrets)],
+            "task_id": [None, "latest", *(each.thoughts[-2] for each in secrets)],
+            "category": ["all"],
             "timeout": [0],
             "wait_seconds": [0],
             "since": ["2020-01-01T00:00:00Z", 0],

@@ -20,6 +20,7 @@ FACADES = (
     "board",
     "chronicle",
     "garden",
+    "habits",
     "ledger",
     "notes",
     "recall",

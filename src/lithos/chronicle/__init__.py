@@ -15,7 +15,7 @@ from lithos.chronicle.chronicle import Chronicle
 from lithos.chronicle.onboarding import onboarding
 from lithos.chronicle.promotion import PromotedEntries, Promotion
 from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter, tuple_of
-from lithos.chronicle.snapshots import RestoredAnswer, SnapshotAnswer, Snapshots
+from lithos.chronicle.snapshots import RestoredAnswer, Section, SnapshotAnswer, Snapshots
 from lithos.chronicle.summary import SessionSummary, summarize
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "PromotedEntries",
     "Promotion",
     "RestoredAnswer",
+    "Section",
     "SessionFilter",
     "SessionSummary",
     "SnapshotAnswer",

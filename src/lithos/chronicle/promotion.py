@@ -20,6 +20,7 @@ LONGEST_REASON = 2_000
 MOST_IDS = 200
 PROVEN = frozenset({"Decision", "PatternDetected", "LessonLearned"})
 FAILURES = frozenset({"Mistake", "AssumptionInvalidated"})
+RESOLVED = "resolved"  # the tag of a failure that was reported with its fix
 RESOLVING = frozenset({"Correction", "LessonLearned", "StrategyShift", "TaskComplete"})
 
 
@@ -201,7 +202,8 @@ class Promotion:
         return [
             Entry(each["id"], each["index"], session_id, each["index"] in promoted)
             for each in thoughts
-            if each["thought_type"] in PROVEN or (each["thought_type"] in FAILURES and each["index"] in resolved)
+            if each["thought_type"] in PROVEN
+            or (each["thought_type"] in FAILURES and (each["index"] in resolved or RESOLVED in each["tags"]))
         ]
 
 

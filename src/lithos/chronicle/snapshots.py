@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NotRequired, cast
 
 import orjson
@@ -21,7 +22,14 @@ from lithos.storage import Database, Effects, EventDraft, NewEntry, Outcome, Tx
 FORMAT = "lithos session snapshot"
 VERSION = 1
 OWN = frozenset({"session", "archivalist_state", "agent_states", "created_at"})
-Section = Callable[[str], Any]  # a part's section of a snapshot, by session id; None: it has nothing to keep
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part's section of a snapshot."""
+
+    make: Callable[[str], Any]  # by session id; None: it has nothing to keep
+    take: Callable[[Tx, str, Any], None]  # writes it for a restored session, or raises before anything is written
 
 
 class SnapshotAnswer(TypedDict):
@@ -65,7 +73,9 @@ class Snapshots:
         entries = entry_lines(self._ledger.chain(HISTORY), [each["index"] for each in thoughts]) if thoughts else []
         body: dict[str, Any] = {
             **self._database.read(lambda tx: kept_parts(tx, session_id)),
-            **{name: part for name, make in self._sections.items() if (part := make(session_id)) is not None},
+            **{
+                name: part for name, section in self._sections.items() if (part := section.make(session_id)) is not None
+            },
             "session": dict(session),
             "archivalist_state": {
                 "session_id": session_id,
@@ -111,6 +121,9 @@ class Snapshots:
                 )
             seq = JOURNAL.append(tx, head, NewEntry("created", session.id, owner))
             write_session(tx, restored, head, seq, int(body["session"].get("version", 1)))
+            for name, section in self._sections.items():
+                if name in body:
+                    section.take(tx, session.id, body[name])
             answer = {"session_id": session.id, "state": session.state, "name": session.name, "entries": len(thoughts)}
             answer |= {"kept_parts": sorted(parts)} if parts else {}
             done = EventDraft("session", "restore", thing=session.id, details={"hash": digest, "as_new": as_new})

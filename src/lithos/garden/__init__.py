@@ -21,7 +21,9 @@ from lithos.garden.answers import (
     Written,
 )
 from lithos.garden.editor import EditRequest
-from lithos.garden.edits.edits import edit_of
+from lithos.garden.edits.diff import unified
+from lithos.garden.edits.edits import ReplaceText, edit_of
+from lithos.garden.edits.replacing import Replacing, replacing
 from lithos.garden.garden import Garden
 from lithos.garden.reading import Search
 from lithos.garden.rules.policy import Policy, load_policy
@@ -49,6 +51,8 @@ __all__ = [
     "Proposal",
     "ProposalApplied",
     "Reading",
+    "ReplaceText",
+    "Replacing",
     "Search",
     "Sections",
     "Snapshot",
@@ -58,4 +62,6 @@ __all__ = [
     "edit_of",
     "for_user",
     "load_policy",
+    "replacing",
+    "unified",
 ]

@@ -16,7 +16,7 @@ from lithos.garden import answers, reading
 from lithos.garden.editor import Editor, EditRequest
 from lithos.garden.edits.curating import Op, steps_of
 from lithos.garden.edits.drafting import Draft
-from lithos.garden.edits.edits import Append, Curate, Edit, Fix, Patch, Write, edit_of, fixed
+from lithos.garden.edits.edits import Append, Curate, Edit, Fix, Patch, ReplaceText, Write, edit_of, fixed
 from lithos.garden.edits.hashing import text_hash
 from lithos.garden.file_history import FileHistory
 from lithos.garden.proposals import Proposals
@@ -134,6 +134,9 @@ class Garden:
 
     def patch(self, call: Call, target: Target, diff: str, if_match: str | None) -> answers.Written:
         return cast(answers.Written, self._change(call, target, Patch(diff), if_match, _written))
+
+    def replace_text(self, call: Call, target: Target, edit: ReplaceText, if_match: str | None) -> answers.Written:
+        return cast(answers.Written, self._change(call, target, edit, if_match, _written))
 
     def patch_section(
         self, call: Call, target: Target, section: str, change: dict[str, str], if_match: str | None

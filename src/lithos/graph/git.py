@@ -10,6 +10,7 @@ import os
 import re
 import select
 import subprocess
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -152,8 +153,46 @@ class Git:
                     pipe.close()
 
 
+def compared(before: bytes, after: bytes) -> bytes:
+    """The unified diff of two texts as `git diff --no-index` makes it, from its first hunk on; empty where equal."""
+    settings = [part for key, value in _ALWAYS.items() for part in ("-c", f"{key}={value}")]
+    with tempfile.TemporaryDirectory(prefix="lithos-diff-") as folder:
+        for name, data in (("a", before), ("b", after)):
+            (Path(folder) / name).write_bytes(data)
+        arguments = ("diff", *_PLAIN_DIFF, "--no-index", "--no-color", "--text", "--", "a", "b")
+        environment = {**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": folder}
+        try:
+            command = ["git", *settings, *arguments]
+            process = subprocess.Popen(  # noqa: S603 - a fixed program, arguments never pass a shell
+                command,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
+        except FileNotFoundError:
+            raise Unsupported("git is not installed", hint="Install git 2.30 or newer.") from None
+        try:
+            output = _collected(process, arguments, TIMEOUT_S, MOST_OUTPUT, b"", fine=(0, 1))
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            for pipe in (process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+    start = output.find(b"\n@@ ")
+    return output[start + 1 :] if start >= 0 else b""
+
+
 def _collected(
-    process: subprocess.Popen[bytes], arguments: Sequence[str], timeout: float, most: int, stdin: bytes
+    process: subprocess.Popen[bytes],
+    arguments: Sequence[str],
+    timeout: float,
+    most: int,
+    stdin: bytes,
+    fine: Sequence[int] = (0,),
 ) -> bytes:
     """All output, read within the limits."""
     if stdin and process.stdin is not None:
@@ -176,7 +215,7 @@ def _collected(
             if len(output) > most:
                 raise TooLarge(f"git {arguments[0]} answered with more than {most} bytes")
     process.wait()
-    if process.returncode:
+    if process.returncode not in fine:
         said = complaint.decode("utf-8", "replace").strip().splitlines()
         raise Unavailable(f"git {arguments[0]} failed: {said[-1] if said else process.returncode}")
     return bytes(output)

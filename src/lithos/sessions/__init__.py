@@ -15,6 +15,7 @@ from lithos.sessions.answers import (
 from lithos.sessions.commands import SessionCommand, is_session_command, parse_session_command
 from lithos.sessions.file_locks import FileLocked, FileLocks, LockMode, LockTerms
 from lithos.sessions.model import FIELDS, STATES, ClaimLimits, Session, SessionConfig, SessionState
+from lithos.sessions.reads import note_read_files
 from lithos.sessions.restoring import kept_parts, read_session, write_session
 from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, PROMOTIONS, NewSession, Sessions
 from lithos.sessions.store import JOURNAL as SESSIONS_JOURNAL
@@ -55,6 +56,7 @@ __all__ = [
     "Viewer",
     "is_session_command",
     "kept_parts",
+    "note_read_files",
     "parse_session_command",
     "read_session",
     "visible",

@@ -133,8 +133,10 @@ def _json(name: str, value: Any) -> str:
 # -- rows
 
 
-def write_context(tx: Tx, session_id: str, before: Row, change: ContextChange) -> int:
-    """Apply the change to the rows; the size of the context after it. TooLarge above one megabyte."""
+def write_context(tx: Tx, session_id: str, before: Row, change: ContextChange, *, quiet: bool = False) -> int:
+    """Apply the change to the rows; the size of the context after it. TooLarge above one megabyte.
+
+    `quiet`: the version stays, for what the server notes by itself; an agent's `if_match` must not fail by it."""
     version = before["version"] + 1
     size: int = before["bytes"] + _scalar_growth(before, change.scalars)
     for each in change.fields:
@@ -147,7 +149,7 @@ def write_context(tx: Tx, session_id: str, before: Row, change: ContextChange) -
     names = "".join(f", {name} = ?" for name in change.scalars)
     tx.put(
         f"UPDATE sessions SET version = ?, bytes = ?{names} WHERE id = ?",
-        *(version, size, *change.scalars.values(), session_id),
+        *(before["version"] if quiet else version, size, *change.scalars.values(), session_id),
     )
     return size
 

@@ -40,11 +40,13 @@ def _modules() -> list[ModuleType]:
     from lithos.tools.find import find
     from lithos.tools.garden import changes as garden_changes
     from lithos.tools.garden import files, sections
+    from lithos.tools.habits import memory, writing
     from lithos.tools.ledger import agents as ledger_agents
     from lithos.tools.ledger import thoughts, upkeep
 
     ledger = [thoughts, ledger_agents, upkeep]
     garden = [files, sections, garden_changes]
+    habits = [memory, writing]
     return [
         notes,
         search,
@@ -64,4 +66,5 @@ def _modules() -> list[ModuleType]:
         events,
         *garden,
         code,
+        *habits,
     ]

@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.habits import Savings
 from lithos.notes import Progress
 from lithos.tools.registry import tool
 
@@ -32,6 +33,7 @@ class Stats(TypedDict):
     tags: int
     bytes: NotRequired[dict[str, int]]
     index: NotRequired[IndexState]
+    file_reads: NotRequired[Savings]
 
 
 @tool(toolset="spec", notes=True, reads=True, title="Size and state")
@@ -52,6 +54,7 @@ def stats(lithos: Lithos) -> Stats:
         "open_claims": board["open_claims"],
         "tags": notes["tags"],
         "bytes": lithos.sizes(),
+        "file_reads": lithos.habits.files.savings(),
         "index": _index(progress, notes["unreadable"], lithos.notes.watcher.problem),
     }
 

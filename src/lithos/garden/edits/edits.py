@@ -10,6 +10,7 @@ from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
 from lithos.garden.edits.curating import ListEdit, curated
 from lithos.garden.edits.diff import patch
+from lithos.garden.edits.replacing import replaced
 from lithos.garden.rules.lint import drifts
 from lithos.garden.rules.policy import Kind, Policy
 from lithos.garden.sections import Outline, Section, outline
@@ -31,6 +32,14 @@ class Append:
 class Patch:
     diff: str
     op = "patch"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    old: str
+    new: str
+    everywhere: bool = False
+    op = "replace_text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +72,7 @@ class Fix:
     op = "fix"
 
 
-Edit = Write | Append | Patch | ReplaceSection | AppendSection | Curate | Fix
+Edit = Write | Append | Patch | ReplaceText | ReplaceSection | AppendSection | Curate | Fix
 
 
 def edit_of(
@@ -105,6 +114,8 @@ def edited(text: str | None, edit: Edit, policy: Policy) -> str:
         raise NotFound("the file is not there yet", hint="Create it with lithos_fs_write or lithos_fs_append.")
     if isinstance(edit, Patch):
         return patch(text, edit.diff)
+    if isinstance(edit, ReplaceText):
+        return replaced(text, edit.old, edit.new, edit.everywhere)
     if isinstance(edit, Fix):
         return fixed(text, policy)
     if isinstance(edit, Curate):

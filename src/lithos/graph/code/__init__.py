@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from lithos.graph.code.code import KEYWORDS, Code, CodeOptions, OpenRoot
+from lithos.graph.code.languages import language_of
+from lithos.graph.code.languages import shown as shown_language
+from lithos.graph.code.parser import Source
 from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
-from lithos.graph.code.questions.files import file, listing, structure
+from lithos.graph.code.questions.files import KeptTexts, file, listing, located, structure
 from lithos.graph.code.questions.finding import scope, search
 from lithos.graph.code.questions.patterns import detect
 from lithos.graph.code.questions.questions import (
@@ -17,8 +20,10 @@ from lithos.graph.code.questions.questions import (
     similar,
     symbol,
 )
+from lithos.graph.code.questions.versions import changed_by, dependents, facts_of, file_bytes, version_now
 from lithos.graph.code.roots.roots import RootSpec
 from lithos.graph.code.status import root_status
+from lithos.graph.code.values import Facts
 
 __all__ = [
     "EDGE_TYPES",
@@ -28,20 +33,31 @@ __all__ = [
     "Code",
     "CodeNode",
     "CodeOptions",
+    "Facts",
     "GraphFacts",
+    "KeptTexts",
     "OpenRoot",
     "RootSpec",
+    "Source",
+    "changed_by",
     "context",
     "dependencies",
+    "dependents",
     "detect",
     "entry_by_id",
+    "facts_of",
     "file",
+    "file_bytes",
     "file_symbols",
+    "language_of",
     "listing",
+    "located",
     "root_status",
     "scope",
     "search",
+    "shown_language",
     "similar",
     "structure",
     "symbol",
+    "version_now",
 ]

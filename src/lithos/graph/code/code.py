@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,12 @@ from lithos.core.clock import Clock
 from lithos.core.part import Part
 from lithos.errors import InvalidInput
 from lithos.graph.code.index import CodeIndex, Progress
-from lithos.graph.code.parser import Parser
+from lithos.graph.code.parser import Parser, Source
 from lithos.graph.code.roots.roots import Roots, RootSpec, unknown
 from lithos.graph.code.roots.rule import SKIPPED_FOLDERS
 from lithos.graph.code.roots.tree import Tree
 from lithos.graph.code.store import open_store
+from lithos.graph.code.values import Facts
 from lithos.search import Collection, DocumentChange, Projector, Remove
 from lithos.storage import Watcher, folder_size
 
@@ -147,6 +148,14 @@ class Code(Part):
     def end_parsing(self) -> None:
         """End the parsing process now; the next change starts another."""
         self._parser.close()
+
+    def facts(self, path: str, language: str, data: bytes) -> Facts | None:
+        """Parse a text that is in no file, or one of other facts (`what:language`); None where the grammar failed."""
+        return next((facts for _, facts in self._parser.parse([Source(path, language, data)])), None)
+
+    def surveyed(self, sources: Iterable[Source]) -> Iterator[tuple[Source, Facts | None]]:
+        """As `facts`, for many texts: the child reads ahead."""
+        return self._parser.parse(sources)
 
     # Roots
 

@@ -8,8 +8,10 @@ from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.garden import Appended, Hashes, Made, Matches, Moved, Paths, Reading, Search, Written, for_user
+from lithos.errors import InvalidInput
+from lithos.garden import Appended, Hashes, Made, Matches, Moved, Paths, Reading, ReplaceText, Search, Written, for_user
 from lithos.tools.arguments import Cursor
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.garden.arguments import IfMatch, Path, Rationale, User
 from lithos.tools.registry import tool
 
@@ -114,14 +116,23 @@ def lithos_fs_patch(
     lithos: Lithos,
     call: Call,
     path: Path,
-    diff_text: Annotated[str, Field(description="Unified diff against the file as it is")],
     rationale: Rationale,
+    diff_text: Annotated[str | None, Field(description="Unified diff against the file as it is")] = None,
+    old_string: Annotated[str | None, Field(description="Or the one passage to replace"), Rare] = None,
+    new_string: Annotated[str | None, Rare] = None,
+    replace_all: Annotated[bool, Rare] = False,
     if_match: IfMatch = None,
     user_id: User = None,
 ) -> Written:
     """Apply a unified diff exactly: a hunk that does not fit its line is refused with the place, nothing is guessed."""
     call = for_user(call, user_id)
-    return lithos.garden.patch(call, lithos.garden.target(call, path), diff_text, if_match)
+    target = lithos.garden.target(call, path)
+    if (diff_text is None) == (old_string is None):
+        raise InvalidInput("give either diff_text or old_string", hint="diff_text: a unified diff of the file.")
+    if diff_text is not None:
+        return lithos.garden.patch(call, target, diff_text, if_match)
+    edit = ReplaceText(old_string or "", new_string or "", replace_all)
+    return lithos.garden.replace_text(call, target, edit, if_match)
 
 
 @tool(toolset="operator", notes=True)

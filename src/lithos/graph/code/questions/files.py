@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from lithos.core.call import Call
+from lithos.core.canonical import same_version
 from lithos.core.relative import relative
+from lithos.core.text import BYTES_PER_TOKEN, estimate_tokens
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
@@ -68,17 +71,43 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
     raise NotFound(f"{path[:200]!r} changes too quickly to be read", hint="Call again.")
 
 
+class KeptTexts(Protocol):
+    """Texts that were served before, by version; forgetting one costs a reader tokens, nothing else."""
+
+    def get(self, version: str) -> tuple[str, bytes] | None:
+        """The whole version and its bytes; a version may be given by its first digits."""
+
+    def keep(self, version: str, data: bytes) -> None: ...
+
+
 def file(
-    code: Code, call: Call, path: str, start_line: int | None, end_line: int | None, known_version: str | None
+    code: Code,
+    call: Call,
+    path: str,
+    start_line: int | None,
+    end_line: int | None,
+    known_version: str | None,
+    kept: KeptTexts | None = None,
 ) -> dict[str, Any]:
+    """The text with its version and its size in tokens. The caller says which version it still has before it: then
+    nothing, or only the changed hunks where they are shorter."""
     root, inside = located(code.visible(call), path)
     data, version, row = served(root, inside)
     entry: dict[str, Any] = {"path": inside, "root": root.spec.name, "version": version, "lines": row["lines"]}
     if row["language"]:
         entry["language"] = shown(row["language"])
-    if known_version is not None and known_version == version:
-        return {**entry, "unchanged": True, **degraded([root])}
-    lines = data.decode("utf-8", "replace").splitlines(keepends=True)
+    if known_version is not None and same_version(known_version, version):
+        return {**entry, "unchanged": True, "token_count": token_count(data), **degraded([root])}
+    whole = data.decode("utf-8", "replace")
+    if kept is not None:
+        kept.keep(version, data)
+        if known_version is not None and start_line is None and end_line is None:
+            hunks = _hunks(kept.get(known_version), whole, inside)
+            if hunks is not None:
+                count = estimate_tokens(whole)
+                since = {"since": known_version, "hunks": hunks, "token_count": count, "truncated": False}
+                return {**entry, **since, **degraded([root])}
+    lines = whole.splitlines(keepends=True)
     first = max(start_line or 1, 1)
     if first > max(len(lines), 1):
         raise InvalidInput(f"{inside} has {len(lines)} lines", hint=f"start_line is at most {len(lines)}.")
@@ -87,7 +116,24 @@ def file(
         raise InvalidInput(f"end_line {end_line} is before start_line {first}")
     text, until = _fitting(lines, first, last)
     entry |= {"start_line": first, "end_line": until, "content": text, "truncated": until < last}
-    return {**entry, **degraded([root])}
+    return {**entry, "token_count": estimate_tokens(text), **degraded([root])}
+
+
+def token_count(data: bytes) -> int:
+    return -(-len(data) // BYTES_PER_TOKEN)
+
+
+def _hunks(earlier: tuple[str, bytes] | None, now: str, path: str) -> str | None:
+    """The hunks that changed since, if they are shorter than the text and the text is served whole."""
+    if earlier is None or len(now) > MOST_CHARACTERS or now.count("\n") > MOST_LINES:
+        return None
+    before = earlier[1].decode("utf-8", "replace").splitlines(keepends=True)
+    after = now.splitlines(keepends=True)
+    if abs(len(before) - len(after)) > len(after):
+        return None
+    rows = [*difflib.unified_diff(before, after, path, path, n=2)][2:]
+    text = "".join(row if row.endswith("\n") else f"{row}\n" for row in rows)
+    return text if estimate_tokens(text) < estimate_tokens(now) else None
 
 
 def _fitting(lines: list[str], first: int, last: int) -> tuple[str, int]:

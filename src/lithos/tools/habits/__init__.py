@@ -1,0 +1,1 @@
+"""Tools of the habits: one cheap call before the mistake."""
