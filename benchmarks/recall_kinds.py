@@ -21,7 +21,16 @@ from benchmarks.retrieval import Judged, collections_in, filled, read, scores
 from lithos.core.call import Call
 from lithos.recall import KindHits, Question, Recall, WorkKind
 from lithos.recall.kind import Changed
-from lithos.search import Collection, Document, Embedding, Hit, Query, SearchResult, open_collection, open_embedder
+from lithos.search import (
+    Collection,
+    Document,
+    Embedding,
+    Finish,
+    Hit,
+    Query,
+    open_collection,
+    open_embedder,
+)
 
 MOST_LOST = 0.005
 QUESTIONS = 150
@@ -44,17 +53,21 @@ class Plain:
         self._collection = collection
         self.collection = collection
 
-    def catch_up(self) -> None:
-        return
-
-    def query(self, query: Query) -> SearchResult:
-        return self._collection.query(query)
-
     def find(self, question: Question) -> KindHits:
         return KindHits(self._collection.query(question.query), _shown)
 
     def changes(self, query: Any) -> tuple[Changed, ...]:
         return ()
+
+
+class PlainWork:
+    """A collection of work without the board that fills it."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._collection = collection
+
+    def begin(self, query: Query) -> Finish:
+        return self._collection.begin(query)
 
 
 def _shown(hit: Hit) -> dict[str, Any]:
@@ -113,7 +126,7 @@ def _compare(judged: Judged, others: Sequence[Judged], count: int, embedding: Em
         opened["work"].apply([each for each in documents if not each.id.startswith("thought")])
         for each in opened.values():
             each.query(Query("wait until everything is embedded"))
-        work: Any = Plain("work", opened["work"])
+        work: Any = PlainWork(opened["work"])
         kinds = [Plain("thought", opened["thoughts"]), WorkKind("task", work), WorkKind("finding", work)]
         queries = judged.queries[:QUESTIONS]
         before, after = (_measured(each, queries) for each in (Recall([notes]), Recall([notes, *kinds])))

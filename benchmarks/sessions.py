@@ -132,8 +132,8 @@ def _isolation(lithos: Lithos) -> None:
     for _ in range(ROUNDS):
         taken["without"].append(milliseconds(lambda: lithos.ledger.search("history", own, 10, ALL)))
         taken["with"].append(milliseconds(lambda: lithos.ledger.search("history", own, 10, viewer)))
-        taken["recall without"].append(milliseconds(lambda: lithos.ledger.recall(asked, ALL)))
-        taken["recall with"].append(milliseconds(lambda: lithos.ledger.recall(asked, PUBLIC)))
+        taken["recall without"].append(milliseconds(lambda: lithos.ledger.begin_recall(asked, ALL)(0.0)))
+        taken["recall with"].append(milliseconds(lambda: lithos.ledger.begin_recall(asked, PUBLIC)(0.0)))
     for kind in ("", "recall "):
         with_it, without = percentile(taken[f"{kind}with"], 0.5), percentile(taken[f"{kind}without"], 0.5)
         line(f"{kind or 'search '}of {THOUGHTS:,} thoughts, kept apart, p50", with_it, without * 1.1, "ms")

@@ -266,7 +266,7 @@ def note_search(
         collection,
         notes.catalogue,
         storage.clock,
-        ask=notes.index.projector.query if notes.index.projector is not None else collection.query,
+        begin=notes.index.projector.begin if notes.index.projector is not None else collection.begin,
         boosts=feedback.boosts,
         behind=lambda: notes.index.progress.behind,
         most=config.search.max_results,

@@ -223,7 +223,7 @@ def test_what_is_being_rebuilt_says_that_it_is_degraded(tmp_path: Path) -> None:
     flip(victim, 0.5)
     with collection(tmp_path) as made:
         hold = threading.Event()
-        made._indexer._run_soon(lambda: hold.wait(60) and None)
+        made._indexer.run_soon(lambda: hold.wait(60) and None)
         assert "rebuilt" in made.query(Query("lava", by="words")).degraded
         hold.set()
         assert eventually_whole(made)

@@ -57,6 +57,7 @@ from lithos.storage import folder_size
 if TYPE_CHECKING:
     from lithos.ledger.chain.columns import Mask
 
+RecalledThoughts = tuple[SearchResult, dict[str, tuple[str, int]]]  # hit → key of its chain, index in it
 LIMIT = 50
 MOST = 1000
 LONGEST_REASON = 2000
@@ -405,17 +406,22 @@ class Ledger(Part):
         """Sessions with entries on this chain that are not promoted."""
         return {each for each in self.scopes(self.chain(chain_key)).marks().values() if each != PROMOTED}
 
-    def recall(self, query: Query, viewer: Viewer = PUBLIC) -> tuple[SearchResult, dict[str, tuple[str, int]]]:
+    def begin_recall(self, query: Query, viewer: Viewer = PUBLIC) -> Callable[[float], RecalledThoughts]:
         """The best thoughts of all chains; and for each hit the chain and the index that it is at."""
         chains = {chain.folder.name: chain.key for chain in map(self.chain, self.keys())}
-        found = self._search.recall(query, viewer)
-        places = {}
-        for hit in found.hits:
-            folder, _, index = hit.id.rpartition(":")
-            if folder in chains:
-                places[hit.id] = (chains[folder], int(index))
-        known = tuple(hit for hit in found.hits if hit.id in places)
-        return replace(found, hits=known), places
+        begun = self._search.begin_recall(query, viewer)
+
+        def finish(least: float) -> RecalledThoughts:
+            found = begun(least)
+            places = {}
+            for hit in found.hits:
+                folder, _, index = hit.id.rpartition(":")
+                if folder in chains:
+                    places[hit.id] = (chains[folder], int(index))
+            known = tuple(hit for hit in found.hits if hit.id in places)
+            return replace(found, hits=known), places
+
+        return finish
 
     def traverse(self, chain_key: str | None, walk: Walk, viewer: Viewer = PUBLIC) -> Traversal:
         chain = self.chain(chain_key)

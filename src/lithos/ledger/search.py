@@ -27,6 +27,7 @@ from lithos.search import (
     Collection,
     Document,
     DocumentChange,
+    Finish,
     Projector,
     Query,
     Remove,
@@ -176,13 +177,13 @@ class ThoughtSearch:
 
     # -- finding
 
-    def recall(self, query: Query, viewer: Viewer) -> SearchResult:
+    def begin_recall(self, query: Query, viewer: Viewer) -> Finish:
         """Over all chains that were opened; nothing without a collection."""
         if self._projector is None:
-            return SearchResult((), relevant=False)
+            return lambda least=0.0: SearchResult((), relevant=False)
         self._projector.catch_up()
         where = replace(query.where, only_for=_only_for(viewer))
-        return self._projector.query(replace(query, where=where))
+        return self._projector.begin(replace(query, where=where))
 
     def find(self, chain: Chain, chosen: Filter, limit: int, viewer: Viewer) -> Thoughts:
         if self._projector is None:

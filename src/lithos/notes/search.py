@@ -15,7 +15,7 @@ from lithos.errors import InvalidInput
 from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
 from lithos.notes.lifecycle.search_scope import Rank, SearchScope, StatusFilter
-from lithos.search import Collection, Hit, Query, SearchResult, Where
+from lithos.search import Collection, Finish, Hit, Query, SearchResult, Where
 
 LONGEST_QUERY = 200_000
 LONGEST_WINDOW = 100_000  # days; a longer window filters nothing
@@ -85,19 +85,19 @@ class NoteSearch:
         catalogue: Catalogue,
         clock: Clock,
         *,
-        ask: Callable[[Query], SearchResult],
+        begin: Callable[[Query], Finish],
         boosts: Callable[[str], Mapping[str, float]],
         behind: Callable[[], str],
         most: int = 50,
         threshold: float = 0.3,
     ) -> None:
-        """`ask`: puts a question to the collection.
+        """`begin`: puts a question to the collection.
         `boosts`: what feedback adds for a query. `behind`: which files the index has not read yet, or nothing."""
         self.collection = collection
         self.most = most
         self._catalogue = catalogue
         self._clock = clock
-        self._ask = ask
+        self._begin = begin
         self._boosts = boosts
         self._behind = behind
         self._threshold = threshold
@@ -142,11 +142,22 @@ class NoteSearch:
 
     def find(self, query: Query, request: ScopeRequest = CURRENT_NOTES) -> tuple[SearchResult, SearchScope]:
         """The hits in the order of the request, and the scope that renders what it adds to each."""
+        return self.begin(query, request)()
+
+    def begin(
+        self, query: Query, request: ScopeRequest = CURRENT_NOTES
+    ) -> Callable[[], tuple[SearchResult, SearchScope]]:
         scope = self._scope(query.text, request)
         behind = self._behind()  # asked first: a file that is read meanwhile may or may not be in the answer
-        found = scope.find(self._ask, query)
-        found = replace(found, degraded="; ".join(filter(None, [behind, found.degraded])))
-        return (found if found.trace is None else replace(found, trace={**found.trace, **scope.trace()})), scope
+        begun = self._begin(replace(query, where=scope.where(query.where))) if scope.plain else None
+
+        def finish() -> tuple[SearchResult, SearchScope]:
+            found = begun() if begun is not None else scope.find(lambda asked: self._begin(asked)(), query)
+            if behind:
+                found = replace(found, degraded="; ".join(filter(None, [behind, found.degraded])))
+            return (found if found.trace is None else replace(found, trace={**found.trace, **scope.trace()})), scope
+
+        return finish
 
     def _scope(self, text: str, request: ScopeRequest) -> SearchScope:
         if request.as_of is not None and request.status is not None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithos.graph.code import Code, entry_by_id, scope
-from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.graph.code import Code, OpenRoot, entry_by_id, scope
+from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
 from lithos.search import Hit, SearchResult
 
 # Without this, every question would compete with 100,000 symbols for the places of the notes that answer it.
@@ -29,12 +29,18 @@ class CodeKind:
         self._code = code
 
     def find(self, question: Question) -> KindHits:
+        return self.begin(question)()
+
+    def begin(self, question: Question) -> FinishKind:
         roots = self._code.visible(question.call)
         asked = question.query
         if not roots or not asked.where.is_open or not _ABOUT_CODE.search(asked.text):
-            return KindHits(SearchResult((), False), lambda hit: {})
+            return lambda least=0.0: KindHits(SearchResult((), False), lambda hit: {})
         where = scope(roots, "any", None)
-        found = self._code.projector.query(replace(asked, by="both", where=where or asked.where))
+        begun = self._code.projector.begin(replace(asked, by="both", where=where or asked.where))
+        return lambda least=0.0: self._finished(roots, begun(least))
+
+    def _finished(self, roots: Sequence[OpenRoot], found: SearchResult) -> KindHits:
         reasons = "; ".join(filter(None, [found.degraded, *(root.behind() for root in roots)]))
         hits = tuple(hit for hit in found.hits if found.relevant and entry_by_id(roots, hit.id) is not None)
 

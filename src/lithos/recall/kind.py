@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from lithos.core.call import Call
 from lithos.notes import ScopeRequest
@@ -23,6 +23,7 @@ class Question:
     call: Call  # who asks
     query: Query
     scope: ScopeRequest = field(default_factory=ScopeRequest)
+    kinds: tuple[str, ...] = ()  # all that are asked; empty: the one that gets this
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,12 @@ class Changed:
     agent: str | None = None  # None: a person, or unknown
 
 
+class FinishKind(Protocol):
+    """Finishes a question that was begun; hits that score less than `least` may be left out."""
+
+    def __call__(self, least: float = 0.0) -> KindHits: ...
+
+
 class Kind(Protocol):
     """One kind of thing that recall finds and changes lists. Both show only what `call` may see."""
 
@@ -71,3 +78,17 @@ class Kind(Protocol):
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         """Newest first, at most `query.limit`."""
         ...
+
+
+@runtime_checkable
+class TwoStepKind(Protocol):
+    """A kind that searches full text before it needs the question's vector, so that all of them do so beside the
+    model. `find` is `begin` and the finish at once."""
+
+    def begin(self, question: Question) -> FinishKind: ...
+
+
+def begin(kind: Kind, question: Question) -> FinishKind:
+    if isinstance(kind, TwoStepKind):
+        return kind.begin(question)
+    return lambda least=0.0: kind.find(question)

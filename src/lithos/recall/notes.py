@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lithos.notes import Notes, NoteSearch, cited
-from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
 from lithos.search import Hit
 
 
@@ -20,12 +20,20 @@ class NoteKind:
         self._search = search
 
     def find(self, question: Question) -> KindHits:
-        found, scope = self._search.find(question.query, question.scope)
+        return self.begin(question)()
 
-        def render(hit: Hit) -> dict[str, Any]:
-            return {**cited(hit), "passage": hit.passage, "score": hit.score, **scope.remarks(hit)}
+    def begin(self, question: Question) -> FinishKind:
+        begun = self._search.begin(question.query, question.scope)
 
-        return KindHits(found, render)
+        def finish(least: float = 0.0) -> KindHits:
+            found, scope = begun()
+
+            def render(hit: Hit) -> dict[str, Any]:
+                return {**cited(hit), "passage": hit.passage, "score": hit.score, **scope.remarks(hit)}
+
+            return KindHits(found, render)
+
+        return finish
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         """Notes by any hand, those that were deleted included."""

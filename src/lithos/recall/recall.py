@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, NotRequired, cast
 from lithos.core.cursor import NextPage, ShownBefore
 from lithos.core.text import cut, estimate_tokens
 from lithos.notes import FIRST_PAGE, NoteHit, ScopeRequest, checked_query
-from lithos.recall.kind import Kind, KindHits, Question
+from lithos.recall.kind import Kind, KindHits, Question, begin
 from lithos.search import Hit
 
 PASSAGES_OF_ONE = 3  # with a token budget: most passages that one document may fill it with
@@ -58,7 +58,7 @@ class Recall:
         if token_budget is not None:
             query = replace(query, limit=CANDIDATE_PASSAGES, per_document=PASSAGES_OF_ONE)
         asked_of = self._asked_of(question, kinds)
-        answered = {name: self.kinds[name].find(replace(question, query=query)) for name in asked_of}
+        answered = self._answered(replace(question, query=query, kinds=tuple(asked_of)), token_budget is None)
         joined, more = _joined(answered), NextPage()
         if token_budget is None:
             joined, more = after.page(joined, limit, lambda each: f"{each.kind} {each.hit.id}")
@@ -67,6 +67,19 @@ class Recall:
             hits = islice(_fitting(hits, token_budget), limit)
         clamped = self._most if asked.limit > self._most else None
         return {**_answer([*answered.values()], [*hits], clamped), **more}
+
+    def _answered(self, question: Question, whole: bool) -> dict[str, KindHits]:
+        """Every kind begins before any is finished. Of the others only those hits are fetched that can come before
+        the last note, if `whole` documents are asked for and there are notes enough."""
+        begun = {name: begin(self.kinds[name], question) for name in question.kinds}
+        answered: dict[str, KindHits] = {}
+        least = 0.0
+        for name, finish in begun.items():
+            answered[name] = finish(least)
+            hits = answered[name].found.hits
+            if name == NOTE and whole and len(hits) >= question.query.limit:
+                least = min(hit.score for hit in hits) / OTHERS
+        return answered
 
     def _asked_of(self, question: Question, kinds: Sequence[str] | None) -> list[str]:
         if kinds:

@@ -8,7 +8,7 @@ from typing import Any
 
 from lithos.core.call import Call
 from lithos.ledger import Ledger
-from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
+from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
 from lithos.search import Hit, Where
 from lithos.sessions import Viewer
 
@@ -21,21 +21,30 @@ class ThoughtKind:
         self._viewer = viewer
 
     def find(self, question: Question) -> KindHits:
+        return self.begin(question)()
+
+    def begin(self, question: Question) -> FinishKind:
         where = question.query.where
         tags = {"tag": tuple(tag.casefold() for tag in where.tags)} if where.tags else {}
         agent = {"agent": (where.author,)} if where.author else {}
         viewer = self._viewer(question.call)
-        found, chains = self._ledger.recall(replace(question.query, where=Where(any_of={**tags, **agent})), viewer)
+        asked = replace(question.query, where=Where(any_of={**tags, **agent}))
+        begun = self._ledger.begin_recall(asked, viewer)
 
-        def render(hit: Hit) -> dict[str, Any]:
-            chain, index = chains[hit.id]
-            thought = self._ledger.thought(chain, thought_index=index, viewer=viewer)["thought"]
-            title = f"{thought['thought_type']} #{index}" if thought else f"#{index}"
-            row = {"id": thought["id"] if thought else "", "title": title, "heading": "", "path": "", "version": ""}
-            passage = thought["content"] if thought else ""
-            return {**row, "author": hit.author, "passage": passage, "score": hit.score, "chain_key": chain}
+        def finish(least: float = 0.0) -> KindHits:
+            found, chains = begun(least)
 
-        return KindHits(found, render)
+            def render(hit: Hit) -> dict[str, Any]:
+                chain, index = chains[hit.id]
+                thought = self._ledger.thought(chain, thought_index=index, viewer=viewer)["thought"]
+                title = f"{thought['thought_type']} #{index}" if thought else f"#{index}"
+                row = {"id": thought["id"] if thought else "", "title": title, "heading": "", "path": "", "version": ""}
+                passage = thought["content"] if thought else ""
+                return {**row, "author": hit.author, "passage": passage, "score": hit.score, "chain_key": chain}
+
+            return KindHits(found, render)
+
+        return finish
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         return ()  # `Changes` asks the ledger itself, with its cursor

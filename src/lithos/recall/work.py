@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from lithos.board import Board, BoardText
 from lithos.core.part import Part
-from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
-from lithos.search import Collection, Document, DocumentChange, Hit, Query, Remove, SearchResult, Where
+from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
+from lithos.search import Collection, Document, DocumentChange, Finish, Hit, Query, Remove, SearchResult, Where
 from lithos.skills import Skills
 
 WorkName = Literal["task", "finding", "skill"]
@@ -46,13 +46,17 @@ class WorkIndex(Part):
             if changes:
                 self.collection.apply(changes)
 
-    def query(self, query: Query) -> SearchResult:
+    def begin(self, query: Query) -> Finish:
         self.catch_up()
-        filled = self._starts
-        found = self.collection.query(query)
-        if self.collection.starts == filled:
-            return found
-        return replace(found, degraded="; ".join(filter(None, ["the index is being rebuilt", found.degraded])))
+        filled, begun = self._starts, self.collection.begin(query)
+
+        def finish(least: float = 0.0) -> SearchResult:
+            found = begun(least)
+            if self.collection.starts == filled:
+                return found
+            return replace(found, degraded="; ".join(filter(None, ["the index is being rebuilt", found.degraded])))
+
+        return finish
 
     def _board_changes(self) -> list[DocumentChange]:
         if self._cursor is not None:
@@ -66,13 +70,12 @@ class WorkIndex(Part):
         return self._compared("task:", "finding:", documents=map(_of_board, self._board.texts()))
 
     def _skill_changes(self) -> list[DocumentChange]:
-        found = {each["skill_id"]: each for each in self._skills.list()["skills"]}
-        state = {name: f"{each['latest_version_id']} {each['status']}" for name, each in found.items()}
+        state = self._skills.states()
         if state == self._skill_state:
             return []
         changed = [name for name, value in state.items() if self._skill_state.get(name) != value]
         self._skill_state = state
-        return [self._of_skill(found[name]) for name in changed]
+        return [self._of_skill(self._skills.get(name)) for name in changed]
 
     def _compared(self, *prefixes: str, documents: Iterable[Document]) -> list[DocumentChange]:
         known = {key: value for key, value in self.collection.known().items() if key.startswith(prefixes)}
@@ -126,31 +129,44 @@ def _hash(*parts: str) -> str:
 
 
 class WorkKind:
-    """Tasks, findings or skills: shared, so that every caller sees all of them."""
+    """Tasks, findings or skills: shared, so that every caller sees all of them.
+
+    One question to their collection serves all that are asked: the first of them has the hits of all.
+    """
 
     def __init__(self, name: WorkName, index: WorkIndex) -> None:
         self.name = name
         self._index = index
 
     def find(self, question: Question) -> KindHits:
-        where = question.query.where
-        own = Where(tags=where.tags, author=where.author, any_of={"kind": (self.name,)})
-        return KindHits(self._index.query(replace(question.query, where=own)), self._shown)
+        return self.begin(question)()
 
-    def _shown(self, hit: Hit) -> dict[str, Any]:
-        row: dict[str, Any] = {
-            "id": hit.id.partition(":")[2],
-            "title": hit.title,
-            "heading": "",
-            "path": "",
-            "author": hit.author,
-        }
-        row |= {"version": "", "passage": hit.passage, "score": hit.score}
-        if self.name == "finding":
-            row["task_id"] = hit.keywords["task"][0]
-        else:
-            row["status"] = hit.keywords["status"][0]
-        return row
+    def begin(self, question: Question) -> FinishKind:
+        asked = tuple(name for name in WORK if name in (question.kinds or (self.name,)))
+        if asked[:1] != (self.name,):
+            return lambda least=0.0: KindHits(SearchResult((), False), _shown)
+        where = question.query.where
+        own = Where(tags=where.tags, author=where.author, any_of={} if asked == WORK else {"kind": asked})
+        begun = self._index.begin(replace(question.query, where=own))
+        return lambda least=0.0: KindHits(begun(least), _shown)
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         return ()  # the audit has them: `Changes` reads it
+
+
+def _shown(hit: Hit) -> dict[str, Any]:
+    kind, _, id = hit.id.partition(":")
+    row: dict[str, Any] = {
+        "kind": kind,
+        "id": id,
+        "title": hit.title,
+        "heading": "",
+        "path": "",
+        "author": hit.author,
+    }
+    row |= {"version": "", "passage": hit.passage, "score": hit.score}
+    if kind == "finding":
+        row["task_id"] = hit.keywords["task"][0]
+    else:
+        row["status"] = hit.keywords["status"][0]
+    return row

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.search.collection.answers import Finish
 from lithos.search.collection.chunking import PassageLimits
 from lithos.search.collection.collection import Collection, open_collection
 from lithos.search.embedding.background import Embedding
@@ -37,6 +38,7 @@ __all__ = [
     "Embedder",
     "Embedding",
     "Feed",
+    "Finish",
     "HashedEmbedder",
     "Hit",
     "Neighbour",

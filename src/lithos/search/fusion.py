@@ -41,7 +41,8 @@ SATURATION = 2.2  # k1 + 1: what BM25 gives a term of weight 1 that fills a text
 BESIDE = 0.2  # of the score of the documents beside it: +.018 to +.024 nDCG on dialogue turns, neutral elsewhere
 SHARING = 100  # documents whose neighbours are looked up
 
-Beside = Callable[[int], Sequence[int]]  # ordinal → those of the documents before and after it in a sequence
+# Ordinals → of each that is part of a sequence, those of the documents before and after it.
+Beside = Callable[[Sequence[int]], Mapping[int, Sequence[int]]]
 PassageKey = tuple[int, int]  # ordinal of a document, position of a passage in it
 
 
@@ -173,11 +174,13 @@ def _documents(
 
 def _shared(scores: dict[int, float], beside: Beside) -> dict[int, float]:
     """Each of the best with some of the score of what is beside it, as far as that is above the least candidate."""
+    neighbours = beside(heapq.nlargest(SHARING, scores, key=scores.__getitem__))
+    if not neighbours:
+        return scores
     floor = min(scores.values())
     shared = dict(scores)
-    for ordinal in heapq.nlargest(SHARING, scores, key=scores.__getitem__):
-        others = sum(scores[each] - floor for each in beside(ordinal) if each in scores)
-        shared[ordinal] += BESIDE / 2 * others
+    for ordinal, around in neighbours.items():
+        shared[ordinal] += BESIDE / 2 * sum(scores[each] - floor for each in around if each in scores)
     return shared
 
 

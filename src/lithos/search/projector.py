@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from lithos.errors import LithosError
+from lithos.search.collection.answers import Finish
 from lithos.search.collection.collection import Collection
 from lithos.search.values import DocumentChange, Query, SearchResult
 
@@ -87,14 +88,22 @@ class Projector:
 
     def query(self, query: Query) -> SearchResult:
         """As `Collection.query`; also degraded while the collection is being filled, before or during the question."""
+        return self.begin(query)()
+
+    def begin(self, query: Query) -> Finish:
         starts, filled = self.collection.starts, self._filled
         if filled is None:
             self._filled = filled = starts
-        found = self.collection.query(query)
-        if filled == starts == self.collection.starts:
-            return found
-        reason = f"{self._name}: the index is being rebuilt"
-        return replace(found, degraded="; ".join(filter(None, [reason, found.degraded])))
+        begun = self.collection.begin(query)
+
+        def finish(least: float = 0.0) -> SearchResult:
+            found = begun(least)
+            if filled == starts == self.collection.starts:
+                return found
+            reason = f"{self._name}: the index is being rebuilt"
+            return replace(found, degraded="; ".join(filter(None, [reason, found.degraded])))
+
+        return finish
 
     def catch_up(self) -> int:
         """Apply all that the feed has now; the number of changes. A query that must see every write calls it first."""
@@ -128,8 +137,9 @@ class Projector:
                 starts = self.collection.starts  # asked before `known`: a loss in between has another number
                 self._comparing = starts if self._feed.restart(self.collection.known()) else -1
             changes = self._feed.next_batch()
-            self.collection.apply(changes)
-            if not changes:
+            if changes:
+                self.collection.apply(changes)
+            else:
                 self._filled = self._comparing
             return len(changes)
 

@@ -132,6 +132,11 @@ FROM skills s JOIN skill_versions v ON v.skill_id = s.skill_id
 WHERE v.number = (SELECT max(number) FROM skill_versions w WHERE w.skill_id = s.skill_id)
 """
 
+_STATES = """
+SELECT s.skill_id, s.status, max(v.number) AS number FROM skills s JOIN skill_versions v ON v.skill_id = s.skill_id
+GROUP BY s.skill_id, s.status
+"""
+
 
 class Skills:
     def __init__(
@@ -216,6 +221,14 @@ class Skills:
     def list(self) -> SkillList:
         rows = self._database.read(lambda tx: tx.all(f"{_LATEST} ORDER BY s.skill_id"))
         return {"skills": [_as_skill(row) for row in rows]}
+
+    def states(self) -> dict[str, str]:
+        """Of each skill a text that changes with its newest version and its status."""
+        rows = self._database.read(lambda tx: tx.all(_STATES))
+        return {row["skill_id"]: f"{row['number']} {row['status']}" for row in rows}
+
+    def get(self, skill_id: str) -> Skill:
+        return self._database.read(lambda tx: self._summary(tx, skill_id))
 
     def search(self, chosen: SkillFilter, limit: int | None) -> SkillList:
         """With text the best first; without, the newest first."""

@@ -108,3 +108,22 @@ def test_a_query_without_words_or_without_end_is_refused_before_any_kind_is_aske
     with pytest.raises(InvalidInput):
         Recall([notes]).recall(question(text))
     assert notes.asked == []
+
+
+def test_every_kind_begins_before_one_is_finished_and_only_hits_that_can_be_shown_are_fetched() -> None:
+    happened: list[tuple[str, str, float]] = []
+
+    class Begun(Shelf):
+        def begin(self, question: Question) -> Any:
+            happened.append((self.name, "begins", 0.0))
+
+            def finish(least: float = 0.0) -> KindHits:
+                happened.append((self.name, "ends", least))
+                return self.find(question)
+
+            return finish
+
+    notes = Begun("note", [(f"n{number}", 0.8, "a") for number in range(3)])
+    answer = Recall([notes, Begun("task", [("t1", 1.1, "c")])]).recall(question(limit=2))
+    assert happened == [("note", "begins", 0), ("task", "begins", 0), ("note", "ends", 0), ("task", "ends", 1.0)]
+    assert ids(answer) == ["t1", "n0"] and answer["next_cursor"]

@@ -50,10 +50,15 @@ class SearchScope:
             keywords["status"] = ("active", "superseded", "stale")
         return replace(where, any_of=keywords, between=between)
 
+    @property
+    def plain(self) -> bool:
+        """Whether the order of the engines is the order of the hits."""
+        return self.rank == "relevance" and not self.boosts
+
     def find(self, ask: Ask, query: Query) -> SearchResult:
         """The hits that count, in the order of the rank; `ask` asks the engines."""
         asked = replace(query, where=self.where(query.where))
-        if self.rank == "relevance" and not self.boosts:
+        if self.plain:
             return ask(asked)
         wide = replace(asked, limit=max(query.limit, CANDIDATES))
         if self.rank == "recency_decay":
@@ -63,7 +68,7 @@ class SearchScope:
         return replace(found, hits=tuple(self.arranged(found.hits)[: query.limit]))
 
     def arranged(self, hits: Sequence[Hit]) -> list[Hit]:
-        if self.rank == "relevance" and not self.boosts:
+        if self.plain:
             return list(hits)
         best = max((hit.score for hit in hits), default=1.0) or 1.0
         return sorted(hits, key=lambda hit: -self._weight(hit, best))

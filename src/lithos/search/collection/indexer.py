@@ -202,10 +202,10 @@ class Indexer:
             known = self._known.get(id)
             return None if known is None else known.ordinal
 
-    def beside(self, ordinal: int) -> list[int]:
-        """The documents before and after this one in its sequence."""
+    def beside(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
+        """Of each that is part of a sequence, the documents before and after it."""
         with self._changed:
-            return self._sequences.beside(ordinal)
+            return {each: self._sequences.beside(each) for each in ordinals if self._sequences.has(each)}
 
     def is_live(self, ordinal: int, id: str) -> bool:
         """Whether this is the version that counts; one just replaced may still be in an engine's hands."""
@@ -217,11 +217,11 @@ class Indexer:
         paths = [*self._folder.rglob("*"), *self._vectors_path.parent.rglob("*")]
         return sum(path.stat().st_size for path in paths if path.is_file())
 
-    def verify_soon(self) -> None:
-        self._run_soon(self.verify)
-
-    def make_columns_soon(self) -> None:
-        self._run_soon(self.columns.make)
+    def stamp(self) -> tuple[int, int] | None:
+        """Equal stamps: the same questions have the same answers. None: something is missing or waits."""
+        with self._changed:
+            settled = not self._unindexed and not self.problems and self._semantic and not self._semantic.missing()
+            return (self._sequence, self.starts) if settled else None
 
     def catalogue(self) -> Catalogue:
         with self._opening:
@@ -301,7 +301,7 @@ class Indexer:
         try:
             fulltext = self._texts.recovered(catalogue, self._passages())
             if fulltext.worn():
-                self._run_soon(self.rebuild_text)
+                self.run_soon(self.rebuild_text)
             return fulltext
         except Damaged as damage:
             return self._rebuild_text_later(damage)
@@ -313,7 +313,7 @@ class Indexer:
         catalogue = self.catalogue()
         self._forget_moving()
         self._texts.move_damaged_aside(catalogue)
-        self._run_soon(self.rebuild_text)
+        self.run_soon(self.rebuild_text)
         return self._texts.empty(catalogue)
 
     def rebuild_text(self) -> None:
@@ -328,14 +328,14 @@ class Indexer:
             self.problems.pop("words", None)
         self._texts.discard_others(catalogue.generation())
 
-    def _run_soon(self, work: Callable[[], None]) -> None:
+    def run_soon(self, work: Callable[[], None]) -> None:
         with self._changed:
             self._tasks.append(_Task(work))
             self._start()
             self._changed.notify_all()
 
     def _embed_soon(self) -> None:
-        self._run_soon(self._wake)
+        self.run_soon(self._wake)
 
     def _wake(self) -> None:
         if meaning := self.semantic_if_usable():

@@ -33,6 +33,9 @@ class Sequences:
             if not order:
                 del self._orders[place.name]
 
+    def has(self, ordinal: int) -> bool:
+        return ordinal in self._places
+
     def beside(self, ordinal: int) -> list[int]:
         """The one before and the one after, where they are near enough."""
         place = self._places.get(ordinal)

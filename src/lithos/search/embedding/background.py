@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -70,7 +70,8 @@ class Embedding(Part):
         self._running: list[threading.Thread] = []
         self._retry_at = 0.0
         self._remembered: OrderedDict[str, Floats] = OrderedDict()
-        self.beside = ThreadPoolExecutor(self._threads, "beside the model")  # for what need not wait for a vector
+        self._asked: dict[str, Future[Floats]] = {}  # questions in the hands of the model
+        self.beside = ThreadPoolExecutor(self._threads, "questions")  # the model beside full text
 
     def add_source(self, take: Take) -> None:
         with self._changed:
@@ -115,8 +116,23 @@ class Embedding(Part):
                 self._remembered.popitem(last=False)
         return vector
 
-    def remembers(self, text: str) -> bool:
-        return text in self._remembered
+    def question_soon(self, text: str) -> Callable[[], Floats]:
+        """The vector of a query, made in another thread from now on; collections that ask the same share it."""
+        with self._changed:
+            known = self._remembered.get(text)
+            if known is not None:
+                return lambda: known
+            running = self._asked.get(text)
+            if running is None:
+                running = self._asked[text] = self.beside.submit(self._asking, text)
+        return running.result
+
+    def _asking(self, text: str) -> Floats:
+        try:
+            return self.question(text)
+        finally:
+            with self._changed:
+                self._asked.pop(text, None)
 
     def forget_questions(self) -> None:
         with self._changed:

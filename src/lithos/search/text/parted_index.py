@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import operator
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -43,6 +44,7 @@ class PartedTextIndex(TextIndex):
             raise Damaged("the full-text index is not in parts yet")
         for leftover in folder.glob(f"*{UNFINISHED}"):
             shutil.rmtree(leftover)
+        self._summed: _Searchers | None = None
         self._parts = {int(each.name): self._open(int(each.name)) for each in folder.iterdir() if each.name.isdigit()}
 
     def _open(self, first: int, suffix: str = "") -> TextIndex:
@@ -50,7 +52,11 @@ class PartedTextIndex(TextIndex):
 
     @property
     def searcher(self) -> _Searchers:  # type: ignore[override]
-        return _Searchers([part.searcher for part in list(self._parts.values())])
+        """The same object until a part is committed: word frequencies are kept for it."""
+        now = [part.searcher for part in list(self._parts.values())]
+        if self._summed is None or not self._summed.are(now):
+            self._summed = _Searchers(now)
+        return self._summed
 
     def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
         going: dict[int, list[int]] = defaultdict(list)
@@ -103,6 +109,9 @@ class _Searchers:
 
     def __init__(self, parts: list[tantivy.Searcher]) -> None:
         self._parts = parts
+
+    def are(self, parts: list[tantivy.Searcher]) -> bool:
+        return len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts))
 
     @property
     def num_docs(self) -> int:

@@ -37,6 +37,7 @@ Clause = tuple[Any, "tantivy.Query"]
 Scored = tuple[int, int, float]  # ordinal, position, score
 Stamp = tuple[int, int, int, int]  # inode and date of the folder and of the table of contents
 MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
+MOST_FREQUENCIES = 10_000  # terms whose frequency is kept until the next commit
 HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
 MANIFEST = "manifest.json"
 MANAGED = ".managed.json"  # tantivy's list of the files that it may delete
@@ -83,6 +84,7 @@ class TextIndex:
         self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
         self.numbers = frozenset(numbers)
         self.schema = _schema(numbers)
+        self._frequencies: tuple[Any, dict[str, int]] = (None, {})
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
@@ -331,7 +333,14 @@ class TextIndex:
 
     def frequency(self, term: str) -> int:
         """In how many documents a term is."""
-        return max(int(self.searcher.doc_freq(field, term)) for field in self._text_fields)
+        searcher, known = self._frequencies
+        if searcher is not self.searcher:
+            searcher, known = self._frequencies = (self.searcher, {})
+        if (found := known.get(term)) is None:
+            found = max(int(searcher.doc_freq(field, term)) for field in self._text_fields)
+            if len(known) < MOST_FREQUENCIES:
+                known[term] = found
+        return found
 
     def weight(self, term: str, least: int = 0) -> float:
         """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""

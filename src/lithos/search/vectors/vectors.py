@@ -246,7 +246,6 @@ class Vectors:
 
         with self._lock:
             bits, ordinals, allowed, rows = self._bits[:, : self._count], self._ordinals, self._living, self._rows()
-            asked_for = np.flatnonzero(allowed & self._rows_of(also)) if also else np.zeros(0, np.int64)
         if mask is not None:
             allowed = allowed & _at(mask, ordinals)
         found = more = _best(bits, allowed, rows, vector, count)
@@ -254,11 +253,13 @@ class Vectors:
             allowed = allowed & ~np.isin(ordinals, list(met))
             more = _best(bits, allowed, rows, vector, count)
             found |= more
-        found |= _places(rows, asked_for, _cosines(rows, asked_for, vector))
+        wanted = set(also)
         with self._lock:
             rows = self._rows()  # documents may have come and gone since
-            around = np.flatnonzero(self._living & self._rows_of({ordinal for ordinal, _ in found}))
-        return found, _smoothed(rows, around, _cosines(rows, around, vector), found)
+            around = np.flatnonzero(self._living & self._rows_of({ordinal for ordinal, _ in found} | wanted))
+        near = _places(rows, around, _cosines(rows, around, vector))
+        found |= {place: cosine for place, cosine in near.items() if place[0] in wanted}
+        return found, _smoothed(near, found)
 
     def own(self, ordinal: int, dimension: int) -> list[Floats]:
         """The vectors of one document's passages."""
@@ -373,16 +374,17 @@ def _best(
     return _places(rows, chosen[best], scores[best])
 
 
-def _smoothed(
-    rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats, wanted: Mapping[PassageKey, float]
-) -> dict[PassageKey, float]:
+def _smoothed(near: Mapping[PassageKey, float], wanted: Mapping[PassageKey, float]) -> dict[PassageKey, float]:
     """A passage between others that answer too is more likely the answer."""
-    near = _places(rows, chosen, cosines)
     smoothed = {}
-    for (ordinal, position), own in wanted.items():
-        beside = [near[key] for key in ((ordinal, position - 1), (ordinal, position + 1)) if key in near]
-        share = NEIGHBOURS if beside else 0.0
-        smoothed[ordinal, position] = (1 - share) * own + share * sum(beside) / max(len(beside), 1)
+    for place, own in wanted.items():
+        ordinal, position = place
+        before, after = near.get((ordinal, position - 1)), near.get((ordinal, position + 1))
+        if before is None and after is None:
+            smoothed[place] = own
+        else:
+            beside = after if before is None else before if after is None else (before + after) / 2
+            smoothed[place] = (1 - NEIGHBOURS) * own + NEIGHBOURS * beside  # type: ignore[operator]
     return smoothed
 
 
