@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections import Counter
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -55,13 +55,19 @@ class Embedder(Protocol):
 def open_embedder(model: str) -> Embedder:
     """By the setting `search.embedding_model`. Nothing is loaded before the first use; nothing is ever downloaded."""
     if model == PACKAGED:
-        return OnnxEmbedder(FOLDER, f"{PACKAGED}/int8/3d6e6ff2")
+        return _packaged()
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return _by_name(model)
     if (folder / "modules.json").is_file() and not (folder / "model.onnx").is_file():
         return _of_sentence_transformers(str(folder), f"{folder.name}/{_state_of(folder)}")
     return _from_folder(folder)
+
+
+@cache
+def _packaged() -> OnnxEmbedder:
+    """One for the process: it changes nothing that it was given, and all threads share it anyway."""
+    return OnnxEmbedder(FOLDER, f"{PACKAGED}/int8/3d6e6ff2")
 
 
 def _from_folder(folder: Path) -> OnnxEmbedder:
