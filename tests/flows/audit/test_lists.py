@@ -20,9 +20,9 @@ def section(call: CallTool, before: str, tool: str, **more: Any) -> str:
     return str(after).removeprefix("## Tasks\n\n").partition("\n\n## After")[0]
 
 
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
+def test_an_item_is_added_at_the_end_of_the_list(call: CallTool) -> None:
+    wish = {"ops": ["append"], "items": ["new"], "reason": "r"}
+    for before, after in (
         ("- one\n> quote", "- one\n- new\n> quote"),
         ("- one\n\n> quote\n> more\nlazy", "- one\n- new\n\n> quote\n> more\nlazy"),
         ("- one\n  > inside\n\n> quote", "- one\n  > inside\n- new\n\n> quote"),
@@ -51,16 +51,12 @@ def section(call: CallTool, before: str, tool: str, **more: Any) -> str:
         ("- [ ] one\n- [x] two", "- [ ] one\n- [x] two\n- new"),
         ("+ one", "+ one\n+ new"),
         ("-\n- two", "-\n- two\n- new"),
-    ],
-)
-def test_an_item_is_added_at_the_end_of_the_list(call: CallTool, before: str, after: str) -> None:
-    wish = {"ops": ["append"], "items": ["new"], "reason": "r"}
-    assert section(call, before, "lithos_md_curate_list", **wish) == after
+    ):
+        assert section(call, before, "lithos_md_curate_list", **wish) == after
 
 
-@pytest.mark.parametrize(
-    ("before", "added", "after"),
-    [
+def test_appended_text_is_glued_to_nothing(call: CallTool) -> None:
+    for before, added, after in (
         ("- one\n> quote", "- new", "- one\n> quote\n\n- new"),
         ("- one\n> quote", "> more", "- one\n> quote\n> more"),
         (f"- one\n\n{TABLE}", "- new", f"- one\n\n{TABLE}\n\n- new"),
@@ -71,11 +67,9 @@ def test_an_item_is_added_at_the_end_of_the_list(call: CallTool, before: str, af
         ("text", "> quote", "text\n\n> quote"),
         ("text", "| a |\n|---|", "text\n\n| a |\n|---|"),
         ("> quote", "text", "> quote\n\ntext"),
-    ],
-)
-def test_appended_text_is_glued_to_nothing(call: CallTool, before: str, added: str, after: str) -> None:
-    wish = {"change": {"append": added}, "rationale": "r"}
-    assert section(call, before, "lithos_md_patch_section", **wish) == after
+    ):
+        wish = {"change": {"append": added}, "rationale": "r"}
+        assert section(call, before, "lithos_md_patch_section", **wish) == after
 
 
 @pytest.mark.parametrize("op", ["prune", "merge"])

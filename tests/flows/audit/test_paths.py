@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -54,20 +55,19 @@ def filled(tool: str, name: str, note: str) -> dict[str, Any]:
     return chosen
 
 
-@pytest.mark.parametrize(("tool", "name"), arguments())
-def test_a_path_of_the_machine_is_refused(call: CallTool, save: Save, data_dir: Path, tool: str, name: str) -> None:
+def test_a_path_of_the_machine_is_refused(call: CallTool, save: Save, data_dir: Path) -> None:
     note = call("lithos_write", agent="a", title="T", content="x", path="sub")["id"]
     call("lithos_fs_append", path="users/ana/notes.md", text="- a", rationale="r", user_id="ana", agent="a")
     before = sorted(path for path in data_dir.rglob("*") if ".md" in path.name)
-    for path in OF_A_MACHINE:
+    for (tool, name), path in product(arguments(), OF_A_MACHINE):
         try:
             answer = call(tool, _caller=Caller(operator=True), **{**filled(tool, name, note), name: path})
         except LithosError as error:
-            assert error.code in ("invalid_input", "forbidden", "not_found"), (path, error.as_dict())
+            assert error.code in ("invalid_input", "forbidden", "not_found"), (tool, name, path, error.as_dict())
             if catalogue().get(tool).toolset not in ROOT_NAMES:
-                assert error.code in ("invalid_input", "forbidden"), (path, error.as_dict())
+                assert error.code in ("invalid_input", "forbidden"), (tool, name, path, error.as_dict())
         else:
-            raise AssertionError((path, answer))
+            raise AssertionError((tool, name, path, answer))
     assert sorted(path for path in data_dir.rglob("*") if ".md" in path.name) == before
     assert sorted(each.name for each in (data_dir / "knowledge").iterdir() if each.is_dir()) == ["sub"]
 
