@@ -43,8 +43,8 @@ def test_a_sign_is_searchable(call: CallTool) -> None:
     call("lithos_write", agent="a", title="Plain", content="nothing of the kind 🐢, tm, c, 3")
     written: dict[str, set[str]] = {}
     for number, sign in enumerate(SIGNS):
-        note = call("lithos_write", agent="a", title=f"Signs {number}", content=f"We saw {sign} today")
-        glued = call("lithos_write", agent="a", title=f"Glued {number}", content=f"Lithos{sign}")
+        note = call("lithos_write", agent="a", title=f"Signs {chr(97 + number)}", content=f"We saw {sign} today")
+        glued = call("lithos_write", agent="a", title=f"Glued {chr(97 + number)}", content=f"Lithos{sign}")
         written.setdefault(sign.rstrip("\ufe0f"), set()).update((note["id"], glued["id"]))
     for sign in SIGNS:
         found = {each["id"] for each in call("lithos_search", query=sign)["results"]}
