@@ -294,21 +294,19 @@ def test_an_index_that_an_older_version_left_open_is_closed_at_start(data_dir: P
     assert [path.name for path in tops if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
 
 
-@pytest.mark.parametrize(
-    "headers",
-    [
-        "Host: 127.0.0.1\r\nHost: evil.example\r\n",
-        "Host: evil.example\r\nHost: 127.0.0.1\r\n",
-        "Host: 127.0.0.1\r\nhost: 127.0.0.1\r\n",
-        "Host: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nOrigin: http://evil.example\r\n",
-        "Host: 127.0.0.1\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n",
-    ],
-)
-def test_a_header_that_decides_is_accepted_once_only(data_dir: Path, headers: str) -> None:
-    with served(data_dir) as host, host.connect() as connection:
-        connection.sendall(f"GET /health HTTP/1.1\r\n{headers}\r\n".encode())
-        answer = connection.recv(1 << 16).decode()
-        assert answer.split(" ")[1] in ("400", "421"), answer
+def test_a_header_that_decides_is_accepted_once_only(data_dir: Path) -> None:
+    with served(data_dir) as host:
+        for headers in (
+            "Host: 127.0.0.1\r\nHost: evil.example\r\n",
+            "Host: evil.example\r\nHost: 127.0.0.1\r\n",
+            "Host: 127.0.0.1\r\nhost: 127.0.0.1\r\n",
+            "Host: 127.0.0.1\r\nOrigin: http://127.0.0.1\r\nOrigin: http://evil.example\r\n",
+            "Host: 127.0.0.1\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n",
+        ):
+            with host.connect() as connection:
+                connection.sendall(f"GET /health HTTP/1.1\r\n{headers}\r\n".encode())
+                answer = connection.recv(1 << 16).decode()
+            assert answer.split(" ")[1] in ("400", "421"), (headers, answer)
 
 
 def test_a_lost_sse_client_writes_no_traceback(data_dir: Path) -> None:
