@@ -109,7 +109,7 @@ class Killer:
 
     def _is_busy(self, pid: int) -> bool:
         """After some answers, not after some time: how fast anything is plays no part."""
-        enough = self._answers() + int(self._dice.random() ** 2 * 40)
+        enough = self._answers() + int(self._dice.random() ** 3 * 40)
         while self._answers() < enough:
             if self._enough.wait(0.002) or not _lives(pid):
                 return False

@@ -10,6 +10,9 @@ from typing import Any
 from tests.torture import claims, crash, growth, hostile, judge, overload, people, power_loss
 
 
+KILLS = 120  # per judgement: imports, three guests, a judgement and a rebuild cost as much as ten kills
+
+
 @dataclass(frozen=True)
 class Part:
     run: Callable[[Path, int], dict[str, Any]]
@@ -19,7 +22,7 @@ class Part:
 
 def run_crash(folder: Path, seed: int) -> dict[str, Any]:
     judge.embed_cheaply()
-    told, counts = crash.campaign(folder, seed, kills=50)
+    told, counts = crash.campaign(folder, seed, kills=KILLS)
     judge.judge(folder / "data", told)
     return counts
 

@@ -87,7 +87,7 @@ def _plan(dice):  # type: ignore[no-untyped-def]
     where = ["", "", ".tantivy", ".tantivy", "coordination.db", "catalogue", "ledger", "knowledge", "garden", "vectors"]
     chosen = dice.choice(where)
     kind = dice.choice(["kill", "kill", "kill", "torn", "torn", "short", "EIO", "ENOSPC"])
-    count = int(dice.random() ** 2 * (800 if chosen in where[:6] else 30)) + 1
+    count = int(dice.random() ** 2 * (300 if chosen in where[:6] else 30)) + 1
     return None if dice.random() < 0.2 else (count, kind, chosen)
 
 
