@@ -68,12 +68,15 @@ def _verify(terminal: Terminal, chain: str | None, all_chains: bool, full: bool,
         raise NotFound("there is no such chain", hint="`lithos ledger verify --all` checks those that exist.")
     live = describe_host(HostLock(str(state.parent))) is not None
     workers = min(4, os.cpu_count() or 1)
-    return [
-        Verification(
-            folder, checkpoints, full=full, against=known if folder == named else None, live=live, workers=workers
-        ).run()
-        for folder in folders
-    ]
+
+    def check(folder: Path) -> Report:
+        wanted = known if folder == named else None
+        return Verification(folder, checkpoints, full=full, against=wanted, live=live, workers=workers).run()
+
+    reports = [check(folder) for folder in folders]
+    if live:  # a host that forgot a thought or converted a chain meanwhile is no damage: look once more
+        reports = [report if report.ok else check(folder) for report, folder in zip(reports, folders, strict=True)]
+    return reports
 
 
 def _as_dict(report: Report) -> dict[str, Any]:
@@ -83,10 +86,11 @@ def _as_dict(report: Report) -> dict[str, Any]:
 
 
 def _told(report: Report) -> str:
-    state = "OK" if report.ok else "DAMAGED"
+    unfinished = {finding.code for finding in report.findings} == {"torn_tail"}
+    state = "OK" if report.ok else "UNFINISHED" if unfinished else "DAMAGED"
     root = f", root {report.root}" if report.root else ""
     lines = [f"{state}  {report.chain_key}: {report.thoughts} thoughts{root}"]
-    for finding in report.findings:
+    for finding in [*report.findings, *report.notices]:
         lines.append(f"  {finding.code}{_place(finding)}: {finding.message}")
     return "\n".join(lines)
 

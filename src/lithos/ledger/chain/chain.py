@@ -14,6 +14,7 @@ from typing import Any, overload
 from lithos.core.clock import micros, rfc3339
 from lithos.errors import Damaged, LedgerFork, NotFound, ReadOnly
 from lithos.ledger.chain import admission, idempotency
+from lithos.ledger.chain.announcement import FORGETTING
 from lithos.ledger.chain.columns import FORGETS
 from lithos.ledger.chain.convert import convert, finish_conversion
 from lithos.ledger.chain.format import (
@@ -41,7 +42,6 @@ from lithos.storage import Mark
 
 CHECKPOINT_EVERY = 1024
 REBUILD_AT_ONCE = 4096  # thoughts; bounds memory
-FORGETTING = "forgetting.json"  # exists while a forgetting is under way
 FORGOTTEN_ARGUMENTS = b"lithos.forgotten.v1\n"
 _log = logging.getLogger(__name__)
 

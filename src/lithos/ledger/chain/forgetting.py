@@ -6,23 +6,18 @@ thought records it and vouches for what is left of the record, then the content 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
-import orjson
 from typing_extensions import TypedDict
 
 from lithos.errors import InvalidInput
-from lithos.ledger.chain.chain import FORGETTING, Chain
+from lithos.ledger.chain.announcement import FORGETTING, Announcement, Erasure, announce, announced, withdraw
+from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.columns import FORGOTTEN
 from lithos.ledger.chain.format import NAMES, ThoughtEntry, is_redacted, redacted, redacted_hash
 from lithos.ledger.proofs.checkpoints import Checkpoint
 from lithos.ledger.search import ThoughtSearch
 from lithos.ledger.thoughts import Draft, Request
-from lithos.storage import flush_path, read_file
 
 
 class Forgotten(TypedDict):
@@ -32,14 +27,6 @@ class Forgotten(TypedDict):
     forgotten: bool
     recorded_as: int  # index of the thought that says so
     checkpoint: Checkpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Erasure:
-    """One thought to forget, and the names that go from its record."""
-
-    index: int
-    names: list[str]
 
 
 class Forgetting:
@@ -59,8 +46,9 @@ class Forgetting:
             )
         erasures = erasures_of(chain, entry, by)
         if erasures:
-            _announce(chain.folder, erasures, reason, by)
-            self._finish(chain, erasures, reason, by)
+            announcement = Announcement(erasures, reason, by)
+            announce(chain.folder, announcement)
+            self._finish(chain, announcement)
         record = chain.forgetting_record(index)
         assert record is not None
         return {
@@ -74,19 +62,17 @@ class Forgetting:
 
     def resume(self, chain: Chain) -> None:
         """At opening: finish what was announced."""
-        path = chain.folder / FORGETTING
-        if chain.problem is not None or not path.exists():
+        if chain.problem is not None or not (chain.folder / FORGETTING).exists():
             return
-        try:
-            said = orjson.loads(read_file(path))
-            erasures = [Erasure(one["index"], one["names"]) for one in said.get("erasures", [])]
-        except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError):
-            path.unlink()  # interrupted itself: nothing was done yet, and nothing was acknowledged
-            return
-        self._finish(chain, erasures or [Erasure(said["index"], [])], said["reason"], said["by"])
+        announcement = announced(chain.folder)
+        if announcement is None:
+            withdraw(chain.folder)  # interrupted itself: nothing was done yet, and nothing was acknowledged
+        else:
+            self._finish(chain, announcement)
 
-    def _finish(self, chain: Chain, erasures: list[Erasure], reason: str, by: str) -> None:
-        for erasure in erasures:
+    def _finish(self, chain: Chain, announcement: Announcement) -> None:
+        reason, by = announcement.reason, announcement.by
+        for erasure in announcement.erasures:
             entry = chain.entry(erasure.index)
             left = redacted(entry.record, erasure.names)
             digest = redacted_hash(left) if is_redacted(left) else None
@@ -99,8 +85,7 @@ class Forgetting:
             if "agent_id" in erasure.names and "agent_id" in entry.record:
                 self._forget_agent(entry.record["agent_id"])
             self._scrub(entry.record["id"])
-        (chain.folder / FORGETTING).unlink()
-        flush_path(chain.folder)
+        withdraw(chain.folder)
 
 
 def erasures_of(chain: Chain, entry: ThoughtEntry, by: str) -> list[Erasure]:
@@ -143,14 +128,3 @@ def _record(chain: Chain, entry: ThoughtEntry, digest: str | None, reason: str, 
         redacted=digest,
         request=Request(arguments=kept),
     )
-
-
-def _announce(folder: Path, erasures: list[Erasure], reason: str, by: str) -> None:
-    said: dict[str, Any] = {"erasures": erasures, "reason": reason, "by": by}
-    unfinished = folder / f"{FORGETTING}.new"
-    with unfinished.open("wb") as file:
-        file.write(orjson.dumps(said))
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.rename(folder / FORGETTING)
-    flush_path(folder)

@@ -44,7 +44,7 @@ class Part:
     head: str | None = None
     hashes: list[bytes] = field(default_factory=list)
     missing: dict[int, str | None] = field(default_factory=dict)  # contents that are gone → hash of a redacted record
-    forgets: dict[int, str | None] = field(default_factory=dict)  # thoughts named as forgotten → the hash it must have
+    forgets: dict[int, list[str | None]] = field(default_factory=dict)  # forgotten thought → hashes of its record
     wrong: tuple[str, str, int] | None = None  # finding, message, index
     rest: tuple[int, bool] | None = None  # where unfinished bytes begin, and whether they look torn
 
@@ -102,7 +102,7 @@ def _take(part: Part, right: Right, entries: Sequence[bytes], offset: int, look:
         if body is None:
             part.missing[place] = redacted_hash(record) if is_redacted(record) else None
         if "forgets" in record:
-            part.forgets[record["forgets"]] = record.get("redacted")
+            part.forgets.setdefault(record["forgets"], []).append(record.get("redacted"))
     part.count += len(entries)
     if look is None:
         return offset + sum(map(len, entries))

@@ -14,6 +14,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from lithos.errors import Damaged
+from lithos.ledger.chain.announcement import announced
 from lithos.ledger.chain.columns import pack_row
 from lithos.ledger.chain.format import Json, ThoughtEntry
 from lithos.ledger.chain.opening import ACKNOWLEDGED, read_header
@@ -68,6 +69,7 @@ class Report:
     forgotten: int = 0
     bytes: int = 0
     findings: list[VerifyFinding] = field(default_factory=list)
+    notices: list[VerifyFinding] = field(default_factory=list)  # what the next opening finishes; no fault
 
     @property
     def ok(self) -> bool:
@@ -117,6 +119,8 @@ class Verification:
             self.report.chain_key = header.chain_key
             self._registry = self._load_registry(header.origin)
             self._roots = self._roots_wanted(header.origin)
+            forgetting = announced(self._folder)
+            self._announced = {erasure.index for erasure in forgetting.erasures} if forgetting else set[int]()
             self._run(header.origin)
         except Damaged as error:
             self._add(error.details.get("finding", "malformed"), error.message, error.details.get("index"))
@@ -125,12 +129,13 @@ class Verification:
     def _run(self, origin: str) -> None:
         tree = _RootsBySize(self._roots)
         missing: dict[int, str | None] = {}
-        forgets: dict[int, str | None] = {}
+        forgets: dict[int, list[str | None]] = {}
         head = origin
         for segment, part in self._parts(_SignatureCheck(self) if self._full else None):
             head = self._join(part, head, segment)
             missing |= part.missing
-            forgets |= part.forgets
+            for index, digests in part.forgets.items():
+                forgets.setdefault(index, []).extend(digests)
             tree.grow(part.hashes)
             if part.wrong is not None:
                 self._add(*part.wrong)
@@ -188,16 +193,29 @@ class Verification:
         self.report.root = tree.root()
         self.report.forgotten = forgotten
 
-    def _contents(self, missing: dict[int, str | None], forgets: dict[int, str | None]) -> None:
-        """A content may be missing only where a later thought says that it was forgotten, and then must be."""
+    def _contents(self, missing: dict[int, str | None], forgets: dict[int, list[str | None]]) -> None:
+        """A content may be missing only where a later thought says that it was forgotten, and then must be.
+
+        A forgetting that a crash interrupted is neither: it was announced first, and the next opening finishes it.
+        """
         for index, redacted in sorted(missing.items()):
             if index not in forgets:
                 self._add("content_missing", f"the content of thought {index} is gone, and nothing says why", index)
-            elif redacted is not None and redacted != forgets[index]:
+            elif redacted is not None and redacted != forgets[index][-1]:
+                if index in self._announced and redacted in forgets[index]:
+                    self._notice(index)
+                    continue
                 message = f"the record of thought {index} is not the one that was left when it was forgotten"
                 self._add("hash_mismatch", message, index)
         for index in sorted(forgets.keys() - missing.keys()):
-            self._add("content_remains", f"thought {index} was forgotten, and its content is still there", index)
+            if index in self._announced:
+                self._notice(index)
+            else:
+                self._add("content_remains", f"thought {index} was forgotten, and its content is still there", index)
+
+    def _notice(self, index: int) -> None:
+        message = "its forgetting was interrupted; the next opening of the chain finishes it"
+        self.report.notices.append(VerifyFinding("forgetting_unfinished", message, index))
 
     def _roots_wanted(self, origin: str) -> dict[int, list[_Wanted]]:
         wanted: dict[int, list[_Wanted]] = {}
