@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.torture import claims, crash, growth, hostile, judge, overload, people, power_loss
 
-
 KILLS = 120  # per judgement: imports, three guests, a judgement and a rebuild cost as much as ten kills
 
 

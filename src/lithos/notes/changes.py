@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -28,8 +29,11 @@ class NoteChange:
 class NoteChanges:
     """The catalogue knows every change of a file; the audit knows who made it, and what is gone."""
 
-    def __init__(self, catalogue: Catalogue, database: Database, events: Events) -> None:
+    def __init__(
+        self, catalogue: Catalogue, allows_note: Callable[[str], bool], database: Database, events: Events
+    ) -> None:
         self._catalogue = catalogue
+        self._allows_note = allows_note
         self._database = database
         self._events = events
 
@@ -72,7 +76,8 @@ class NoteChanges:
 
     def _recent_events(self, since: datetime, until: datetime | None) -> list[Event]:
         wanted = EventFilter(type="note", status="committed", store=self._events.store, since=since, until=until)
-        return self._database.read(lambda tx: self._events.find(tx, wanted, limit=_MOST_EVENTS))["events"]
+        found = self._database.read(lambda tx: self._events.find(tx, wanted, limit=_MOST_EVENTS))["events"]
+        return [event for event in found if self._allows_note(event["path"] or "")]
 
 
 def _changed(row: Row, event: Event | None) -> NoteChange:

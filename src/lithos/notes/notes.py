@@ -222,7 +222,7 @@ def open_notes(
         Mover(vault),
         History(vault, ground.database, ground.events),
         Validator(vault, identities, duplicates.clusters),
-        NoteChanges(catalogue, ground.database, ground.events),
+        NoteChanges(catalogue, index.allows_note, ground.database, ground.events),
         duplicates,
         identities,
         ground.data_dir / FOLDER,

@@ -204,7 +204,7 @@ class Changes:
 
     def _of_event(self, event: Event) -> Change | None:
         kind = _kind_of(event)
-        if kind is None:
+        if kind is None or (kind == "note" and not self.notes.index.allows_note(event["path"] or "")):
             return None
         what = event["op"]
         if kind == "finding":

@@ -73,6 +73,8 @@ class Undo:
                 f"this change was made by {event['agent'] or 'an unnamed agent'}, not by {call.agent or 'you'}",
                 hint="Only the operator undoes the changes of others (lithos undo EVENT on the server's machine).",
             )
+        if not self._is_served(event):
+            raise NotFound("the file of this event is ignored, and no note", hint="notes.ignore names what is none.")
         if event["status"] != "committed":
             raise InvalidInput(f"event {event_id} changed nothing (it is {event['status']})")
         return event
@@ -87,12 +89,16 @@ class Undo:
                 event["tool"] != TOOL
                 and event["id"] not in undone
                 and event["type"] in ("note", "task", *_garden(event))
+                and self._is_served(event)
             ):
                 return event
         raise NotFound(
             f"there is no change of {call.agent!r} left to undo",
             hint="lithos_changes with agent shows what was changed.",
         )
+
+    def _is_served(self, event: Event) -> bool:
+        return event["type"] != "note" or event["path"] is None or self.notes.index.allows_note(event["path"])
 
     def _recent(self, agent: str) -> list[Event]:
         wanted = EventFilter(agent=agent, status="committed", store=self.events.store)

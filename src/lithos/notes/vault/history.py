@@ -72,7 +72,11 @@ class History:
                 found += page["events"]
             return found
 
-        return self._database.read(work)
+        return [event for event in self._database.read(work) if self._is_served(event)]
+
+    def _is_served(self, event: Event) -> bool:
+        """A file that is ignored since then is no note, whatever the audit knows of it."""
+        return event["path"] is None or self._vault.index.allows_note(event["path"])
 
     def diff(self, note_id: str, old: str | None = None, new: str | None = None) -> Difference:
         """Of two versions; left out, the newest is the file as it is, and the older the one before it."""
@@ -170,7 +174,8 @@ class History:
         asked = EventFilter(type="note", op="delete", status="committed", store=self._events.store)
         page = self._database.read(lambda tx: self._events.find(tx, asked, limit=RECENT_DELETIONS))
         wanted = slug(title)
-        return next((each for each in page["events"] if slug(_stem(each["path"] or "")) == wanted), None)
+        served = filter(self._is_served, page["events"])
+        return next((each for each in served if slug(_stem(each["path"] or "")) == wanted), None)
 
     def _deletion(self, note: str) -> tuple[Event, str | None]:
         """The newest deletion of the note with this id or path, and the version it had; for a file that a person
@@ -179,14 +184,14 @@ class History:
         for each in wanted:
             asked = replace(each, type="note", op="delete", status="committed", store=self._events.store)
             page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
-            if page["events"]:
-                event: Event = page["events"][0]
+            for event in filter(self._is_served, page["events"]):
                 return event, event["before_hash"]
         for each in wanted:
             asked = replace(each, type="note", status="committed", store=self._events.store)
             page = self._database.read(lambda tx, asked=asked: self._events.find(tx, asked, limit=1))  # type: ignore[misc]
-            if page["events"] and page["events"][0]["after_hash"]:
-                return page["events"][0], page["events"][0]["after_hash"]
+            for event in filter(self._is_served, page["events"]):
+                if event["after_hash"]:
+                    return event, event["after_hash"]
         if (named := self._deletion_by_title(note)) is not None:
             return named, named["before_hash"]
         raise NotFound(f"no deletion of {note[:200]!r} is known", hint="Give the id or the path that it had.")
