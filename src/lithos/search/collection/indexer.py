@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import threading
 import time
@@ -20,7 +19,7 @@ from lithos.search.collection.columns import Columns
 from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.sequences import Sequences
-from lithos.search.collection.unindexed import UnindexedChange
+from lithos.search.collection.unindexed import UnindexedChange, UnindexedChanges
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
 from lithos.search.text.fulltext import FullText
@@ -52,7 +51,7 @@ class Indexer:
         self._texts = TextGenerations(folder, shape, self._faults)
         self._changed = threading.Condition()
         self._opening = threading.RLock()
-        self._unindexed: dict[str, UnindexedChange] = {}
+        self._unindexed = UnindexedChanges()
         self._sequence = 0
         self._put_at = 0.0
         self._indexed = 0  # changes since memory was last given back
@@ -86,8 +85,7 @@ class Indexer:
                     self._changed.notify_all()
                     self._changed.wait()
                 self._sequence += 1
-                self._unindexed.pop(change.id, None)  # the newest change goes to the end of the line
-                self._unindexed[change.id] = UnindexedChange(self._sequence, change, self.cut)
+                self._unindexed.put(self._sequence, change, self.cut)
             if self._closed:
                 raise Unavailable("the index is closed", hint="Call again: the host is restarting.")
             self._put_at = time.monotonic()
@@ -144,21 +142,18 @@ class Indexer:
     def indexed(self, deadline: float, *, most: int = 0) -> bool:
         """Wait until at most `most` of the changes acknowledged before this call are not indexed, large ones apart."""
         with self._changed:
-            if self._awaited(self._sequence) <= most:  # waking the thread for nothing would cost a switch to it
+            if self._unindexed.are_few(self._sequence, most):  # waking the thread for nothing would cost a switch to it
                 return True
             target = self._sequence
             self._hurried += 1
             self._changed.notify_all()
             try:
-                while self._awaited(target) > most:
+                while not self._unindexed.are_few(target, most):
                     if self._closed or not self._changed.wait(max(0.0, deadline - time.monotonic())):
                         return False
             finally:
                 self._hurried -= 1
         return True
-
-    def _awaited(self, target: int) -> int:
-        return sum(each.sequence <= target and not each.large for each in self._unindexed.values())
 
     def large_unindexed(self) -> int:
         with self._changed:
@@ -386,8 +381,7 @@ class Indexer:
             if rest <= 0:
                 break
             self._changed.wait(rest)
-        small = ((id, each) for id, each in self._unindexed.items() if not each.large)
-        return dict(itertools.islice(small, BATCH)) or dict(itertools.islice(self._unindexed.items(), 1))
+        return self._unindexed.batch(BATCH)
 
     def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))

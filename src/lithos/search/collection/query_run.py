@@ -13,7 +13,7 @@ from lithos.errors import Damaged, LithosError
 from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.collection.indexer import Indexer
 from lithos.search.collection.schema import CollectionSchema
-from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, match_unindexed
+from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, comparable, match_unindexed
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
 from lithos.search.fusion import JUDGED, NO_WORDS, Fused, LegWeights, PassageKey, Ranked, Words, fuse, leg_weights
 from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms, readable_share
@@ -149,7 +149,8 @@ class QueryRun:
             weights = (
                 {term: fulltext.documents.weight(term) for term in set(self.reading.terms)} if self.unindexed else {}
             )
-            self.met = match_unindexed(self.unindexed.values(), self.reading, weights, self.query.where)
+            compared = comparable(self.unindexed.values())
+            self.met = match_unindexed(compared, self.reading, weights, self.query.where)
         self._took("words", started)
         return words
 
@@ -173,7 +174,7 @@ class QueryRun:
         return read(self.query.text, index, self.shape.keywords, plain=plain, unindexed=self._unindexed)
 
     def _unindexed(self) -> set[str]:
-        return set().union(*(each.total for each in self.unindexed.values()))
+        return set().union(*(each.total for each in comparable(self.unindexed.values())))
 
     def _vector(self) -> Floats | None:
         if self.vector is None:

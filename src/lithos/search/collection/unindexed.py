@@ -6,11 +6,11 @@ the weights that the index has for these words, so that their scores stand besid
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from lithos.search.collection.columns import matches
 from lithos.search.fusion import PASSAGE_WEIGHT, SATURATION, Ranked
@@ -18,8 +18,10 @@ from lithos.search.text.analysis import phrase_terms, seam
 from lithos.search.text.syntax import Reading
 from lithos.search.values import Document, DocumentChange, Passage, Where
 
-LARGE = 200_000  # characters of a document that no query waits for: cutting 1.8 MB takes seconds
+LARGE = 200_000  # characters, of one or in sum, that a query takes apart itself: 1.8 MB take seconds
+MEDIUM = 20_000  # characters from which documents count against that sum; the few notes that are longer can wait
 MOST = 256  # more are not worth comparing one by one: the question waits for the index
+AT_ONCE = 1_000_000  # characters in one commit
 Cut = Callable[[Document], tuple[Passage, ...]]
 
 
@@ -30,10 +32,17 @@ class UnindexedChange:
     sequence: int
     change: DocumentChange
     cut: Cut
+    large: bool = False  # no query waits for it
 
     @property
-    def large(self) -> bool:
-        return isinstance(self.change, Document) and len(self.change.text) > LARGE
+    def size(self) -> int:
+        """Characters to take apart."""
+        return len(self.change.text) + len(self.change.body) if isinstance(self.change, Document) else 0
+
+    @property
+    def left(self) -> int:
+        """Characters that the next question would take apart."""
+        return 0 if "total" in self.__dict__ else self.size
 
     @cached_property
     def passages(self) -> tuple[Passage, ...]:
@@ -53,8 +62,48 @@ class UnindexedChange:
     def total(self) -> Counter[str]:
         """Of the whole document; most questions have no word in common with it and end here."""
         words = (*self.change.names, *self.change.tags, self.change.body) if isinstance(self.change, Document) else ()
-        seams = [seam(before.text, after.text) for before, after in pairwise(self.passages)]
+        seams = [seam(before.text, after.text) for before, after in itertools.pairwise(self.passages)]
         return sum(self.counts, Counter(phrase_terms(" ".join([*words, *seams]))))
+
+
+class UnindexedChanges(dict[str, UnindexedChange]):
+    """By document, the newest of each last. Not safe for threads: the indexer holds its lock."""
+
+    def put(self, sequence: int, change: DocumentChange, cut: Cut) -> None:
+        self.pop(change.id, None)  # the newest change goes to the end of the line
+        fresh = UnindexedChange(sequence, change, cut)
+        if fresh.size > MEDIUM:
+            fresh.large = (
+                fresh.size + sum(each.size for each in self.values() if each.size > MEDIUM and not each.large) > LARGE
+            )
+        self[change.id] = fresh
+
+    def batch(self, most: int) -> dict[str, UnindexedChange]:
+        """For one commit: the oldest up to a bound, large ones last and one at a time."""
+        chosen: dict[str, UnindexedChange] = {}
+        size = 0
+        for id, each in self.items():
+            if not each.large:
+                size += each.size
+                if chosen and (size > AT_ONCE or len(chosen) >= most):
+                    return chosen
+                chosen[id] = each
+        return chosen or dict(itertools.islice(self.items(), 1))
+
+    def are_few(self, target: int, most: int) -> bool:
+        """Whether at most so many up to this sequence are left, large ones apart, and a question can compare them."""
+        left = [each for each in self.values() if each.sequence <= target and not each.large]
+        return not left or (len(left) <= most and sum(each.left for each in left) <= LARGE)
+
+
+def comparable(unindexed: Iterable[UnindexedChange]) -> list[UnindexedChange]:
+    """Those that a question takes apart: up to a sum, whatever made the wait for the others too long."""
+    chosen, left = [], LARGE
+    for each in unindexed:
+        if not each.large and each.left <= left:
+            left -= each.left
+            chosen.append(each)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +121,7 @@ def match_unindexed(
     found = []
     for each in unindexed:
         document = each.change
-        if not isinstance(document, Document) or each.large or not matches(document, where):
+        if not isinstance(document, Document) or not matches(document, where):
             continue
         whole = _bm25(each.total, terms, weights)
         if whole > 0:
