@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
@@ -104,12 +105,39 @@ def remove_segments(text: Path) -> None:
             file.unlink()
 
 
+def overwrite(text: Path) -> None:
+    """In place, each file as long as before, its date put back."""
+    for meta in list(text.rglob("meta.json")):
+        for file in meta.parent.glob("*.*"):
+            if file.suffix in (".idx", ".term", ".pos", ".fast", ".fieldnorm", ".store"):
+                before = file.stat()
+                with file.open("r+b") as opened:
+                    opened.write(bytes(before.st_size))
+                os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def overwrite_postings(text: Path) -> None:
+    for file in text.rglob("*.idx"):
+        with file.open("r+b") as opened:
+            opened.write(bytes(file.stat().st_size))
+
+
 def remove_everything(text: Path) -> None:
     shutil.rmtree(text.parent)
 
 
 @pytest.mark.parametrize(
-    "damage", [remove_passages, remove_documents, spoil_passages, empty_passages, remove_segments, remove_everything]
+    "damage",
+    [
+        remove_passages,
+        remove_documents,
+        spoil_passages,
+        empty_passages,
+        remove_segments,
+        remove_everything,
+        overwrite,
+        overwrite_postings,
+    ],
 )
 @pytest.mark.parametrize("tool", ["lithos_search", "lithos_recall", "mentisdb_search"])
 def test_damage_under_a_running_host_is_noticed_said_and_healed(

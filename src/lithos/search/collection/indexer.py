@@ -160,7 +160,7 @@ class Indexer:
             return sum(each.large for each in self._unindexed.values())
 
     def files_changed(self) -> str:
-        """The damage that other programs did to our files under us, or "". Five system calls a query."""
+        """The damage that other programs did to our files under us, or "". A system call for each file, 2 µs."""
         with self._opening:
             if self._catalogue is not None and not (self._folder / "catalogue.db").exists():
                 return "the index was deleted and is being rebuilt"

@@ -137,7 +137,7 @@ class FullText:
         return self.documents.exists() and self.passages.exists()
 
     def is_untouched(self) -> bool:
-        """Whether the files of both indexes are as our last commit left them: two system calls for each part."""
+        """Whether the files of both indexes are as our last commit left them."""
         return self.documents.is_untouched() and self.passages.is_untouched()
 
     def verify(self) -> None:

@@ -36,6 +36,7 @@ TEXT_FIELDS = ("text", "title", "names")  # each with its own length norm
 Clause = tuple[Any, "tantivy.Query"]
 Scored = tuple[int, int, float]  # ordinal, position, score
 Stamp = tuple[int, int, int, int]  # inode and date of the folder and of the table of contents
+FileStamps = dict[str, tuple[int, int, int]]  # size and dates of each file of a segment
 MOST_PASS = 0.5  # share of all documents from which on a filter is applied to what was found
 MOST_FREQUENCIES = 10_000  # terms whose frequency is kept until the next commit
 HEAP = 15_000_000  # the least that tantivy takes; more only helps bulk loads of hundreds of MB
@@ -58,6 +59,7 @@ class TextIndex:
         self._verify()
         self._beside: tempfile.TemporaryDirectory[str] | None = None
         self._stamp: Stamp | None = None  # None: a commit is under way
+        self._files: FileStamps = {}
         try:
             self._open_at(folder)
         except Unavailable:
@@ -76,6 +78,7 @@ class TextIndex:
             self._index.config_reader("manual")
             self._index.reload()
             self.searcher = self._index.searcher()
+        self._files = self._files_now()
         self._stamp = self._stamp_now()
 
     def _describe(self, folder: Path, numbers: Sequence[str], *, of_passages: bool) -> None:
@@ -112,6 +115,8 @@ class TextIndex:
             self.searcher = self._index.searcher()
         self._write_manifest()
         self._sweep()
+        files = self._files_now()
+        self._files = {name: self._files.get(name, stamp) for name, stamp in files.items()}  # old ones never change
         self._stamp = self._stamp_now()
 
     def _sweep(self) -> None:
@@ -141,9 +146,23 @@ class TextIndex:
         return (self._folder / "meta.json").exists()  # an index that is open has one, however little is in it
 
     def is_untouched(self) -> bool:
-        """Whether no other program added, removed or replaced a file since our last commit: two system calls. A commit
-        under way changes them itself."""
-        return self.exists() if self._stamp is None else self._stamp == self._stamp_now()
+        """Whether no other program added, removed, replaced or wrote into a file since our last commit. A commit under
+        way changes them itself."""
+        stamp = self._stamp
+        if stamp is None:
+            return self.exists()
+        same = stamp == self._stamp_now() and self._files == self._files_now(self._files)
+        return same or self._stamp is not stamp  # a commit began or ended meanwhile
+
+    def _files_now(self, names: Iterable[str] | None = None) -> FileStamps:
+        """Of these files, or of all that the table of contents names."""
+        folder = str(self._folder)
+        try:
+            chosen = [path.name for path in self._segment_files()] if names is None else names
+            found = [(name, os.stat(f"{folder}/{name}")) for name in chosen]  # noqa: PTH116 many, and often
+        except (OSError, Damaged):
+            return {}
+        return {name: (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in found}
 
     def _stamp_now(self) -> Stamp:
         """By the folder, which changes with every name in it, and the table of contents."""
@@ -157,11 +176,11 @@ class TextIndex:
         """Raise `Damaged` unless every file is the one that was written."""
         if not self.exists():
             raise Damaged("the full-text index is gone")
-        stamp = self._stamp_now()
+        stamp, files = self._stamp_now(), self._files_now()
         self._verify()
         if self.deleted() < 0:
             raise Damaged("the table of contents of the full-text index names less than is open")
-        self._stamp = stamp
+        self._stamp, self._files = stamp, files
 
     def _verify(self) -> None:
         if not (self._folder / "meta.json").exists():
