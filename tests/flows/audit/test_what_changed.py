@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from lithos.app import Lithos
+from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
+from lithos.settings import LithosConfig
+from lithos.tools.caller import Caller
 from tests.conftest import CallTool
+from tests.support.note_calls import caller
 
 HOUR = 3600
 
@@ -87,12 +91,33 @@ def test_what_an_agent_changes_is_not_called_a_persons_change(call: CallTool, cl
     }
 
 
-def test_a_file_that_arrives_with_an_old_date_is_no_update(
-    call: CallTool, lithos: Lithos, clock: FakeClock, data_dir: Path
+@pytest.mark.parametrize("front", ["", "---\ntitle: Old\nupdated_at: 2020-01-01\n---\n"])
+def test_a_file_that_arrives_with_an_old_date_is_a_change(
+    call: CallTool, lithos: Lithos, clock: FakeClock, data_dir: Path, front: str
 ) -> None:
     call("lithos_write", agent="a", title="T", content="x")
     clock.advance(HOUR)
-    (data_dir / "knowledge/old.md").write_text("---\ntitle: Old\nupdated_at: 2020-01-01\n---\ntext\n")
+    file = data_dir / "knowledge/old.md"
+    file.write_text(front + "# Old\n\ntext\n")
+    os.utime(file, (1e9, 1e9))
     lithos.notes.reindex()
-    assert listed(call, "2026-01-01T00:30:00Z") == []
+    assert listed(call, "2026-01-01T00:30:00Z") == ["old.md"]
     assert any("add Old [old.md] on disk" in line for line in lines(call, "2026-01-01T00:30:00Z"))
+    if front:
+        assert call("lithos_read", path="old.md")["metadata"]["updated_at"] < "2021"
+    clock.advance(HOUR)
+    call("lithos_reindex", _caller=Caller(operator=True))
+    assert listed(call, "2026-01-01T01:30:00Z") == []
+
+
+def test_the_files_of_a_first_scan_are_no_changes(config: LithosConfig, clock: FakeClock, data_dir: Path) -> None:
+    (data_dir / "knowledge").mkdir(parents=True)
+    for number in range(3):
+        file = data_dir / f"knowledge/{number}.md"
+        file.write_text("text")
+        os.utime(file, (1e9, 1e9))
+    opened = open_lithos(config, clock=clock)
+    try:
+        assert listed(caller(opened), "2025-12-31") == []
+    finally:
+        opened.close()

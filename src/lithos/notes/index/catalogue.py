@@ -32,7 +32,7 @@ FORMER_FOLDER = ".graph"
 _FORGET = "UPDATE files SET mtime_ns = -1, version = ''"  # a look at such a file reads it
 _FILE = "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _LINK = "INSERT INTO links VALUES (?, ?, ?, ?, ?, NULL, 'broken', ?, ?)"
-_OWN_COLUMNS = 20  # of `notes` besides those of the frontmatter fields
+_OWN_COLUMNS = 21  # of `notes` besides those of the frontmatter fields
 _NOTE = f"INSERT INTO notes VALUES ({', '.join('?' * (_OWN_COLUMNS + len(COLUMNS)))})"
 
 
@@ -60,6 +60,7 @@ class ReadFile:
     minhash: bytes | None = None
     changed: int = 0  # when, in microseconds
     edited: bool = False  # it was known with other bytes, under another path, or before it was deleted
+    arrived: bool = False  # it is new, in a catalogue that has seen all files before
     by_us: bool = False  # a call through Lithos made the change, not an editor, git or a sync tool
 
 
@@ -219,7 +220,7 @@ class _Update:
         ids = orjson.dumps([each.id for each in self._notes]).decode()
         paths = orjson.dumps(self._paths).decode()
         return self._tx.all(
-            "SELECT number, id, path, title, aliases, version, changed, edited, by_us FROM notes"
+            "SELECT number, id, path, title, aliases, version, changed, edited, arrived, by_us FROM notes"
             " WHERE path IN (SELECT value FROM json_each(?))"
             " OR id IN (SELECT value FROM json_each(?))",
             *(paths, ids),
@@ -236,7 +237,8 @@ class _Update:
             if row:
                 same = (row["version"], row["path"]) == (each.seen.version, each.seen.path)
                 changed, by_us = (row["changed"], bool(row["by_us"])) if same else (each.changed, each.by_us)
-                each = replace(each, changed=changed, by_us=by_us, edited=bool(row["edited"]) or not same)
+                edited, arrived = bool(row["edited"]) or not same, bool(row["arrived"])
+                each = replace(each, changed=changed, by_us=by_us, edited=edited, arrived=arrived)
             numbered[row["number"] if row else fresh + offset] = each
         return numbered
 
@@ -312,7 +314,8 @@ def _note_row(number: int, found: ReadFile) -> tuple[Any, ...]:
     updated = note.updated(seen.mtime_ns)
     return (
         *(number, found.id, note.own_id, note.path, path_key(note.path), note.title),
-        *(updated, int(note.moment("updated_at") is None), found.changed, int(found.edited), int(found.by_us)),
+        *(updated, int(note.moment("updated_at") is None), found.changed),
+        *(int(found.edited), int(found.arrived), int(found.by_us)),
         note.version,
         *(note.front.problem, int(note.document.front is None)),
         *(orjson.dumps(note.tags).decode(), orjson.dumps(note.aliases).decode(), NOT_CALLED),

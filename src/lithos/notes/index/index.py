@@ -295,8 +295,9 @@ class Index:
 
     def _marked(self, found: list[ReadFile], ours: Set[str]) -> list[ReadFile]:
         """Mark whose change it is, and what is a change although the catalogue has no such note: one that Lithos made
-        or restored, and one that was deleted and is back, with the date that it had."""
+        or restored, one that was deleted and is back, and one that arrives, each with the date that it had."""
         ids = {each.id for each in found if each.note is not None and each.seen.path not in ours}
+        new: Set[str] = frozenset()
         back: Set[str] = frozenset()
         if ids and self._complete:
             new = ids.difference(self._catalogue.read(lambda tx: queries.owners(tx, sorted(ids))))
@@ -304,7 +305,7 @@ class Index:
         marked = []
         for each in found:
             own = each.seen.path in ours
-            marked.append(replace(each, by_us=own, edited=own or each.id in back))
+            marked.append(replace(each, by_us=own, edited=own or each.id in back, arrived=each.id in new))
         return marked
 
     def _standing(self, found: ReadFile, note: Note) -> ReadFile:

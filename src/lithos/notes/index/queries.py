@@ -38,7 +38,7 @@ class NoteFilter:
             clauses.append("author = ?")
             values.append(self.author)
         if self.since is not None:
-            clauses.append("(updated >= ? OR (changed >= ? AND edited))")
+            clauses.append("(updated >= ? OR (changed >= ? AND (edited OR arrived)))")
             values += [self.since, self.since]
         if self.effective_status is not None:
             clauses.append("effective_status = ?")

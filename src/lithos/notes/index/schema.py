@@ -33,6 +33,7 @@ CREATE TABLE notes (
     undated INTEGER NOT NULL,  -- 1: `updated` is the date of the file
     changed INTEGER NOT NULL,  -- when these bytes came to this path, by any hand
     edited INTEGER NOT NULL,  -- 1: that was after the catalogue first saw the note
+    arrived INTEGER NOT NULL,  -- 1: the note was new then, and the catalogue had seen all others
     by_us INTEGER NOT NULL,  -- 1: by a call through Lithos
     version TEXT NOT NULL,
     problem TEXT,
