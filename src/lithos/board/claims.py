@@ -37,6 +37,12 @@ def claim_of_token(tx: Tx, token: int) -> Claim | None:
     return found[0] if found else None
 
 
+def was_given(tx: Tx, token: int) -> bool:
+    """Whether a claim may have had this token. The journal numbers claims among all changes, and forgets old ones."""
+    entry = JOURNAL.entry(tx, token)
+    return 0 < token <= JOURNAL.since(tx, None).cursor if entry is None else entry.kind == "claimed"
+
+
 def take(tx: Tx, claim: Claim, now: Moment) -> None:
     """Give the aspect to this claim, in place of one that has ended."""
     drop(tx, claim.task_id, claim.aspect)

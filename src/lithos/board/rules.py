@@ -65,11 +65,12 @@ class Refusal:
     holder: str | None = None
     until: str | None = None
     token_of: tuple[str, str] | None = None  # the task and aspect that the shown token is for
+    never_given: bool = False  # no claim had the shown token
     near: tuple[Claim, ...] = ()  # claims whose aspect differs in spelling only
 
     @property
     def message(self) -> str:
-        return _WORDS[self.reason][0]
+        return "no claim ever had this token" if self.never_given else _WORDS[self.reason][0]
 
     @property
     def hint(self) -> str:
@@ -77,6 +78,8 @@ class Refusal:
 
     @property
     def _whose_token(self) -> list[str]:
+        if self.never_given:
+            return ["No claim ever had this token."]
         return [f"It is for {self.token_of[1]!r} of task {self.token_of[0]}."] if self.token_of else []
 
     @property

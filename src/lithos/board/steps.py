@@ -147,6 +147,7 @@ def holder(tx: Tx, board: LockedBoard, aspect: str, agent: str, token: int | Non
     named = claims.claim_of_token(tx, token) if token is not None else None
     if named and (named.task_id, named.aspect) != (task.id, aspect):
         return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
+    decided = _unless_invented(tx, token, decided)
     return replace(decided, near=board.near if decided.reason in ("not_claimed", "claim_lost") else ())
 
 
@@ -160,7 +161,14 @@ def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: s
     if named and task_id not in (None, named.task_id):
         return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
     decided = decide_hold(named, agent, token, now)
-    return decided if isinstance(decided, Refusal) else None
+    return _unless_invented(tx, token, decided) if isinstance(decided, Refusal) else None
+
+
+def _unless_invented(tx: Tx, token: int | None, decided: Refusal) -> Refusal:
+    """Nothing was lost under a token that no claim ever had."""
+    if decided.reason != "claim_lost" or token is None or claims.was_given(tx, token):
+        return decided
+    return Refusal("wrong_token", never_given=True)
 
 
 def check_token(tx: Tx, token: int, agent: str | None = None) -> None:

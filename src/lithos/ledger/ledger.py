@@ -260,14 +260,25 @@ class Ledger(Part):
         return _bootstrapped(chain, stored, storage_adapter)
 
     def forget(
-        self, call: Call, chain_key: str | None, *, thought_id: str | None, thought_index: int | None, reason: str
+        self,
+        call: Call,
+        chain_key: str | None,
+        *,
+        thought_id: str | None = None,
+        thought_hash: str | None = None,
+        thought_index: int | None = None,
+        reason: str,
     ) -> Forgotten:
         """Remove a thought's content and names. Its place, hash and proofs stay; a new thought records who and why."""
         chain = self.chain(chain_key)
-        located = self.thought(chain_key, thought_id=thought_id, thought_index=thought_index, viewer=ALL)
+        located = self.thought(
+            chain_key, thought_id=thought_id, thought_hash=thought_hash, thought_index=thought_index, viewer=ALL
+        )
         found = located["thought"]
         if found is None:
-            raise NotFound("there is no such thought on this chain", hint="Name it by index or id.")
+            raise NotFound(
+                "there is no such thought on this chain", hint="mentisdb_search finds thoughts and their index."
+            )
         by = call.agent or call.user or "operator"
         why = text_block(reason, "reason", LONGEST_REASON)
         self.refuse_secrets({"reason": why, "agent": by})

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from lithos.core.clock import parse_time
-from lithos.core.names import one_line
+from lithos.core.names import is_blank, one_line
 from lithos.errors import InvalidInput, TooLarge
 
 Status = Literal["active", "superseded", "deprecated", "stale"]
@@ -138,7 +138,7 @@ def checked_fields(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def problem_of(field: NoteField, value: str | None) -> str | None:
     """Why a value that a person typed is wrong, and what it counts as; None: it is not."""
-    if value is None or not field.if_wrong or field.check is None:
+    if value is None or is_blank(value) or not field.if_wrong or field.check is None:
         return None
     try:
         field.check(field.name, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, NotRequired, cast
+from typing import Annotated, Literal, NotRequired, cast
 
 from pydantic import Field
 
@@ -77,7 +77,7 @@ def lithos_write(
     merge_key: Annotated[str | None, Field(description="At most one active note has it"), Rare] = None,
     on_conflict: Annotated[OnConflict, Field(description="If a note has the merge_key"), Rare] = "merge",
     status: Annotated[Status | None, Rare] = None,
-    ttl_policy: Annotated[TtlPolicy | None, Rare] = None,
+    ttl_policy: Annotated[TtlPolicy | Literal[""] | None, Field(description='"" removes it'), Rare] = None,
     expires_at: Annotated[str | None, Field(description="ISO 8601; ttl_policy left out: decay"), Rare] = None,
     supersedes: Superseded = None,
     superseded_by: Successor = None,

@@ -93,6 +93,15 @@ WHOLE = {"title": "T", "content": "text", "tags": ["x"], "confidence": 1.0}
         ({}, {"title": " T "}),
         ({}, {"tags": ["#x", "x"]}),
         ({}, {"content": "# T\n\ntext"}),
+        ({}, {"content": "text\n"}),
+        ({}, {"content": "text\n\n"}),
+        ({}, {"content": "\ntext"}),
+        ({}, {"content": "text\r\n"}),
+        ({"content": "one\n\ntwo"}, {"content": "one\r\n\r\ntwo\r\n"}),
+        ({}, {"ttl_policy": ""}),
+        ({}, {"merge_key": ""}),
+        ({}, {"expires_at": "", "ttl_policy": ""}),
+        ({}, {"source_task": "", "provenance": "", "claim_id": ""}),
         ({"expires_at": "2030-01-01T00:00:00Z"}, {"ttl_policy": "decay"}),
         ({"expires_at": "2030-01-01T00:00:00Z"}, {"expires_at": "2030-01-01T02:00:00+02:00"}),
         ({"expires_at": "2030-01-01T00:00:00Z"}, {"expires_at": "2030-01-01"}),
@@ -103,7 +112,7 @@ WHOLE = {"title": "T", "content": "text", "tags": ["x"], "confidence": 1.0}
 def test_an_update_with_equal_values_writes_nothing_and_says_so(
     call: CallTool, clock: FakeClock, data_dir: Path, made: dict[str, Any], given: dict[str, Any]
 ) -> None:
-    first = call("lithos_write", agent="a", **WHOLE, **made)
+    first = call("lithos_write", agent="a", **WHOLE | made)
     before = (data_dir / "knowledge" / first["path"]).read_bytes()
     clock.advance(60)
     again = call("lithos_write", agent="b", id=first["id"], **given)
@@ -123,6 +132,9 @@ def test_an_update_with_equal_values_writes_nothing_and_says_so(
         ({"expires_at": "2030-01-01"}, {"expires_at": "2030-01-02"}),
         ({}, {"confidence": 0.9}),
         ({}, {"content": "x", "append": True}),
+        ({}, {"content": "text."}),
+        ({}, {"content": " text"}),
+        ({"ttl_policy": "decay"}, {"ttl_policy": ""}),
     ],
 )
 def test_an_update_with_another_value_is_written(call: CallTool, made: dict[str, Any], given: dict[str, Any]) -> None:
@@ -159,3 +171,42 @@ def test_a_null_among_tags_is_a_word(call: CallTool, lithos: Lithos, save: Save,
     lithos.notes.reindex()
     assert (call("lithos_read", path="t")["metadata"].get("tags") or []) == tags
     assert call("lithos_tags")["tags"] == dict.fromkeys(tags, 1)
+
+
+WORDS = (
+    ".inf",
+    "-.inf",
+    "+.INF",
+    ".nan",
+    ".NaN",
+    "12345678901234567890123",
+    "-9223372036854775809",
+    "0xFFFFFFFFFFFFFFFFFF",
+)
+
+
+@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("form", ["[{}]", "\n  - {}", "[other, {}]", "{}"])
+def test_numbers_that_yaml_knows_and_json_does_not_stay_as_typed(
+    call: CallTool, lithos: Lithos, save: Save, word: str, form: str
+) -> None:
+    save(
+        "t.md", f"---\ntitle: {word}\nauthor: {word}\ntags: {form.format(word)}\nrank: 3\nid_long: {word}\n---\nbody\n"
+    )
+    lithos.notes.reindex()
+    note = call("lithos_read", path="t")
+    assert note["title"] == word and note["metadata"]["author"] == word and note["metadata"]["rank"] == 3
+    assert word in (call("lithos_tags")["tags"]) and "frontmatter" not in call("lithos_validate")["counts"]
+    call("lithos_write", agent="a", id=note["id"], confidence=0.5)
+    assert word in call("lithos_tags")["tags"] and call("lithos_read", path="t")["title"] == word
+
+
+@pytest.mark.parametrize("typed", ['""', "''", '" "', "", "null"])
+def test_an_empty_ttl_policy_counts_as_none(call: CallTool, lithos: Lithos, save: Save, typed: str) -> None:
+    save("t.md", f"---\ntitle: T\nttl_policy: {typed}\nexpires_at: 2025-01-01\n---\nbody\n")
+    lithos.notes.reindex()
+    assert call("lithos_validate")["counts"] == {}
+    assert call("lithos_list")["items"] == []  # it ended: with a date, none means decay
+    note = call("lithos_list", status="all")["items"][0]["id"]
+    assert call("lithos_write", agent="b", id=note, ttl_policy="decay")["action"] == "unchanged"
+    assert call("lithos_write", agent="b", id=note, ttl_policy="persistent")["action"] == "updated"

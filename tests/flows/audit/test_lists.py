@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lithos.tools.caller import Caller
 from tests.conftest import CallTool
+from tests.flows.audit.conftest import Refuse
 
 WHO = {"user_id": "ana", "agent": "g"}
 TABLE = "| a | b |\n|---|---|\n| 1 | 2 |"
@@ -98,3 +100,16 @@ def test_an_import_glues_nothing_to_a_bullet(call: CallTool, text: str, contents
     call("lithos_ledger_import", _caller=Caller(operator=True), text=f"# Memory\n\n{text}", agent_id="a", chain_key="c")
     found = call("mentisdb_search", chain_key="c")["thoughts"]
     assert [each["content"] for each in sorted(found, key=lambda each: each["index"])] == contents
+
+
+@pytest.mark.parametrize("text", ["", "\n", "  \n", "\u200b"])
+def test_an_append_of_nothing_is_refused_and_writes_nothing(
+    call: CallTool, refused: Refuse, data_dir: Path, text: str
+) -> None:
+    note = call("lithos_write", agent="a", title="Log", content="## Tasks\n\n- one")
+    file = data_dir / "knowledge" / note["path"]
+    before = file.read_bytes()
+    wish = {"section_anchor": "Tasks", "change": {"append": text}, **WHO}
+    refusal = refused("lithos_md_patch_section", id=note["id"], rationale="r", **wish)
+    assert refusal["code"] == "invalid_input" and "nothing to append" in refusal["message"]
+    assert file.read_bytes() == before

@@ -102,3 +102,32 @@ def test_a_slash_alone_is_the_top_where_a_folder_is_asked_for(call: CallTool) ->
     note = call("lithos_write", agent="a", title="T", content="x", path="sub")["id"]
     assert call("lithos_move", agent="a", id=note, to="/")["path"] == "t.md"
     assert call("lithos_write", agent="a", title="U", content="x", path="/")["path"] == "u.md"
+
+
+@pytest.mark.parametrize(
+    "given", ["/proc/x.md", "/x.md", "/x", "~/x.md", "C:\\x.md", "file:///x.md", "\\\\h\\x.md", "[[/proc/x]]"]
+)
+@pytest.mark.parametrize("tool", ["lithos_read", "lithos_links", "lithos_note_history", "lithos_delete"])
+def test_a_path_of_the_machine_names_no_note_by_its_id(
+    call: CallTool, refused: Refuse, save: Save, tool: str, given: str
+) -> None:
+    call("lithos_write", agent="a", title="Other", content="text", path="sub")
+    save("x.md", "---\ntitle: X\n---\ntext\n")
+    more = {} if catalogue().get(tool).reads else {"agent": "a"}
+    refusal = refused(tool, id=given, **more)
+    assert "not_found" in (refusal.get("code"), refusal.get("reason")), refusal
+    assert call("lithos_read", path="x")["title"] == "X"
+
+
+def test_a_title_that_looks_like_a_path_names_its_note(call: CallTool) -> None:
+    note = call("lithos_write", agent="a", title="/etc/hosts", content="text")
+    assert call("lithos_read", id="/etc/hosts")["id"] == note["id"]
+
+
+def test_a_forgetting_takes_every_argument_that_its_hint_names(call: CallTool, refused: Refuse) -> None:
+    thought = call("mentisdb_append", thought_type="Insight", content="x", agent_id="a", detail=True)["thought"]
+    operator = Caller(operator=True)
+    hint = refused("lithos_ledger_forget", _caller=operator, reason="r")["hint"]
+    assert all(name in hint for name in ("thought_id", "thought_hash", "thought_index"))
+    done = call("lithos_ledger_forget", _caller=operator, reason="r", thought_hash=thought["hash"])
+    assert done["index"] == thought["index"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from lithos.core.clock import FakeClock
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Tool
@@ -120,6 +121,44 @@ def test_two_aspects_are_not_taken_for_one(call: CallTool, claimed: str, other: 
     task = call("lithos_task_create", agent="a", title="T")["task_id"]
     call("lithos_task_claim", task_id=task, aspect=claimed, agent="a")
     assert "hint" not in call("lithos_task_claim", task_id=task, aspect=other, agent="b")
+
+
+# Tokens
+
+
+@pytest.mark.parametrize("token", [0, -1, 3, 10**6])
+def test_a_token_that_no_claim_ever_had_is_no_lost_claim(call: CallTool, refused: Refuse, token: int) -> None:
+    """Tokens are numbers of changes: 3 is that of a finding."""
+    task = call("lithos_task_create", agent="a", title="T")["task_id"]
+    claim = call("lithos_task_claim", task_id=task, aspect="x", agent="a")["token"]
+    call("lithos_finding_post", task_id=task, agent="a", summary="s")
+    assert claim == 2
+    who = {"task_id": task, "agent": "a"}
+    note = call("lithos_write", agent="a", title="N", content="text")
+    for tool, more in (
+        ("lithos_task_renew", {**who, "aspect": "x", "claim_token": token}),
+        ("lithos_task_release", {**who, "aspect": "x", "claim_token": token}),
+        ("lithos_task_renew", {**who, "aspect": "never claimed", "claim_token": token}),
+        ("lithos_task_complete", {**who, "claim_token": token}),
+        ("lithos_finding_post", {**who, "summary": "s", "claim_token": token}),
+        ("lithos_write", {"agent": "a", "id": note["id"], "content": "new", "claim_token": token}),
+    ):
+        refusal = refused(tool, **more)
+        assert refusal.get("reason") == "wrong_token", (tool, refusal)
+        assert "No claim ever had this token" in refusal["hint"]
+
+
+def test_a_token_that_was_overtaken_is_a_lost_claim(call: CallTool, refused: Refuse, clock: FakeClock) -> None:
+    task = call("lithos_task_create", agent="a", title="T")["task_id"]
+    first = call("lithos_task_claim", task_id=task, aspect="x", agent="a", ttl_minutes=1)["token"]
+    clock.advance(61)
+    assert (
+        refused("lithos_task_renew", task_id=task, aspect="x", agent="a", claim_token=first)["reason"] == "claim_lost"
+    )
+    call("lithos_task_claim", task_id=task, aspect="x", agent="b")
+    assert (
+        refused("lithos_task_renew", task_id=task, aspect="x", agent="a", claim_token=first)["reason"] == "claim_lost"
+    )
 
 
 # Names

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from lithos.core.markdown import Heading
+from lithos.core.names import is_blank
 from lithos.errors import InvalidInput, NotFound
 from lithos.garden import sections
 from lithos.garden.edits.curating import ListEdit, curated
@@ -88,6 +89,8 @@ def edit_of(
     if diff is not None:
         return Patch(diff)
     verb, text = ("replace", content) if content is not None else _the_only(change or {})
+    if verb == "append":
+        _need_text(text)
     if section_anchor is None:
         return Write(text) if verb == "replace" else Append(text)
     return ReplaceSection(section_anchor, text) if verb == "replace" else AppendSection(section_anchor, text)
@@ -163,9 +166,13 @@ def _end_of(line: str) -> str:
     return line[len(line.rstrip("\r\n")) :]
 
 
-def _appended(text: str, addition: str) -> str:
-    if not addition.strip():
+def _need_text(addition: str) -> None:
+    if is_blank(addition):
         raise InvalidInput("there is nothing to append", hint="Send the text.")
+
+
+def _appended(text: str, addition: str) -> str:
+    _need_text(addition)
     end = "\r\n" if "\r\n" in text else "\n"
     gap = "" if not text or text.endswith(("\n", "\r")) else end
     added = addition.replace("\r\n", "\n").replace("\n", end)

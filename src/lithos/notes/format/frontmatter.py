@@ -45,18 +45,43 @@ def _parsed(front: str) -> Frontmatter:
     if _depth(front) > DEEPEST:
         return Frontmatter(problem=f"brackets are nested more than {DEEPEST} deep")
     try:
-        found = loads(front)
-    except (InvalidYamlError, ValueError, TypeError) as error:
+        found = _loaded(front)
+    except (InvalidYamlError, yaml.YAMLError, ValueError, TypeError) as error:
         return Frontmatter(problem=f"not valid YAML: {error}")
     if found is None:
         return Frontmatter()
     if not isinstance(found, dict):
         return Frontmatter(problem=f"{type(found).__name__} instead of keys with values")
     fields = {_key(name): json_ready(value) for name, value in found.items()}
-    if any(_is_retyped(fields.get(name)) for name in TEXTS):
+    if any(_is_retyped(found.get(name)) for name in TEXTS):
         typed = yaml.load(front, Loader=yaml.CBaseLoader)
-        fields |= {name: _as_typed(fields[name], typed.get(name)) for name in TEXTS if name in fields}
+        fields |= {name: json_ready(_as_typed(found[name], typed.get(name))) for name in TEXTS if name in found}
     return Frontmatter(fields)
+
+
+def _loaded(front: str) -> Any:
+    try:
+        return loads(front)
+    except InvalidYamlError as error:
+        if "128, expected" not in str(error) or "&" in front:
+            raise
+        # A number of more than 64 bits, an id of twenty digits say, is a text; all other values are what they were.
+        return _value(yaml.compose(front, Loader=yaml.CBaseLoader))
+
+
+def _value(node: yaml.Node | None) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return {_value(name): _value(item) for name, item in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(item) for item in node.value]
+    if not isinstance(node, yaml.ScalarNode):
+        return None
+    if node.style:  # quoted, or a block: a text
+        return node.value
+    try:
+        return loads(node.value)
+    except InvalidYamlError:
+        return node.value
 
 
 def _is_retyped(value: Any) -> bool:

@@ -119,7 +119,7 @@ class Note:
 
     def text(self, field: str) -> str | None:
         found = self.fields.get(field)
-        return None if found is None or isinstance(found, (list, dict)) else str(found)
+        return None if found is None or isinstance(found, (list, dict)) else str(found).strip()
 
     def number(self, field: str) -> float | None:
         found = self.fields.get(field)

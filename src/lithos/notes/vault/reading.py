@@ -11,7 +11,7 @@ import orjson
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339
 from lithos.core.cursor import next_cursor, place_of
 from lithos.core.references import Candidate, bare_name, is_part_of_id
-from lithos.core.relative import prefix, relative
+from lithos.core.relative import is_absolute, prefix, relative
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, LithosError, NotFound, Unsupported
 from lithos.notes.answers import (
@@ -92,6 +92,8 @@ class Reader:
         found = Names.of(named).resolve(wanted, "")
         numbers = found.candidates if found.number is None else (found.number,)
         meant = [each for each in named if each.number in numbers]
+        if is_absolute(wanted):  # a place of the machine names no file here; a title may well look like one
+            meant = [each for each in named if wanted in (each.title, *each.aliases)]
         if exact:
             meant = [each for each in meant if _is_spelled(each, wanted)]
         if meant:

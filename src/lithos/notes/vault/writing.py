@@ -172,10 +172,19 @@ def _body(note: Note, request: WriteRequest, title: str) -> str:
         return body
     sent = without_title(request.content, title) if note.heading else request.content
     content = _appended(note.content, sent) if request.append else sent
-    if note.content in (content, request.content):
+    if any(_equal(note.content, each) for each in (content, request.content)):
         return body
     heading = title_heading(body, title) if note.heading else None
     return _joined(body[: heading.end()] if heading else "", content, _is_separated(note, content))
+
+
+def _equal(old: str, new: str) -> bool:
+    """Empty lines around it, and how a line ends, are no content."""
+    return old == new or _lines(old) == _lines(new)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").strip("\n")
 
 
 def _is_separated(note: Note, content: str) -> bool:
@@ -222,10 +231,10 @@ def _is_set(note: Note, request: WriteRequest, name: str, value: Any) -> bool:
         return True
     if BY_NAME[name].type == "time" and known is not None and value is not None:
         return note.moment(name) == micros(parse_time(str(value), name))
-    if known in (None, ""):
+    if known is None or (isinstance(known, str) and not known.strip()):
         expires = request.fields.get("expires_at", note.fields.get("expires_at"))
         defaults = {"status": "active", "confidence": 1.0, "ttl_policy": "decay" if expires else "persistent"}
-        return value is not None and defaults.get(name) == value
+        return value is None or defaults.get(name) == value
     return False
 
 

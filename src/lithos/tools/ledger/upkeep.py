@@ -48,9 +48,17 @@ def lithos_ledger_forget(
     chain_key: ChainKey = None,
     thought_id: str | None = None,
     thought_index: Annotated[int | None, Field(ge=0)] = None,
+    thought_hash: str | None = None,
 ) -> Forgotten:
     """Remove a thought's content for good; its place, hash and proofs stay."""
-    return lithos.ledger.forget(call, chain_key, thought_id=thought_id, thought_index=thought_index, reason=reason)
+    return lithos.ledger.forget(
+        call,
+        chain_key,
+        thought_id=thought_id,
+        thought_hash=thought_hash,
+        thought_index=thought_index,
+        reason=reason,
+    )
 
 
 @tool(toolset="operator", bare=True)
