@@ -75,7 +75,7 @@ class History:
         return [event for event in self._database.read(work) if self._is_served(event)]
 
     def _is_served(self, event: Event) -> bool:
-        """A file that is ignored since then is no note, whatever the audit knows of it."""
+        """A file that is ignored since then is no note, also where the audit knows it."""
         return event["path"] is None or self._vault.index.allows_note(event["path"])
 
     def diff(self, note_id: str, old: str | None = None, new: str | None = None) -> Difference:

@@ -97,7 +97,7 @@ class UnindexedChanges(dict[str, UnindexedChange]):
 
 
 def comparable(unindexed: Iterable[UnindexedChange]) -> list[UnindexedChange]:
-    """Those that a question takes apart: up to a sum, whatever made the wait for the others too long."""
+    """Those that a question takes apart: up to a sum, also where it gave up the wait for the others."""
     chosen, left = [], LARGE
     for each in unindexed:
         if not each.large and each.left <= left:
