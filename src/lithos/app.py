@@ -18,6 +18,7 @@ from lithos.core.ids import Ids, RandomIds
 from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.errors import ReadOnly, StorageFull
+from lithos.graph.knowledge import KnowledgeStore, open_knowledge
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Feedback, Knowledge
 from lithos.recall import (
@@ -82,7 +83,8 @@ class Lithos:
         sessions = self.sessions = self._add(from_settings.sessions(config, storage))
 
         embedding = self.embedding = Embedding(open_embedder(config.search.embedding_model))
-        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents, sessions))
+        graph = self._open_graph(storage)
+        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents, sessions, graph))
         self.registrar = Registrar(ledger, effects)
         self.skills = Skills(
             database, effects, clock, ids, uploader=self.registrar.uploader, refuse_secrets=ledger.refuse_secrets
@@ -100,6 +102,7 @@ class Lithos:
         self.garden = from_settings.garden(storage, notes)
         self.code = self._add(from_settings.code(config, storage, embedding))
         work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), self.board, self.skills))
+        self._build_graph(config, graph, embedding, work)
         kinds: list[Kind] = [
             NoteKind(notes, self.note_search),
             *(WorkKind(name, work) for name in WORK),
@@ -130,6 +133,29 @@ class Lithos:
         self.undo = Undo(database, storage.events, notes, self.board, self.garden)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(self._jobs(config, feedback)))
+
+    def _open_graph(self, storage: Storage) -> KnowledgeStore:
+        """Before the ledger, which drops what it forgets from it."""
+        graph = open_knowledge(storage.data_dir / ".graph" / "knowledge.db", storage.clock)
+        self._opened.callback(graph.close)
+        return graph
+
+    def _build_graph(self, config: LithosConfig, store: KnowledgeStore, embedding: Embedding, work: WorkIndex) -> None:
+        """History and the edges between all domains; after their owners."""
+        commits = from_settings.commit_entries(config, self.storage, store, self.code, embedding)
+        self.graph = self._add(
+            from_settings.knowledge(
+                config,
+                self.storage,
+                store,
+                ledger=self.ledger,
+                sessions=self.sessions,
+                code=self.code,
+                board=self.board,
+                commits=commits,
+            )
+        )
+        self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph)
 
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
         yield Job("finish the start", FINISH_SECONDS, self.finish_opening)

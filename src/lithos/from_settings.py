@@ -14,6 +14,30 @@ from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
+from lithos.graph.history import (
+    AdmitAll,
+    BoardEntries,
+    BoardSearch,
+    EntryGate,
+    History,
+    HistoryWriter,
+    ThoughtEntries,
+)
+from lithos.graph.knowledge import (
+    COMMIT_KEYWORDS,
+    COMMIT_NUMBERS,
+    AssertedEdges,
+    BoardFollower,
+    CommitEntries,
+    CommitFollower,
+    CommitStore,
+    Follower,
+    Knowledge,
+    KnowledgeStore,
+    Nodes,
+    ThoughtFollower,
+    thought_origin,
+)
 from lithos.habits import HabitGround, HabitOptions, Habits
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
 from lithos.notes import (
@@ -30,7 +54,7 @@ from lithos.notes import (
     WatchOptions,
     open_notes,
 )
-from lithos.recall import WORK_KEYWORDS
+from lithos.recall import WORK_KEYWORDS, WORK_NUMBERS
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
 from lithos.sessions import FileLocks, LockTerms, SessionConfig, Sessions
 from lithos.storage import Limits, Storage, StorageOptions, scrub
@@ -107,6 +131,53 @@ def code(config: LithosConfig, storage: Storage, embedding: Embedding) -> Code:
     return Code(options, storage.clock, collection)
 
 
+def history(
+    ledger: Ledger,
+    sessions: Sessions,
+    code: Code,
+    board: BoardSearch,
+    graph: Knowledge,
+    gate: EntryGate | None = None,
+) -> History:
+    writer = HistoryWriter(ledger, sessions, code, gate or AdmitAll())
+    return History(writer, ThoughtEntries(ledger, sessions), [BoardEntries(board), graph], ledger, sessions)
+
+
+def commit_entries(
+    config: LithosConfig, storage: Storage, store: KnowledgeStore, code: Code, embedding: Embedding
+) -> CommitEntries:
+    collection = open_collection(
+        storage.data_dir,
+        "commits",
+        embedding=embedding,
+        keywords=COMMIT_KEYWORDS,
+        numbers=COMMIT_NUMBERS,
+        wait=min(config.search.wait_seconds, CODE_WAIT_SECONDS),
+        faults=storage.faults,
+    )
+    return CommitEntries(CommitStore(store), code, collection)
+
+
+def knowledge(
+    config: LithosConfig,
+    storage: Storage,
+    store: KnowledgeStore,
+    *,
+    ledger: Ledger,
+    sessions: Sessions,
+    code: Code,
+    board: Board,
+    commits: CommitEntries,
+) -> Knowledge:
+    asserted = AssertedEdges(storage.database, storage.effects, storage.clock, most=config.graph.most_links)
+    nodes = Nodes(code, ThoughtEntries(ledger, sessions), board, sessions, (commits,))
+    followers: list[Follower] = [ThoughtFollower(store, ledger), BoardFollower(store, board)]
+    of_commits = CommitFollower(store, code, commits, most=config.history.commits)
+    found = Knowledge(store, asserted, nodes, code, followers, of_commits)
+    ledger.appended.add(found.wake)
+    return found
+
+
 def sessions(config: LithosConfig, storage: Storage) -> Sessions:
     settings = config.sessions
     defaults = SessionConfig(
@@ -156,7 +227,19 @@ def file_locks(config: LithosConfig, storage: Storage) -> FileLocks:
     return FileLocks(storage.database, storage.effects, terms)
 
 
-def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents: Agents, sessions: Sessions) -> Ledger:
+def ledger(
+    config: LithosConfig,
+    storage: Storage,
+    embedding: Embedding,
+    agents: Agents,
+    sessions: Sessions,
+    graph: KnowledgeStore,
+) -> Ledger:
+    def forget(thought_id: str) -> None:
+        """Outside the chain itself, a thought is in recorded answers and in the graph."""
+        graph.drop([thought_origin(thought_id)])
+        scrub(storage.database, thought_id)
+
     settings = config.ledger
     environment = Environment(
         storage.clock,
@@ -173,7 +256,7 @@ def ledger(config: LithosConfig, storage: Storage, embedding: Embedding, agents:
         default_chain=settings.default_chain,
         default_adapter=settings.default_adapter,
         allow_secret=settings.allow_secret,
-        scrub=lambda thought_id: scrub(storage.database, thought_id),
+        scrub=forget,
         forget_agent=agents.forget,
         search=_thought_search(config, storage, embedding),
         storage_root=storage.data_dir,
@@ -215,6 +298,7 @@ def work_collection(config: LithosConfig, storage: Storage, embedding: Embedding
         "work",
         embedding=embedding,
         keywords=WORK_KEYWORDS,
+        numbers=WORK_NUMBERS,
         wait=config.search.wait_seconds,
         faults=storage.faults,
     )

@@ -208,6 +208,14 @@ class HabitSettings(Section):
     )
 
 
+class HistorySettings(Section):
+    commits: int = Field(5_000, ge=0, description="Newest commits of each code root that are entries of history.")
+
+
+class GraphSettings(Section):
+    most_links: int = Field(100_000, ge=1, description="Edges that agents may assert; one more is refused.")
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -226,6 +234,8 @@ class LithosConfig(BaseSettings):
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     backup: BackupSettings = Field(default_factory=BackupSettings)
     habits: HabitSettings = Field(default_factory=HabitSettings)
+    history: HistorySettings = Field(default_factory=HistorySettings)
+    graph: GraphSettings = Field(default_factory=GraphSettings)
 
     @classmethod
     def settings_customise_sources(

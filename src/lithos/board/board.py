@@ -272,6 +272,9 @@ class Board(Part):
         """Tasks and their findings as texts to be found by; None: all of them."""
         return self._database.read(lambda tx: tasks.texts(tx, task_ids))
 
+    def finding_text(self, finding_id: str) -> BoardText | None:
+        return self._database.read(lambda tx: tasks.finding_text(tx, finding_id))
+
     def candidates(self, name: str | None) -> list[Candidate]:
         """Tasks that a name could mean: by id, title or a part of the id; None: the newest of all."""
         rows = self._database.read(lambda tx: tasks.candidates(tx, name))

@@ -114,6 +114,7 @@ class BoardText:
     tags: tuple[str, ...] = ()
     status: str = ""
     task_id: str = ""
+    at: int = 0  # microseconds: when a finding was posted, when a task last changed
 
 
 def texts(tx: Tx, task_ids: Collection[str] | None) -> list[BoardText]:
@@ -124,17 +125,26 @@ def texts(tx: Tx, task_ids: Collection[str] | None) -> list[BoardText]:
         rows = [row for each in task_ids if (row := tx.one("SELECT * FROM tasks WHERE id = ?", each)) is not None]
         one = "SELECT f.*, t.title FROM findings f JOIN tasks t ON t.id = f.task_id WHERE f.task_id = ?"
         found = [row for each in task_ids for row in tx.all(one, each)]
-    of_tasks = [_task_text(row) for row in rows]
-    return of_tasks + [
-        BoardText("finding", row["id"], row["title"], row["summary"], row["agent"], task_id=row["task_id"])
-        for row in found
-    ]
+    return [*map(_task_text, rows), *map(_finding_text, found)]
+
+
+def finding_text(tx: Tx, finding_id: str) -> BoardText | None:
+    sql = "SELECT f.*, t.title FROM findings f JOIN tasks t ON t.id = f.task_id WHERE f.id = ?"
+    row = tx.one(sql, finding_id)
+    return None if row is None else _finding_text(row)
+
+
+def _finding_text(row: Row) -> BoardText:
+    at, task = row["created_at"], row["task_id"]
+    return BoardText("finding", row["id"], row["title"], row["summary"], row["agent"], task_id=task, at=at)
 
 
 def _task_text(row: Row) -> BoardText:
     tags = tuple(orjson.loads(row["tags"]))
     text = row["description"] or row["title"]
-    return BoardText("task", row["id"], row["title"], text, row["created_by"], tags, row["status"])
+    return BoardText(
+        "task", row["id"], row["title"], text, row["created_by"], tags, row["status"], at=row["updated_at"]
+    )
 
 
 def candidates(tx: Tx, name: str | None) -> list[Row]:

@@ -14,7 +14,7 @@ from lithos.chronicle.checkpoints import (
 from lithos.chronicle.chronicle import Chronicle
 from lithos.chronicle.onboarding import onboarding
 from lithos.chronicle.promotion import PromotedEntries, Promotion
-from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter, tuple_of
+from lithos.chronicle.query import EntryPage, EntryShown
 from lithos.chronicle.snapshots import RestoredAnswer, Section, SnapshotAnswer, Snapshots
 from lithos.chronicle.summary import SessionSummary, summarize
 
@@ -31,7 +31,6 @@ __all__ = [
     "Promotion",
     "RestoredAnswer",
     "Section",
-    "SessionFilter",
     "SessionSummary",
     "SnapshotAnswer",
     "Snapshots",
@@ -39,5 +38,4 @@ __all__ = [
     "memory_policy",
     "onboarding",
     "summarize",
-    "tuple_of",
 ]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lithos.chronicle.query import EntryPage, EntryShown, SessionFilter
+from lithos.chronicle.query import EntryPage, EntryShown
 from lithos.core.call import Call
 from lithos.errors import NotFound
-from lithos.ledger import EntryScope, Filter, Ledger, Thought
-from lithos.sessions import ALL, HISTORY, Sessions, Viewer
+from lithos.ledger import EntryScope, Filter, Ledger, SessionFilter, Thought, chosen_entries
+from lithos.sessions import HISTORY, Sessions, Viewer
 
 MOST_NAMED = 50  # sessions in the event of an export
 
@@ -22,16 +22,7 @@ class Chronicle:
         self, call: Call, chosen: Filter, wanted: SessionFilter, limit: int | None = None, session_id: str | None = None
     ) -> EntryPage:
         """Entries of sessions; never what is private of their context. `session_id`: the own session, for members."""
-        if session_id is not None:
-            self._sessions.members_only(call, session_id)
-        named = {*wanted.session_ids, *wanted.exclude_sessions}
-        for unknown in sorted(named - self._sessions.known(named)):
-            raise NotFound(
-                f"there is no session {unknown[:80]!r} in this store", hint="lithos_session_list shows them."
-            )
-        own = session_id or self._sessions.current(call)
-        scope = wanted.scope(own)
-        viewer = ALL if wanted.looks_abroad else Viewer(own)
+        scope, viewer = chosen_entries(self._sessions, call, wanted, session_id)
         return self.read(replace(chosen, entries=scope), viewer, limit)
 
     def all_of(self, session_id: str) -> list[EntryShown]:

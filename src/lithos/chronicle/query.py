@@ -1,58 +1,12 @@
-"""Queries over the entries of sessions: which sessions a question is about, checked before anything is read."""
+"""Entries of sessions, as answers show them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NotRequired
 
 from typing_extensions import TypedDict
 
 from lithos.core.cursor import NextPage
-from lithos.errors import InvalidInput
-from lithos.ledger import EntryScope
-
-
-@dataclass(frozen=True, slots=True)
-class SessionFilter:
-    """The session filters of a query. Without any: the own session, and what is promoted."""
-
-    current_only: bool = False
-    cross_session: bool = False
-    session_ids: tuple[str, ...] = ()
-    exclude_sessions: tuple[str, ...] = ()
-    promoted_only: bool = False
-
-    @property
-    def looks_abroad(self) -> bool:
-        """Whether it asks for entries of other sessions that are not promoted."""
-        return (self.cross_session or bool(self.session_ids)) and not self.promoted_only
-
-    def scope(self, own: str | None) -> EntryScope:
-        """Refuses pairs that contradict each other, and `current_only` of an agent that is in no session."""
-        self._check()
-        if not self.current_only:
-            return EntryScope(own, self.cross_session, self.session_ids, self.exclude_sessions, self.promoted_only)
-        if own is None:
-            raise InvalidInput(
-                "current_only: the agent is in no session", hint="Pass session_id, or lithos_session_join first."
-            )
-        return EntryScope(own, sessions=(own,), promoted_only=self.promoted_only)
-
-    def _check(self) -> None:
-        if self.current_only:
-            for name in ("cross_session", "session_ids", "exclude_sessions"):
-                if getattr(self, name):
-                    raise _contradiction("current_only", name)
-        both = sorted(set(self.session_ids) & set(self.exclude_sessions))
-        if both:
-            raise InvalidInput(
-                f"session_ids and exclude_sessions both name {both[0][:80]!r}", hint="Name each session in one of them."
-            )
-
-
-def _contradiction(one: str, other: str) -> InvalidInput:
-    return InvalidInput(f"{one} and {other} contradict each other", hint="Give one of them.")
 
 
 class EntryShown(TypedDict):
@@ -75,7 +29,3 @@ class EntryPage(NextPage):
     receipt: NotRequired[str]  # for lithos_feedback
     degraded: bool
     degraded_reason: NotRequired[str]
-
-
-def tuple_of(names: Sequence[str] | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(each.casefold() for each in names or ()))

@@ -31,6 +31,7 @@ from lithos.ledger.registry.keys import check_host_key, host_key, signing_key
 from lithos.ledger.registry.registrar import Registrar
 from lithos.ledger.scopes import EntryScope
 from lithos.ledger.search import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, ThoughtSearch
+from lithos.ledger.session_filter import SessionFilter, chosen_entries, tuple_of
 from lithos.ledger.thoughts import Draft, sign_arguments
 from lithos.ledger.words import Adapter, AgentStatus, RelationKind, Role, ThoughtType
 
@@ -64,6 +65,7 @@ __all__ = [
     "RelationKind",
     "Report",
     "Role",
+    "SessionFilter",
     "Thought",
     "ThoughtSearch",
     "ThoughtType",
@@ -77,6 +79,7 @@ __all__ = [
     "chain_folder",
     "chain_folders",
     "check_host_key",
+    "chosen_entries",
     "entry_lines",
     "host_key",
     "opened_line",
@@ -85,5 +88,6 @@ __all__ = [
     "sign_arguments",
     "signing_key",
     "time_window",
+    "tuple_of",
     "verify_bundle",
 ]

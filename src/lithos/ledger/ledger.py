@@ -417,6 +417,26 @@ class Ledger(Part):
         """Sessions with entries on this chain that are not promoted."""
         return {each for each in self.scopes(self.chain(chain_key)).marks().values() if each != PROMOTED}
 
+    def referring(self, chain_key: str, thought_id: str, viewer: Viewer = PUBLIC) -> list[Thought]:
+        """Later thoughts that refer to one, oldest first."""
+        chain = self.chain(chain_key)
+        index = chain.find_id(thought_id)
+        if index is None:
+            return []
+        with self._lock:
+            links = self._links.setdefault(chain, LinksByTarget())
+            links.update(chain)
+            later = links.later(index)
+        entries = chain.entries([each for each in sorted(set(later)) if self._sees(chain, each, viewer)])
+        return [as_thought(entry, chain.registry) for entry in entries if entry.body is not None]
+
+    def neighbours(self, chain_key: str, thought_id: str, least: float, limit: int = 20) -> list[str]:
+        """Ids of this chain's thoughts that mean nearly the same as one; as far as they are embedded."""
+        chain = self.chain(chain_key)
+        index = chain.find_id(thought_id)
+        near = [] if index is None else self._search.neighbours(chain, index, least, limit)
+        return [entry.record["id"] for entry in chain.entries(near)]
+
     def begin_recall(self, query: Query, viewer: Viewer = PUBLIC) -> Callable[[float], RecalledThoughts]:
         """The best thoughts of all chains; and for each hit the chain and the index that it is at."""
         chains = {chain.folder.name: chain.key for chain in map(self.chain, self.keys())}

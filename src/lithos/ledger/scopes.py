@@ -53,6 +53,11 @@ class EntryScope:
     sessions: tuple[str, ...] = ()  # only of these; then promoted or not
     excluded: tuple[str, ...] = ()
     promoted_only: bool = False
+    public: bool = False  # also thoughts of no session, unless only certain sessions or promoted ones are asked for
+
+    @property
+    def takes_public(self) -> bool:
+        return self.public and not self.sessions and not self.promoted_only
 
     def fits(self, session: str, promoted: bool) -> bool:
         if session in self.excluded or (self.sessions and session not in self.sessions):
@@ -66,6 +71,8 @@ class EntryScope:
         chosen = {"session": self.sessions} if self.sessions else {}
         if self.promoted_only:
             return {**chosen, REACH: (PROMOTED,)}
+        if self.takes_public:
+            return {}  # `Where.only_for` keeps out what the viewer may not see
         if self.everything or self.sessions:
             return {**chosen, REACH: (ENTRY,)}
         return {REACH: (PROMOTED,) if self.own is None else (PROMOTED, self.own)}
@@ -108,7 +115,8 @@ class ChainScopes:
         with self._lock:
             self._update()
             promoted = self._sessions.promoted(self._chain.key)
-            mask = np.zeros(self._chain.columns.count, np.bool_)
+            count = self._chain.columns.count
+            mask = ~self._scoped_to(count) if wanted.takes_public else np.zeros(count, np.bool_)
             mask[[i for i, session in self._at.items() if i < len(mask) and wanted.fits(session, i in promoted)]] = True
             return mask
 

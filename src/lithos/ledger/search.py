@@ -185,6 +185,13 @@ class ThoughtSearch:
         where = replace(query.where, only_for=_only_for(viewer))
         return self._projector.begin(replace(query, where=where))
 
+    def neighbours(self, chain: Chain, index: int, least: float, limit: int) -> list[int]:
+        if self._projector is None:
+            return []
+        where = Where(any_of={"chain": (chain.folder.name,)})
+        near = self._projector.collection.neighbours(_name(chain, index), limit, least, where)
+        return [int(each.id.rpartition(":")[2]) for each in near]
+
     def find(self, chain: Chain, chosen: Filter, limit: int, viewer: Viewer) -> Thoughts:
         if self._projector is None:
             return _find_plainly(chain, chosen, limit)

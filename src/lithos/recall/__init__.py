@@ -11,11 +11,12 @@ from lithos.recall.recall import Recall, RecallAnswer, RecallHit
 from lithos.recall.session_briefing import SessionBriefing
 from lithos.recall.thoughts import ThoughtKind
 from lithos.recall.undo import Undo, UndoAnswer
-from lithos.recall.work import WORK, WORK_KEYWORDS, WorkIndex, WorkKind
+from lithos.recall.work import WORK, WORK_KEYWORDS, WORK_NUMBERS, WorkIndex, WorkKind
 
 __all__ = [
     "WORK",
     "WORK_KEYWORDS",
+    "WORK_NUMBERS",
     "Briefing",
     "BriefingAnswer",
     "ChangeKind",

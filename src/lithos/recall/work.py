@@ -21,6 +21,7 @@ from lithos.skills import Skills
 WorkName = Literal["task", "finding", "skill"]
 WORK: tuple[WorkName, ...] = ("task", "finding", "skill")
 WORK_KEYWORDS = ("kind", "status", "task")
+WORK_NUMBERS = ("time",)
 
 
 class WorkIndex(Part):
@@ -117,10 +118,11 @@ def _of_board(each: BoardText) -> Document:
         id=f"{each.kind}:{each.id}",
         title=each.title,
         text=each.text,
-        hash=_hash(each.title, each.text, each.status, *each.tags),
+        hash=_hash(each.title, each.text, each.status, str(each.at), *each.tags),
         author=each.agent,
         tags=each.tags,
         keywords={"kind": (each.kind,), "status": (each.status or "-",), "task": (each.task_id or each.id,)},
+        numbers={"time": each.at / 1e6},
     )
 
 

@@ -7,10 +7,10 @@ from typing import Annotated, cast
 from pydantic import Field
 
 from lithos.app import Lithos
-from lithos.chronicle import EntryPage, PromotedEntries, SessionFilter, tuple_of
+from lithos.chronicle import EntryPage, PromotedEntries
 from lithos.core.call import Call
 from lithos.core.cursor import shown_before
-from lithos.ledger import Filter, ThoughtType, optional_time
+from lithos.ledger import Filter, SessionFilter, ThoughtType, optional_time, tuple_of
 from lithos.sessions import FileLocked, LockMode
 from lithos.tools.arguments import MoreCursor, Time
 from lithos.tools.registry import tool

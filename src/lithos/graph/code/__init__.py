@@ -9,6 +9,7 @@ from lithos.graph.code.parser import Source
 from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
 from lithos.graph.code.questions.files import KeptTexts, file, listing, located, structure
 from lithos.graph.code.questions.finding import scope, search
+from lithos.graph.code.questions.lookup import Symbol, find, is_test, near_names, nodes, rendered
 from lithos.graph.code.questions.patterns import detect
 from lithos.graph.code.questions.questions import (
     EDGE_TYPES,
@@ -22,12 +23,14 @@ from lithos.graph.code.questions.questions import (
 )
 from lithos.graph.code.questions.versions import changed_by, dependents, facts_of, file_bytes, version_now
 from lithos.graph.code.roots.roots import RootSpec
+from lithos.graph.code.schema import number
 from lithos.graph.code.status import root_status
-from lithos.graph.code.values import Facts
+from lithos.graph.code.values import NODE_NAMES, Facts, NodeType
 
 __all__ = [
     "EDGE_TYPES",
     "KEYWORDS",
+    "NODE_NAMES",
     "SYMBOL_TYPES",
     "Bases",
     "Code",
@@ -36,9 +39,11 @@ __all__ = [
     "Facts",
     "GraphFacts",
     "KeptTexts",
+    "NodeType",
     "OpenRoot",
     "RootSpec",
     "Source",
+    "Symbol",
     "changed_by",
     "context",
     "dependencies",
@@ -49,9 +54,15 @@ __all__ = [
     "file",
     "file_bytes",
     "file_symbols",
+    "find",
+    "is_test",
     "language_of",
     "listing",
     "located",
+    "near_names",
+    "nodes",
+    "number",
+    "rendered",
     "root_status",
     "scope",
     "search",

@@ -14,6 +14,7 @@ from lithos.core.clock import Clock
 from lithos.core.part import Part
 from lithos.errors import InvalidInput
 from lithos.graph.code.index import CodeIndex, Progress
+from lithos.graph.code.languages import language_of
 from lithos.graph.code.parser import Parser, Source
 from lithos.graph.code.roots.roots import Roots, RootSpec, unknown
 from lithos.graph.code.roots.rule import SKIPPED_FOLDERS
@@ -140,6 +141,12 @@ class Code(Part):
             self._open = {}
         self._parser.close()
         self.collection.close()
+
+    def many_facts(self, files: Sequence[tuple[str, bytes]]) -> Iterator[tuple[str, Facts | None]]:
+        """Facts of texts that are in no root, such as earlier versions. Those without a grammar are left out."""
+        sources = [Source(path, language_of(path), data) for path, data in files if language_of(path)]
+        for source, facts in self._parser.parse(sources):
+            yield source.path, facts
 
     def rest(self) -> None:
         """End the parsing process while nothing changes."""

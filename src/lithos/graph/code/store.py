@@ -77,6 +77,7 @@ def _fingerprint(database: Database) -> str:
 class Store:
     def __init__(self, database: RebuildableDatabase) -> None:
         self._database = database
+        self.changes = 0  # counts up when files of the graph change; from 0 in each process
 
     def on_lost(self, tell: Callable[[], None]) -> None:
         """Call `tell` when damage made it start empty: every file must be read again."""
@@ -123,6 +124,33 @@ class Store:
 
         return self.read(work)
 
+    def spans(self, paths: Sequence[str] | None = None) -> dict[str, dict[str, tuple[int, int]]]:
+        """Path → symbol → its first line and one past the last; of these files, or of all that are served."""
+        sql = (
+            "SELECT f.path, n.local, n.line, n.end_line FROM nodes n JOIN files f ON f.number = n.file "
+            "WHERE n.type NOT IN (0, 1, 8)"
+        )
+
+        def work(tx: Tx) -> dict[str, dict[str, tuple[int, int]]]:
+            served = tx.all("SELECT path FROM files WHERE reason = ''")
+            chosen = {row["path"] for row in served} if paths is None else {row["path"] for row in served} & set(paths)
+            found: dict[str, dict[str, tuple[int, int]]] = {path: {} for path in chosen}
+            if paths is None:
+                rows = tx.all(sql)
+            else:
+                rows = [row for path in sorted(chosen) for row in tx.all(f"{sql} AND n.file = ?", number(path))]
+            for row in rows:
+                if row["path"] in found:
+                    found[row["path"]][row["local"]] = (row["line"], row["end_line"] + 1)
+            return found
+
+        return self.read(work)
+
+    def versions(self) -> dict[str, str]:
+        """Path → version of every file that is served."""
+        sql = "SELECT path, version FROM files WHERE reason = ''"
+        return self.read(lambda tx: {row["path"]: row["version"] for row in tx.all(sql)})
+
     def card_ids(self, paths: Sequence[str]) -> dict[str, int]:
         """Id → card of what search knows of these files."""
         sql = "SELECT local, card FROM nodes WHERE file = ? AND card <> 0"
@@ -160,6 +188,7 @@ class Store:
                 _resolve_stale(tx, World(_Published(tx)), len(changed) + 10**6)
 
         self._database.write(work)
+        self.changes += 1
 
     def resolve_stale(self, at_once: int) -> None:
         """Resolve all files whose edges are out of date, so many in one transaction."""
@@ -182,6 +211,7 @@ class Store:
                 tx.put(f"DELETE FROM {table}")
 
         self._database.write(work)
+        self.changes += 1
 
 
 class _Published:

@@ -38,6 +38,11 @@ class RebuildableDatabase:
                 raise
             self._database = self._restarted(damage)
 
+    @property
+    def current(self) -> Database:
+        """The database in use now; damage replaces it."""
+        return self._database
+
     def read(self, work: Callable[[Tx], T]) -> T:
         database = self._database
         try:

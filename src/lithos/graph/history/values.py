@@ -1,0 +1,198 @@
+"""Kinds of history entries, and how each is kept as a thought."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NotRequired, Protocol
+
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.graph.model import HistoryType, KnowledgeEdge
+
+SummaryType = Literal["task_completion", "decision", "failure", "pattern", "refactoring", "bug_fix", "feature"]
+Category = Literal[
+    "decision",
+    "insight",
+    "pattern",
+    "failure",
+    "task_state",
+    "timeline",
+    "user_voice",
+    "hypothesis",
+    "open_thread",
+    "general",
+]
+FileOperation = Literal["read", "modified", "created"]
+
+THOUGHT_OF_CATEGORY: Final[Mapping[str, str]] = {
+    "decision": "Decision",
+    "insight": "Insight",
+    "pattern": "PatternDetected",
+    "failure": "Mistake",
+    "task_state": "StateSnapshot",
+    "timeline": "ActionTaken",
+    "user_voice": "PreferenceUpdate",
+    "hypothesis": "Hypothesis",
+    "open_thread": "Question",
+    "general": "Summary",
+}
+# Four summary types share this one; a tag distinguishes them.
+DONE: Final = "TaskComplete"
+THOUGHT_OF_SUMMARY: Final[Mapping[str, str]] = {
+    "decision": "Decision",
+    "failure": "Mistake",
+    "pattern": "PatternDetected",
+    **dict.fromkeys(("task_completion", "refactoring", "bug_fix", "feature"), DONE),
+}
+# Every thought of the chain is an entry, also those that other tools wrote.
+CATEGORY_OF_THOUGHT: Final[Mapping[str, Category]] = {
+    "Decision": "decision",
+    "StrategyShift": "decision",
+    "Constraint": "decision",
+    "Insight": "insight",
+    "Finding": "insight",
+    "FactLearned": "insight",
+    "LessonLearned": "insight",
+    "Correction": "insight",
+    "Surprise": "insight",
+    "PatternDetected": "pattern",
+    "Mistake": "failure",
+    "AssumptionInvalidated": "failure",
+    "StateSnapshot": "task_state",
+    "Checkpoint": "task_state",
+    "Handoff": "task_state",
+    "Plan": "task_state",
+    "Subgoal": "task_state",
+    "ActionTaken": "timeline",
+    "Experiment": "timeline",
+    DONE: "timeline",
+    "PreferenceUpdate": "user_voice",
+    "UserTrait": "user_voice",
+    "RelationshipUpdate": "user_voice",
+    "Hypothesis": "hypothesis",
+    "Idea": "hypothesis",
+    "Question": "open_thread",
+    "Wonder": "open_thread",
+    "Summary": "general",
+}
+NODE_OF_CATEGORY: Final[Mapping[str, HistoryType]] = {
+    "decision": HistoryType.DECISION,
+    "pattern": HistoryType.PATTERN,
+    "failure": HistoryType.FAILURE,
+}
+RESOLVED: Final = "resolved"  # tag of a failure that came with its resolution
+RESOLVING: Final = frozenset({"Correction", "LessonLearned", "StrategyShift", "TaskComplete"})
+
+# How a thought's concepts name code: the edge, a colon, the id.
+EDGE_OF_MARK: Final[Mapping[str, KnowledgeEdge]] = {
+    "modified": KnowledgeEdge.MODIFIED,
+    "created": KnowledgeEdge.CREATED,
+    "code": KnowledgeEdge.REFERENCED,
+}
+MARK_OF_EDGE: Final = {edge: mark for mark, edge in EDGE_OF_MARK.items()}
+
+
+def types_of(categories: frozenset[str]) -> tuple[str, ...]:
+    """The thought types that these categories hold."""
+    return tuple(name for name, category in CATEGORY_OF_THOUGHT.items() if category in categories)
+
+
+@dataclass(frozen=True, slots=True)
+class NewEntry:
+    """An entry before it is a thought: references as the caller wrote them."""
+
+    content: str
+    thought_type: str
+    title: str | None = None
+    session_id: str | None = None
+    references: tuple[str, ...] = ()
+    modified: tuple[str, ...] = ()  # files
+    created: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    confidence: float | None = None
+    summary_type: str | None = None
+
+    @property
+    def category(self) -> Category:
+        return CATEGORY_OF_THOUGHT[self.thought_type]
+
+    @property
+    def text(self) -> str:
+        return f"{self.title}\n\n{self.content}" if self.title else self.content
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLink:
+    """A reference that was resolved."""
+
+    given: str
+    id: str
+    edge: KnowledgeEdge
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The verdict of a gate on an entry: tags and a confidence to keep with the thought, fields for the answer."""
+
+    tags: tuple[str, ...] = ()
+    confidence: float | None = None
+    answer: Mapping[str, Any] = field(default_factory=dict)
+
+
+class EntryGate(Protocol):
+    """Judges every entry before it is appended. It refuses by raising a LithosError."""
+
+    def admit(self, call: Call, entry: NewEntry, links: tuple[CodeLink, ...]) -> Admission: ...
+
+
+class AdmitAll:
+    def admit(self, call: Call, entry: NewEntry, links: tuple[CodeLink, ...]) -> Admission:
+        return Admission()
+
+
+class Unresolved(TypedDict):
+    reference: str
+    reason: str
+
+
+class LinkShown(TypedDict):
+    id: str
+    edge: str
+
+
+class StoredEntry(TypedDict):
+    stored: bool
+    id: str
+    index: int
+    category: str
+    thought_type: str
+    session_id: NotRequired[str]
+    links: list[LinkShown]
+    unresolved: list[Unresolved]
+    verification: NotRequired[dict[str, Any]]
+
+
+class HistoryRow(TypedDict):
+    id: str
+    source: str  # thoughts, board, git
+    type: str  # entry, decision, pattern, failure, outcome, finding, commit
+    category: str
+    content: str
+    agent: str
+    timestamp: str
+    title: NotRequired[str]
+    summary_type: NotRequired[str]
+    session_id: NotRequired[str]
+    promoted: NotRequired[bool]
+    tags: NotRequired[list[str]]
+    task_id: NotRequired[str]
+    issues: NotRequired[list[str]]  # that a commit names
+    score: NotRequired[float]
+
+
+class HistoryPage(TypedDict):
+    results: list[HistoryRow]
+    degraded: bool
+    degraded_reason: NotRequired[str]

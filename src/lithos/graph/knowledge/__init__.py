@@ -1,0 +1,45 @@
+"""Knowledge: the edges between code, history and outside sources; derived ones, and those that agents assert."""
+
+from __future__ import annotations
+
+from lithos.graph.knowledge.asserted import AssertedEdges, LinkAnswer
+from lithos.graph.knowledge.commit_entries import COMMIT_KEYWORDS, COMMIT_NUMBERS, CommitEntries
+from lithos.graph.knowledge.commit_store import CommitStore, commit_id
+from lithos.graph.knowledge.edges import Edge
+from lithos.graph.knowledge.follow_board import BoardFollower
+from lithos.graph.knowledge.follow_commits import CommitFollower
+from lithos.graph.knowledge.follow_thoughts import ThoughtFollower
+from lithos.graph.knowledge.knowledge import EdgePage, EdgeShown, Follower, Knowledge
+from lithos.graph.knowledge.nodes import Node, NodeDomain, Nodes, NodeShown
+from lithos.graph.knowledge.questions import CodeHistory, LinkedNodes, code_for_history, history_for_code
+from lithos.graph.knowledge.store import KnowledgeStore, open_knowledge
+from lithos.graph.knowledge.thoughts import origin as thought_origin
+
+__all__ = [
+    "COMMIT_KEYWORDS",
+    "COMMIT_NUMBERS",
+    "AssertedEdges",
+    "BoardFollower",
+    "CodeHistory",
+    "CommitEntries",
+    "CommitFollower",
+    "CommitStore",
+    "Edge",
+    "EdgePage",
+    "EdgeShown",
+    "Follower",
+    "Knowledge",
+    "KnowledgeStore",
+    "LinkAnswer",
+    "LinkedNodes",
+    "Node",
+    "NodeDomain",
+    "NodeShown",
+    "Nodes",
+    "ThoughtFollower",
+    "code_for_history",
+    "commit_id",
+    "history_for_code",
+    "open_knowledge",
+    "thought_origin",
+]

@@ -1,0 +1,282 @@
+"""Knowledge: the part that keeps the derived edges equal to their owners, joins the asserted ones, and answers."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, NotRequired, Protocol
+
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.core.part import Part
+from lithos.errors import InvalidInput, LithosError
+from lithos.graph.code import Code
+from lithos.graph.history.question import GIT, Answered, HistoryQuestion
+from lithos.graph.history.values import HistoryRow
+from lithos.graph.knowledge.asserted import AssertedEdges, LinkAnswer
+from lithos.graph.knowledge.edges import Edge, edge_type
+from lithos.graph.knowledge.follow_commits import CommitFollower
+from lithos.graph.knowledge.nodes import Node, Nodes, NodeShown
+from lithos.graph.knowledge.store import KnowledgeStore
+from lithos.graph.model import EDGE_RULES, KnowledgeEdge
+
+WAIT_SECONDS = 2.0  # how long a question waits for what was not derived yet
+ALONE_SECONDS = 600.0
+PAUSE_SECONDS = 1.0
+_log = logging.getLogger(__name__)
+Direction = Literal["out", "in", "both"]
+
+
+class EdgeShown(TypedDict):
+    edge: str
+    direction: str  # out: from the node asked for; in: to it
+    node: NotRequired[NodeShown]  # left out where the other end is gone
+    other_id: str
+    weight: float
+    how: str
+    agent: NotRequired[str]
+    reason: NotRequired[str]
+    dangling: NotRequired[bool]
+
+
+class EdgePage(TypedDict):
+    node: NodeShown
+    edges: list[EdgeShown]
+    degraded: bool
+    degraded_reason: NotRequired[str]
+
+
+class Follower(Protocol):
+    """Derives the edges of one owner."""
+
+    @property
+    def name(self) -> str: ...
+
+    def follow(self, until: float) -> bool:
+        """Derive what is new, and stop at this time of `time.monotonic`; True: all is derived."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A node at the other end of an edge."""
+
+    node: Node
+    edge: Edge
+
+
+class Knowledge(Part):
+    def __init__(
+        self,
+        store: KnowledgeStore,
+        asserted: AssertedEdges,
+        nodes: Nodes,
+        code: Code,
+        followers: Sequence[Follower],
+        commits: CommitFollower,
+    ) -> None:
+        self.store = store
+        self.asserted = asserted
+        self.nodes = nodes
+        self.commits = commits
+        self.code = code
+        self._followers = (*followers, commits)
+        self._lock = threading.Lock()
+        self._behind: dict[str, str] = {}
+        self._stopping = threading.Event()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    # Part
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._run, name="knowledge", daemon=True)
+        self._thread.start()
+
+    def busy(self) -> bool:
+        return self._thread is not None and bool(self._behind)
+
+    def sizes(self) -> dict[str, int]:
+        files = self.store.path.parent.glob("knowledge.db*")
+        return {"knowledge": sum(each.stat().st_size for each in files) + self.commits.entries.collection.size()}
+
+    def problem(self) -> str | None:
+        return self.commits.entries.collection.problem()
+
+    def close(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        self.commits.entries.projector.close()
+        self.commits.entries.collection.close()
+        self.store.close()
+
+    def wake(self) -> None:
+        """An owner changed."""
+        self._wake.set()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._wake.clear()
+            try:
+                self.catch_up(30.0)
+            except LithosError as error:
+                _log.warning("edges could not be derived: %s", error.message)
+            if not self._behind:
+                self._wake.wait()
+            self._stopping.wait(PAUSE_SECONDS)
+
+    def catch_up(self, seconds: float = WAIT_SECONDS) -> str:
+        """Derive what the owners have that the store lacks; why edges may be missing, or nothing."""
+        if self._thread is None:  # there is no background job
+            seconds = ALONE_SECONDS
+        deadline = time.monotonic() + seconds
+        if not self._lock.acquire(timeout=seconds):
+            return "edges of the graph are being derived"
+        try:
+            for each in self._followers:
+                if each.follow(deadline):
+                    self._behind.pop(each.name, None)
+                else:
+                    self._behind[each.name] = f"edges of {each.name} are being derived"
+        finally:
+            self._lock.release()
+        return "; ".join(self._behind.values())
+
+    # Asserting
+
+    def link(
+        self, call: Call, source_id: str, target_id: str, kind: str | int, weight: float, reason: str
+    ) -> LinkAnswer:
+        edge = edge_type(kind)
+        source, target = self.nodes.find(call, source_id), self.nodes.find(call, target_id)
+        _check_direction(edge, source, target)
+        if not 0 < weight <= 1:
+            raise InvalidInput(f"weight is {weight}", hint="A number above 0, at most 1.")
+        return self.asserted.link(call, source.id, target.id, edge, weight, reason)
+
+    def unlink(self, call: Call, source_id: str, target_id: str, kind: str | int) -> LinkAnswer:
+        """Ends are taken as they are written: they may be gone."""
+        return self.asserted.unlink(call, source_id.strip(), target_id.strip(), edge_type(kind))
+
+    # Asking
+
+    def neighbours(
+        self,
+        call: Call,
+        id: str,
+        *,
+        out: Sequence[KnowledgeEdge] = (),
+        into: Sequence[KnowledgeEdge] = (),
+        domain: str | None = None,
+    ) -> list[Neighbour]:
+        """Nodes that the caller may see at the other end of these edges, the heaviest first."""
+        edges = self.out_of(id, out) if out else []
+        edges += self.into(id, into) if into else []
+        found: dict[tuple[str, KnowledgeEdge], Neighbour] = {}
+        for edge in sorted(edges, key=lambda each: -each.weight):
+            key = (edge.other(id), edge.type)
+            if key in found:
+                continue
+            node = self.nodes.get(call, edge.other(id))
+            if node is not None and domain in (None, node.shown["domain"]):
+                found[key] = Neighbour(node, edge)
+        return list(found.values())
+
+    def find(self, call: Call, question: HistoryQuestion) -> Answered:
+        """Commits, after those that are new were read."""
+        if not question.asks(GIT):
+            return Answered([])
+        behind = self.catch_up()
+        found = self.commits.entries.find(call, question)
+        return replace(found, degraded="; ".join(filter(None, [behind, found.degraded])))
+
+    def out_of(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
+        """Asserted and derived edges that begin here."""
+        found = [*self.asserted.out_of(id, kinds), *self.store.out_of(id, kinds)]
+        if id.startswith("commit:"):
+            _, root, sha = id.split(":", 2)
+            open_root = next((each for each in self.code.roots() if each.spec.name == root), None)
+            touched = self.commits.commits.edges_out(open_root, sha) if open_root is not None else []
+            found += [each for each in touched if not kinds or each.type in kinds]
+        return found
+
+    def into(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
+        """Asserted and derived edges that end here."""
+        found = [*self.asserted.into(id, kinds), *self.store.into(id, kinds)]
+        root, _, inside = id.partition(":")
+        if inside and any(each.spec.name == root for each in self.code.roots()):
+            touched = self.commits.commits.edges_into(root, inside)
+            found += [each for each in touched if not kinds or each.type in kinds]
+        return found
+
+    def entry_row(self, call: Call, id: str) -> HistoryRow | None:
+        """A thought, commit, outcome or finding in full, if the caller may see it."""
+        if id.startswith("commit:"):
+            return self.commits.entries.row(id) if self.nodes.get(call, id) is not None else None
+        return self.nodes.entry(call, id)
+
+    def edges(self, call: Call, id: str, kind: str | int | None, direction: Direction, limit: int) -> EdgePage:
+        """All edges of a node with their ends; an end that vanished is `dangling`."""
+        behind = self.catch_up()
+        node = self.nodes.find(call, id)
+        kinds = () if kind is None else (edge_type(kind),)
+        shown: list[EdgeShown] = []
+        for way, ask in (
+            ("out", (self.asserted.out_of, self.store.out_of)),
+            ("in", (self.asserted.into, self.store.into)),
+        ):
+            if direction in (way, "both"):
+                shown += self._shown(call, node.id, way, [edge for each in ask for edge in each(node.id, kinds)])
+        page: EdgePage = {"node": node.shown, "edges": shown[:limit], "degraded": bool(behind)}
+        return {**page, "degraded_reason": behind} if behind else page
+
+    def _shown(self, call: Call, id: str, way: str, edges: Sequence[Edge]) -> list[EdgeShown]:
+        rows: dict[tuple[str, KnowledgeEdge], EdgeShown] = {}
+        for edge in edges:
+            other = edge.other(id)
+            node = self.nodes.get(call, other)
+            if (other, edge.type) in rows or (node is None and not self.nodes.is_gone(call, other)):
+                continue  # hidden from this caller
+            row: EdgeShown = {
+                "edge": edge.type.name.lower(),
+                "direction": way,
+                "other_id": other,
+                "weight": edge.weight,
+                "how": edge.how,
+            }
+            if node is not None:
+                row["node"] = node.shown
+            else:
+                row["dangling"] = True
+            if edge.agent:
+                row["agent"], row["reason"] = edge.agent, edge.reason
+            rows[other, edge.type] = row
+        return list(rows.values())
+
+
+_DOMAINS = {"code": "code", "academic": "academic"}
+
+
+def _check_direction(edge: KnowledgeEdge, source: Node, target: Node) -> None:
+    """Direction belongs to the type: a node of the wrong domain is refused."""
+    rule = EDGE_RULES[edge]
+    if edge is KnowledgeEdge.SUPERSEDES:
+        wanted = (source.shown["domain"], source.shown["domain"])
+    else:
+        wanted = (_domain_of(rule.source), _domain_of(rule.target))  # type: ignore[assignment]
+    given = (source.shown["domain"], target.shown["domain"])
+    if given != wanted:
+        swapped = (given[1], given[0]) == wanted
+        raise InvalidInput(
+            f"{edge.name.lower()} points from {rule.source} to {rule.target}, not from {given[0]} to {given[1]}",
+            hint="Swap source_id and target_id." if swapped else "Choose another edge_type.",
+        )
+
+
+def _domain_of(word: str) -> str:
+    return _DOMAINS.get(word, "history")

@@ -1,0 +1,58 @@
+"""The graph over code, history and outside sources: edges, and questions across all three."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from lithos.app import Lithos
+from lithos.core.call import Call
+from lithos.graph.knowledge import EdgePage, LinkAnswer
+from lithos.tools.dispatch.schemas import Rare
+from lithos.tools.registry import tool
+
+NodeId = Annotated[
+    str, Field(max_length=1_000, description="Id of code, an entry or a source; or a path, path:line, symbol")
+]
+EdgeType = Annotated[str, Field(max_length=40, description="For example based_on, implements_pattern, referenced")]
+Agent = Annotated[str | None, Field(max_length=200), Rare]
+
+
+@tool(toolset="graph", title="Link two nodes")
+def lithos_link_nodes(
+    lithos: Lithos,
+    call: Call,
+    source_id: NodeId,
+    target_id: NodeId,
+    edge_type: EdgeType,
+    reason: Annotated[str, Field(max_length=2_000, description="Why they belong together; read by all")],
+    weight: Annotated[float, Field(gt=0, le=1)] = 1.0,
+    agent: Agent = None,
+) -> LinkAnswer:
+    """Assert that two things belong together, where no text says so: code implements a pattern, a decision rests on a
+    paper. Again replaces weight and reason."""
+    return lithos.graph.link(call, source_id, target_id, edge_type, weight, reason)
+
+
+@tool(toolset="graph", listed=False, title="Unlink two nodes")
+def lithos_unlink_nodes(
+    lithos: Lithos, call: Call, source_id: NodeId, target_id: NodeId, edge_type: EdgeType, agent: Agent = None
+) -> LinkAnswer:
+    """Take an asserted edge back; ids as lithos_get_edges shows them."""
+    return lithos.graph.unlink(call, source_id, target_id, edge_type)
+
+
+@tool(toolset="graph", reads=True, title="Get edges")
+def lithos_get_edges(
+    lithos: Lithos,
+    call: Call,
+    id: NodeId,
+    edge_type: Annotated[str | None, Field(max_length=40)] = None,
+    direction: Literal["out", "in", "both"] = "both",
+    limit: Annotated[int, Field(ge=1, le=500)] = 50,
+    agent: Agent = None,
+) -> EdgePage:
+    """All edges of a node, each with how it is known: derived from a text, or asserted and by whom. dangling: the other
+    end is gone."""
+    return lithos.graph.edges(call, id, edge_type, direction, limit)

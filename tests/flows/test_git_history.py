@@ -1,0 +1,143 @@
+"""Git as history: commits are entries, joined to the code of today; rewritten, shallow and missing history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithos.app import open_lithos
+from lithos.settings import CodeRoot, CodeSettings, LithosConfig, StorageSettings
+from tests.conftest import PATIENT
+from tests.flows.test_history import Desk
+from tests.support.code_repos import git, repository, write
+
+JWT = "def check(token):\n    return decode(token)\n\n\ndef decode(token):\n    return token.split('.')\n"
+FIXED = JWT.replace(
+    "    return decode(token)\n", "    if not token:\n        raise ValueError('empty')\n    return decode(token)\n"
+)
+REFRESH = "def refresh(token):\n    return token\n"
+
+
+@pytest.fixture
+def auth(tmp_path: Path) -> Path:
+    folder = repository(
+        tmp_path / "auth", {"auth/jwt.py": JWT, "auth/old.py": "class Sessions:\n    def drop(self): pass\n"}
+    )
+    write(folder, {"auth/jwt.py": FIXED})
+    git(folder, "commit", "-qam", "Fixed #12 -- Refused empty tokens.\n\nThey bypassed the expiry check.")
+    write(folder, {"auth/refresh.py": REFRESH})
+    git(folder, "rm", "-q", "auth/old.py")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "Add refresh tokens, drop sessions")
+    return folder
+
+
+@pytest.fixture
+def desk(tmp_path: Path, auth: Path) -> Iterator[Desk]:
+    lithos = open_lithos(
+        LithosConfig(
+            storage=StorageSettings(data_dir=tmp_path / "data"),
+            code=CodeSettings(roots=(CodeRoot(name="auth", path=auth),)),
+            search=PATIENT,
+        )
+    )
+    made = Desk(lithos)
+    look(made)
+    yield made
+    lithos.close()
+
+
+def look(desk: Desk) -> None:
+    for root in desk.lithos.code.roots():
+        root.index.reconcile()
+
+
+def titles(answer: dict[str, Any]) -> list[str]:
+    return [each.get("title", each["content"]) for each in answer["results"]]
+
+
+def test_the_history_of_a_function_says_when_why_and_which_was_a_bug(desk: Desk) -> None:
+    found = desk("get_history_for_code", symbol_id="check")
+    assert titles(found) == ["Fixed #12 -- Refused empty tokens.", "first"]
+    assert [each["was_bug"] for each in found["results"]] == [True, False]
+    assert (found["results"][0]["issues"], found["results"][0]["edge"], found["bugs"]) == (["12"], "modified", 1)
+    assert found["results"][1]["edge"] == "created"
+    assert titles(desk("get_history_for_code", symbol_id="decode")) == ["first"]
+    assert titles(desk("get_history_for_code", symbol_id="auth/jwt.py")) == [
+        "Fixed #12 -- Refused empty tokens.",
+        "first",
+    ]
+    desk("record_failure", approach="skip the check", reason="no expiry", code_references=["check"])
+    again = desk("get_history_for_code", symbol_id="check")
+    assert (again["total"], again["bugs"]) == (3, 2)
+
+
+def test_a_commit_is_found_and_leads_to_its_code_also_to_what_is_gone(desk: Desk) -> None:
+    commit = next(each for each in desk("search_history", query="refresh tokens")["results"] if each["source"] == "git")
+    assert (commit["summary_type"], commit["agent"]) == ("feature", "ann")
+    code = desk("get_code_for_history", history_id=commit["id"])["results"]
+    assert {(each["id"], each["edge"], each.get("removed", False)) for each in code} == {
+        ("auth:auth/refresh.py", "created", False),
+        ("auth:auth/refresh.py#refresh", "created", False),
+        ("auth:auth/old.py", "deleted", True),
+        ("auth:auth/old.py#Sessions", "deleted", True),
+        ("auth:auth/old.py#Sessions.drop", "deleted", True),
+    }
+    assert titles(desk("get_history_for_code", symbol_id="auth:auth/old.py#Sessions"))[0] == commit["title"]
+    fixes = desk("find_failures", query="empty tokens bypassed the expiry check")["results"]
+    assert fixes[0]["title"] == "Fixed #12 -- Refused empty tokens." and fixes[0]["resolved"]
+    assert desk("search_history", query="refresh tokens", sources=["thoughts"])["results"] == []
+
+
+def test_new_rewritten_and_uncommitted_changes_converge(desk: Desk, auth: Path) -> None:
+    assert len(titles(desk("get_history_for_code", symbol_id="refresh"))) == 1
+    write(auth, {"auth/refresh.py": f"# a line before\n{REFRESH}"})
+    look(desk)
+    assert titles(desk("get_history_for_code", symbol_id="refresh")) == ["Add refresh tokens, drop sessions"]
+    write(auth, {"auth/refresh.py": REFRESH.replace("return token", "return token * 2")})
+    git(auth, "commit", "-qam", "Double tokens")
+    look(desk)
+    assert titles(desk("get_history_for_code", symbol_id="refresh"))[0] == "Double tokens"
+    git(auth, "commit", "-q", "--amend", "-m", "Double every token")
+    assert titles(desk("get_history_for_code", symbol_id="refresh"))[0] == "Double every token"
+    assert not any(each == "Double tokens" for each in titles(desk("search_history", query="double tokens")))
+    reverted = git(auth, "rev-parse", "HEAD").strip()
+    git(auth, "revert", "--no-edit", "HEAD")
+    look(desk)
+    head = git(auth, "rev-parse", "HEAD").strip()
+    edges = desk("get_edges", id=f"commit:auth:{head}")["edges"]
+    assert ("supersedes", f"commit:auth:{reverted}") in {(each["edge"], each["other_id"]) for each in edges}
+
+
+def test_a_shallow_clone_has_no_invented_changes_and_deepens(tmp_path: Path, auth: Path) -> None:
+    git(tmp_path, "clone", "-q", "--depth", "2", f"file://{auth}", "shallow")
+    folder = tmp_path / "shallow"
+    lithos = open_lithos(
+        LithosConfig(
+            storage=StorageSettings(data_dir=tmp_path / "data2"),
+            code=CodeSettings(roots=(CodeRoot(name="auth", path=folder),)),
+        )
+    )
+    desk = Desk(lithos)
+    try:
+        look(desk)
+        assert titles(desk("get_history_for_code", symbol_id="check")) == []
+        git(folder, "fetch", "-q", "--unshallow")
+        assert titles(desk("get_history_for_code", symbol_id="check")) == [
+            "Fixed #12 -- Refused empty tokens.",
+            "first",
+        ]
+    finally:
+        lithos.close()
+
+
+def test_without_git_the_answer_says_so(desk: Desk, monkeypatch: pytest.MonkeyPatch, auth: Path) -> None:
+    from lithos.graph import git as runner
+
+    monkeypatch.setitem(runner._ENVIRONMENT, "PATH", "/nonexistent")
+    monkeypatch.setenv("PATH", "/nonexistent")
+    found = desk("get_history_for_code", symbol_id="check")
+    assert found["results"] == [] and "git is not installed" in found["degraded_reason"]
