@@ -125,7 +125,7 @@ def test_an_empty_database_where_rows_were_is_refused_with_the_way_out(data_dir:
         database.write_bytes(b"")
     else:
         other = data_dir.with_name("other")
-        assert lithos(other, "stats").returncode == 0
+        open_lithos(LithosConfig(storage=StorageSettings(data_dir=other))).close()
         database.write_bytes((other / ".lithos" / "coordination.db").read_bytes())
     ended = lithos(data_dir, "stats")
     assert ended.returncode == 7, ended.stdout + ended.stderr
@@ -262,12 +262,13 @@ def test_a_cut_ledger_segment_is_damage_by_name(data_dir: Path, left: int | str,
 
 
 @pytest.mark.parametrize("garbage", [b"\xff\xfe\x00", b"", b"x" * 5000, b"not hex at all!!", b"0123456789abcde"])
-def test_garbage_in_the_store_id_is_damage_by_name(data_dir: Path, garbage: bytes) -> None:
-    assert lithos(data_dir, "call", "lithos_task_create", "--json", json.dumps(TASK)).returncode == 0
+def test_garbage_in_the_store_id_is_damage_by_name(
+    whole: Path, data_dir: Path, garbage: bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(whole, data_dir)
     (data_dir / ".lithos" / "store-id").write_bytes(garbage)
-    ended = lithos(data_dir, "stats")
-    assert ended.returncode == 7 and "Traceback" not in ended.stderr, ended.stderr
-    assert "store-id" in ended.stderr
+    assert run(["stats", "--data-dir", str(data_dir)]) == 7
+    assert "store-id" in capsys.readouterr().err
 
 
 # F12: others see nothing, and say nothing twice
@@ -443,16 +444,18 @@ def test_a_read_only_disk_is_read_from_the_start_and_written_again_when_it_may()
     run_on_a_small_disk("from tests.faults.test_refuses import read_from_a_read_only_disk as use; use()", megabytes=64)
 
 
-@pytest.mark.parametrize("verb", [["stats"], ["stop"], ["ps"], ["search", "x"]])
-def test_a_stopped_host_is_named_within_five_seconds(home: Household, verb: list[str]) -> None:
+def test_a_stopped_host_is_named_within_five_seconds(home: Household) -> None:
     home.guest().initialize()
     pid = home.host_pid()
+    started = time.monotonic()
+    home.lithos("stats")
+    usual = time.monotonic() - started  # on a busy machine most of it is the interpreter's start
     os.kill(pid, signal.SIGSTOP)
     try:
-        started = time.monotonic()
-        ended = home.lithos(*verb, check=False)
-        took = time.monotonic() - started
+        for verb in (["stats"], ["stop"], ["ps"], ["search", "x"]):
+            started = time.monotonic()
+            ended = home.lithos(*verb, check=False)
+            assert time.monotonic() - started < 5 + 3 * usual, verb
+            assert str(pid) in ended.stdout + ended.stderr, ended.stderr
     finally:
         os.kill(pid, signal.SIGCONT)
-    assert took < 6.5, took  # five, and the interpreter's start on a busy machine
-    assert str(pid) in ended.stdout + ended.stderr, ended.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.session_kills import lived, moved, state
+from tests.support.session_kills import finish, lived, moved, state
 from tests.support.states import PostgresStates
 
 WHOLE = {
@@ -41,7 +41,7 @@ def survives(folder: Path, point: str, visit: int, url: str | None = None) -> No
 @pytest.mark.parametrize(("point", "visit"), KILLS)
 def test_a_kill_loses_nothing_and_the_same_calls_finish_the_session(tmp_path: Path, point: str, visit: int) -> None:
     survives(tmp_path, point, visit)
-    lived(tmp_path)
+    finish(tmp_path)
     assert state(tmp_path) == WHOLE
 
 
@@ -52,7 +52,7 @@ def test_a_kill_loses_nothing_and_the_same_calls_finish_the_session(tmp_path: Pa
 def test_on_postgres_too(tmp_path: Path, schemas: PostgresStates, point: str, visit: int) -> None:
     url = schemas.url(tmp_path)
     survives(tmp_path, point, visit, url)
-    lived(tmp_path, url=url)
+    finish(tmp_path, url)
     assert state(tmp_path, url) == WHOLE
     schemas.empty()
 

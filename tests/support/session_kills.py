@@ -48,12 +48,19 @@ def opened(folder: Path, url: str | None = None, faults: PlannedFaults | None = 
     return open_lithos(config, clock=FakeClock(), faults=faults)
 
 
-def lived(folder: Path, point: str | None = None, visit: int = 1, url: str | None = None) -> list[str]:
-    """The steps that were acknowledged before the process ended."""
-    command = [sys.executable, "-m", "tests.support.session_kills", str(folder), point or "", str(visit), url or ""]
+def lived(folder: Path, point: str, visit: int, url: str | None = None) -> list[str]:
+    """The steps that were acknowledged before the process was killed."""
+    command = [sys.executable, "-m", "tests.support.session_kills", str(folder), point, str(visit), url or ""]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == (0 if point is None else 137), done.stderr
+    assert done.returncode == 137, done.stderr
     return done.stdout.split()
+
+
+def finish(folder: Path, url: str | None = None) -> None:
+    """The same calls again, in this process."""
+    lithos = opened(folder, url)
+    live(lithos)
+    lithos.close()
 
 
 def state(folder: Path, url: str | None = None) -> dict[str, Any]:
@@ -103,7 +110,6 @@ if __name__ == "__main__":
     folder, point, visit = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     planned = PlannedFaults()
     host = opened(folder, sys.argv[4] or None, planned)
-    if point:
-        planned.plan(point, "kill", planned.seen.count(point) + visit)
+    planned.plan(point, "kill", planned.seen.count(point) + visit)
     live(host)
     host.close()

@@ -20,8 +20,9 @@ def stats(terminal: Terminal) -> None:
     if terminal.as_json:
         show(answer)
         return
-    sizes, index = answer.pop("bytes", {}), answer.pop("index", {})
-    for name, count in answer.items():
+    sizes, index, reads = (answer.pop(name, {}) for name in ("bytes", "index", "file_reads"))
+    counts = answer | {f"file reads, {name}": count for name, count in reads.items()}
+    for name, count in counts.items():
         print(f"{name.replace('_', ' '):24} {count:12,}")
     for part, size in sizes.items():
         print(f"{part + ' (bytes)':24} {size:12,}")
