@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lithos import from_settings
 from lithos.agents import Agents, Tokens
-from lithos.chronicle import Checkpoints, Chronicle, Snapshots
+from lithos.chronicle import Checkpoints, Chronicle, Section, Snapshots
 from lithos.core.call import Call
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
@@ -20,6 +20,7 @@ from lithos.core.periodic import Job, PeriodicJobs
 from lithos.errors import ReadOnly, StorageFull
 from lithos.graph.knowledge import KnowledgeStore, open_knowledge
 from lithos.ledger import Registrar
+from lithos.messages import Messages
 from lithos.notes import Decay, Feedback, Knowledge
 from lithos.recall import (
     WORK,
@@ -27,6 +28,8 @@ from lithos.recall import (
     Changes,
     CodeKind,
     Kind,
+    MessageIndex,
+    MessageKind,
     NoteKind,
     Recall,
     SessionBriefing,
@@ -79,8 +82,9 @@ class Lithos:
         )
         database, effects = storage.database, storage.effects
         agents = self.agents = self._add(Agents(database, effects, clock))
-        self.tokens = self._add(Tokens(database, effects, clock))
+        tokens = self.tokens = self._add(Tokens(database, effects, clock))
         sessions = self.sessions = self._add(from_settings.sessions(config, storage))
+        messages = self.messages = self._add(from_settings.messages(config, storage, sessions, agents, tokens))
 
         embedding = self.embedding = Embedding(open_embedder(config.search.embedding_model))
         graph = self._open_graph(storage)
@@ -103,23 +107,48 @@ class Lithos:
         self.code = self._add(from_settings.code(config, storage, embedding))
         work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), self.board, self.skills))
         self._build_graph(config, graph, embedding, work)
-        kinds: list[Kind] = [
-            NoteKind(notes, self.note_search),
-            *(WorkKind(name, work) for name in WORK),
-            ThoughtKind(ledger, sessions.viewer),
-            CodeKind(self.code),
-        ]
+        mail = self.message_index = self._add(
+            MessageIndex(from_settings.message_collection(config, storage, embedding), messages)
+        )
+        self._build_sessions(config, storage, messages)
+        self._build_recall(config, work, mail)
+        self._add(embedding)  # after the parts that it embeds for, so that it closes before them
+        self._add(PeriodicJobs(self._jobs(config, feedback)))
+
+    def _build_sessions(self, config: LithosConfig, storage: Storage, messages: Messages) -> None:
+        """Entries, promotion, snapshots and checkpoints of sessions, above board and ledger."""
+        sessions, ledger = self.sessions, self.ledger
         self.chronicle = Chronicle(sessions, ledger)
         self.promotion = from_settings.promotion(config, storage, sessions, ledger)
         habits = self.habits = self._add(
-            from_settings.habits(config, storage, embedding, sessions, ledger, self.board, self.code, self.garden)
+            from_settings.habits(config, storage, self.embedding, sessions, ledger, self.board, self.code, self.garden)
         )
-        self.snapshots = Snapshots(database, effects, sessions, ledger, clock, ids, habits.sections)
-        self.checkpoints = Checkpoints(sessions, ledger, clock)
+        sections = {**habits.sections, "pending_messages": Section(messages.pending, messages.restore_pending)}
+        self.snapshots = Snapshots(
+            storage.database, storage.effects, sessions, ledger, storage.clock, storage.ids, sections
+        )
+        self.checkpoints = Checkpoints(sessions, ledger, storage.clock)
         self.file_locks = self._add(from_settings.file_locks(config, storage))
+
+    def _build_recall(self, config: LithosConfig, work: WorkIndex, mail: MessageIndex) -> None:
+        """One question, one list of changes, one briefing over every kind."""
+        storage, notes, sessions = self.storage, self.notes, self.sessions
+        kinds: list[Kind] = [
+            NoteKind(notes, self.note_search),
+            *(WorkKind(name, work) for name in WORK),
+            ThoughtKind(self.ledger, sessions.viewer),
+            CodeKind(self.code),
+            MessageKind(mail, self.messages),
+        ]
         self.recall = Recall(kinds, most=config.search.max_results)
         self.changes = Changes(
-            database, storage.events, notes, self.board, ledger, clock, last_visit=self.agents.last_visit
+            storage.database,
+            storage.events,
+            notes,
+            self.board,
+            self.ledger,
+            self.clock,
+            last_visit=self.agents.last_visit,
         )
         self.briefing = Briefing(
             self.board,
@@ -129,10 +158,9 @@ class Lithos:
             self.recall,
             sessions.viewer,
             SessionBriefing(sessions, self.chronicle, self.board),
+            self.messages.waiting_from,
         )
-        self.undo = Undo(database, storage.events, notes, self.board, self.garden)
-        self._add(embedding)  # after the parts that it embeds for, so that it closes before them
-        self._add(PeriodicJobs(self._jobs(config, feedback)))
+        self.undo = Undo(storage.database, storage.events, notes, self.board, self.garden)
 
     def _open_graph(self, storage: Storage) -> KnowledgeStore:
         """Before the ledger, which drops what it forgets from it."""
@@ -170,6 +198,7 @@ class Lithos:
         yield Job("note files that were read", FLUSH_SECONDS, self.habits.files.flush)
         yield Job("drop old working notes", PRUNE_SECONDS, partial(self.habits.prune, config.habits.keep_days))
         yield Job("suspend idle sessions", TIMEOUT_SECONDS, self.sessions.expire)
+        yield Job("drop old messages", PRUNE_SECONDS, self.message_index.prune)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
         yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)
         yield Job("end an idle parsing process", REST_SECONDS, self.code.rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lithos.agents import Agents
+from lithos.agents import Agents, Tokens
 from lithos.backup import MemoryPlaces, backup_if_due
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
@@ -40,6 +40,8 @@ from lithos.graph.knowledge import (
 )
 from lithos.habits import HabitGround, HabitOptions, Habits
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
+from lithos.messages import MessageLimits, Messages
+from lithos.messages import Names as MessageNames
 from lithos.notes import (
     NOTE_KEYWORDS,
     NOTE_NUMBERS,
@@ -54,7 +56,7 @@ from lithos.notes import (
     WatchOptions,
     open_notes,
 )
-from lithos.recall import WORK_KEYWORDS, WORK_NUMBERS
+from lithos.recall import MESSAGE_KEYWORDS, WORK_KEYWORDS, WORK_NUMBERS
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
 from lithos.sessions import FileLocks, LockTerms, SessionConfig, Sessions
 from lithos.storage import Limits, Storage, StorageOptions, scrub
@@ -304,6 +306,17 @@ def work_collection(config: LithosConfig, storage: Storage, embedding: Embedding
     )
 
 
+def message_collection(config: LithosConfig, storage: Storage, embedding: Embedding) -> Collection:
+    return open_collection(
+        storage.data_dir,
+        "messages",
+        embedding=embedding,
+        keywords=MESSAGE_KEYWORDS,
+        wait=config.search.wait_seconds,
+        faults=storage.faults,
+    )
+
+
 def promotions(config: LithosConfig, storage: Storage, ledger: Ledger) -> Promotions:
     return Promotions(
         ledger,
@@ -368,6 +381,27 @@ def board(config: LithosConfig, storage: Storage, notes: Notes, sessions: Sessio
         notes=BoardNotes(lambda note_id: notes.reader.exists(note_id), lambda task_id: notes.reader.of_task(task_id)),
         sessions=sessions,
     )
+
+
+def messages(config: LithosConfig, storage: Storage, sessions: Sessions, agents: Agents, tokens: Tokens) -> Messages:
+    settings = config.messages
+    limits = MessageLimits(
+        parent_chain=settings.parent_chain,
+        correlation=settings.correlation,
+        per_minute=settings.per_minute,
+        receivers=settings.receivers,
+        per_target=settings.per_target,
+        per_session=settings.per_session,
+        ttl_seconds=settings.ttl_days * 86_400,
+        settled_days=settings.settled_days,
+        settled_rows=settings.settled_rows,
+        dead_days=settings.dead_letter_days,
+        dead_rows=settings.dead_letter_rows,
+        hop_days=settings.hop_days,
+        model_targets=frozenset(settings.model_targets),
+    )
+    names = MessageNames(agents.knows, agents.near, tokens.users)
+    return Messages(storage.database, storage.effects, storage.ids, sessions, names=names, limits=limits)
 
 
 def feedback(config: LithosConfig, storage: Storage) -> Feedback:

@@ -216,6 +216,22 @@ class GraphSettings(Section):
     most_links: int = Field(100_000, ge=1, description="Edges that agents may assert; one more is refused.")
 
 
+class MessageSettings(Section):
+    ttl_days: float = Field(7, gt=0, description="A message that no one took for so long expires, unless it says else.")
+    parent_chain: int = Field(32, ge=1, description="Messages that may answer each other in one chain.")
+    correlation: int = Field(500, ge=1, description="Messages that may share one correlation.")
+    per_minute: int = Field(600, ge=1, description="Messages that one sender may send in a minute.")
+    receivers: int = Field(64, ge=1, description="Receivers of one send.")
+    per_target: int = Field(1_000, ge=1, description="Messages that may wait for one receiver.")
+    per_session: int = Field(10_000, ge=1, description="Messages that may wait in one session.")
+    settled_days: float = Field(30, gt=0, description="How long settled messages are kept.")
+    settled_rows: int = Field(200_000, ge=1, description="How many settled messages are kept.")
+    dead_letter_days: float = Field(30, gt=0, description="How long dead letters are kept.")
+    dead_letter_rows: int = Field(10_000, ge=1, description="How many dead letters are kept.")
+    hop_days: float = Field(7, gt=0, description="How long deliveries are kept for `lithos message trace`.")
+    model_targets: Names = Field((), description="Agents that call a model: five attempts instead of three.")
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -236,6 +252,7 @@ class LithosConfig(BaseSettings):
     habits: HabitSettings = Field(default_factory=HabitSettings)
     history: HistorySettings = Field(default_factory=HistorySettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
+    messages: MessageSettings = Field(default_factory=MessageSettings)
 
     @classmethod
     def settings_customise_sources(

@@ -17,6 +17,7 @@ import pytest
 
 from lithos.app import Lithos
 from lithos.ledger.scopes import ChainScopes
+from lithos.messages.readers import Reader
 from lithos.sessions.sessions import Sessions
 from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.caller import Caller
@@ -45,13 +46,17 @@ mentisdb_add_agent_key mentisdb_revoke_agent_key mentisdb_disable_agent lithos_s
 lithos_session_activate lithos_session_suspend lithos_session_resume lithos_session_complete
 lithos_session_fail lithos_session_close lithos_session_switch lithos_session_join lithos_session_leave
 lithos_session_invite lithos_session_get lithos_session_list lithos_session_context
+lithos_message_send lithos_message_request lithos_inbox_list lithos_inbox_take lithos_inbox_ack lithos_inbox_renew
+lithos_inbox_reply lithos_inbox_fail lithos_message_get lithos_message_status lithos_message_cancel
+lithos_message_thread lithos_message_trace lithos_topic_follow lithos_dead_letter_list lithos_dead_letter_replay
+lithos_dead_letter_drop
 lithos_session_context_update lithos_session_stats lithos_session_wait lithos_tool_call lithos_events_query
 """,
     "entries": """
 lithos_session_query lithos_search_history
 """,
     "operator": """
-lithos_session_rollback
+lithos_session_rollback lithos_message_forget
 lithos_reindex lithos_ledger_checkpoint lithos_ledger_forget lithos_ledger_convert lithos_ledger_import
 lithos_session_close_all lithos_doctor lithos_brief_titles lithos_token_new lithos_token_list lithos_token_revoke
 lithos_events_verify lithos_keys_rotate lithos_fs_move lithos_file_history lithos_garden_undo
@@ -88,6 +93,7 @@ class Secret:
     context: str
     entry: str
     thoughts: tuple[str, ...]
+    messages: tuple[str, ...] = ()
 
 
 def bound(agent: str) -> Caller:
@@ -132,7 +138,11 @@ def furnish(lithos: Lithos, number: int) -> Secret:
         call(lithos, "lithos_save_checkpoint", {"summary": f"{handle} {entry}", "completed": [entry]}, who)["id"],
         "",
     ]
-    return Secret(session, owner, handle, context, entry, tuple(ids))
+    sent = [
+        call(lithos, "lithos_message_send", {"body": f"{handle} {context}", where: name}, who)["message_id"]
+        for where, name in (("target", owner), ("topic", f"news.{handle}"))
+    ]
+    return Secret(session, owner, handle, context, entry, tuple(ids), tuple(sent))
 
 
 class Arguments:
@@ -149,6 +159,10 @@ class Arguments:
             "anchor_hash": [each for secret in secrets for each in secret.thoughts[1::2]],
             "ids": [each for secret in secrets for each in secret.thoughts[::2]],
             "used_ids": [each for secret in secrets for each in secret.thoughts[::2]],
+            "message_id": [each for secret in secrets for each in secret.messages],
+            "correlation_id": [each for secret in secrets for each in secret.messages],
+            "parent_id": [each for secret in secrets for each in secret.messages],
+            "pattern": ["**"],
             "chain_key": ["history", "history", "design"],
             "text": [each.handle for each in secrets],
             "query": [each.handle for each in secrets],
@@ -243,6 +257,7 @@ LEAKS: dict[str, list[tuple[Any, ...]]] = {
     ],
     "a list that does not filter": [(ChainScopes, "seen", lambda self, viewer: None)],
     "one thought by its index": [("lithos.ledger.ledger.visible", lambda row, viewer: True)],
+    "messages for all": [(Reader, "sees", lambda self, message: True)],
     "private parts for all": [(Sessions, "_is_member", lambda self, tx, call, session_id: True)],
 }
 

@@ -22,6 +22,7 @@ FACADES = (
     "garden",
     "habits",
     "ledger",
+    "messages",
     "notes",
     "recall",
     "search",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import threading
 from typing import Any, NotRequired
 
@@ -177,6 +178,20 @@ class Agents(Part):
         self._database.write(
             lambda tx: tx.run("UPDATE agents SET confirmed = ?, confirmed_at = ? WHERE id = ?", cursor, now, agent)
         )
+
+    def knows(self, agent: str) -> bool:
+        """Whether it ever called."""
+        with self._lock:
+            if agent in self._pending:
+                return True
+        return self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM agents WHERE id = ?", agent)) is not None
+
+    def names(self) -> list[str]:
+        return [row["id"] for row in self._all()]
+
+    def near(self, agent: str, most: int = 3) -> list[str]:
+        """Known names that a typo may have meant."""
+        return difflib.get_close_matches(agent, self.names(), n=most, cutoff=0.5)
 
     def count(self) -> int:
         return len(self._all())

@@ -103,6 +103,11 @@ class Tokens(Part):
             self._known.clear()
         return {"success": True}
 
+    def users(self) -> set[str]:
+        """People that a token belongs to."""
+        rows = self._database.read(lambda tx: tx.all("SELECT DISTINCT user_id FROM tokens WHERE user_id IS NOT NULL"))
+        return {row["user_id"] for row in rows}
+
     def exist(self) -> bool:
         found = self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM tokens WHERE revoked_at IS NULL LIMIT 1"))
         return found is not None

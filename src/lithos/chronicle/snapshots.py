@@ -29,7 +29,7 @@ class Section:
     """A part's section of a snapshot."""
 
     make: Callable[[str], Any]  # by session id; None: it has nothing to keep
-    take: Callable[[Tx, str, Any], None]  # writes it for a restored session, or raises before anything is written
+    take: Callable[[Tx, Call, str, Any], None]  # writes what the caller may restore, or raises before it writes
 
 
 class SnapshotAnswer(TypedDict):
@@ -123,7 +123,7 @@ class Snapshots:
             write_session(tx, restored, head, seq, int(body["session"].get("version", 1)))
             for name, section in self._sections.items():
                 if name in body:
-                    section.take(tx, session.id, body[name])
+                    section.take(tx, call, session.id, body[name])
             answer = {"session_id": session.id, "state": session.state, "name": session.name, "entries": len(thoughts)}
             answer |= {"kept_parts": sorted(parts)} if parts else {}
             done = EventDraft("session", "restore", thing=session.id, details={"hash": digest, "as_new": as_new})

@@ -176,7 +176,7 @@ class Scratchpads:
         names = ("agent", "key", "content", "created_at", "updated_at", "expires_at")
         return {"notes": [{name: row[name] for name in names} for row in rows]}
 
-    def take_section(self, tx: Tx, session_id: str, section: Any) -> None:
+    def take_section(self, tx: Tx, call: Call, session_id: str, section: Any) -> None:
         """Write what a snapshot holds; a restored note belongs to the agent's name, not to a token of another store."""
         for each in _checked(section):
             row = (session_id, each["agent"], 0, each["key"], each["content"])

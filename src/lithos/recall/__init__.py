@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from lithos.recall.briefing import Briefing, BriefingAnswer, Tier, TitlesAnswer
-from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, Place, parse_place
+from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, Place, mail_line, parse_place
 from lithos.recall.code import CodeKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
+from lithos.recall.messages import MESSAGE_KEYWORDS, MessageIndex, MessageKind
 from lithos.recall.notes import NoteKind
 from lithos.recall.recall import Recall, RecallAnswer, RecallHit
 from lithos.recall.session_briefing import SessionBriefing
@@ -14,6 +15,7 @@ from lithos.recall.undo import Undo, UndoAnswer
 from lithos.recall.work import WORK, WORK_KEYWORDS, WORK_NUMBERS, WorkIndex, WorkKind
 
 __all__ = [
+    "MESSAGE_KEYWORDS",
     "WORK",
     "WORK_KEYWORDS",
     "WORK_NUMBERS",
@@ -28,6 +30,8 @@ __all__ = [
     "CodeKind",
     "Kind",
     "KindHits",
+    "MessageIndex",
+    "MessageKind",
     "NoteKind",
     "Place",
     "Question",
@@ -42,5 +46,6 @@ __all__ = [
     "UndoAnswer",
     "WorkIndex",
     "WorkKind",
+    "mail_line",
     "parse_place",
 ]

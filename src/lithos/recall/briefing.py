@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,7 +12,7 @@ from lithos.board import Board, Page, TaskFilter
 from lithos.core.call import Call
 from lithos.core.text import estimate_tokens
 from lithos.notes import Knowledge, Notes
-from lithos.recall.changes import LAST_VISIT, Changes, ChangesRequest
+from lithos.recall.changes import LAST_VISIT, Changes, ChangesRequest, mail_line
 from lithos.recall.kind import Question
 from lithos.recall.recall import Recall
 from lithos.recall.session_briefing import SessionBriefing
@@ -48,6 +48,7 @@ class Briefing:
     recall: Recall
     viewer: Callable[[Call], Viewer]
     session: SessionBriefing
+    mail: Callable[[Call], Mapping[str, int]]  # senders of what waits for the caller
 
     def answer(self, call: Call, topic: str | None, tier: Tier, session_id: str | None = None) -> BriefingAnswer:
         """Markdown; the most urgent first, so that what a small budget cuts off matters least."""
@@ -83,7 +84,7 @@ class Briefing:
         since = session["suspended_at"] or session["last_active_at"]
         request = ChangesRequest(since, limit=ROWS[tier], asked_by=call.agent, viewer=Viewer(session_id))
         found = self.changes.answer(request)
-        sections = [*self.session.sections(call, session, ROWS[tier])]
+        sections = [("Inbox", self._inbox(call)), *self.session.sections(call, session, ROWS[tier])]
         if topic:
             sections.append((f"About {_short(topic, 60)}", self._about(call, topic, ROWS[tier])))
         lines = [f"{kind}: {line}" for kind, lines in found["changes"].items() for line in lines]
@@ -96,6 +97,7 @@ class Briefing:
     ) -> Iterator[tuple[str, list[str]]]:
         if call.agent is not None:
             yield "Your claims", self._claims(call.agent, rows)
+            yield "Inbox", self._inbox(call)
         yield "Ready tasks", self._ready(topic, rows)
         if topic:
             yield f"About {_short(topic, 60)}", self._about(call, topic, rows)
@@ -103,6 +105,11 @@ class Briefing:
         yield f"Changed since {'your last visit' if since == LAST_VISIT[0] else 'yesterday'}", lines[:rows]
         yield "Notes that matter", self._notes(rows)
         yield "Open conflicts", self._conflicts(rows)
+
+    def _inbox(self, call: Call) -> list[str]:
+        """Count and senders alone: what others wrote is data, and enters no briefing."""
+        waiting = self.mail(call)
+        return [mail_line(waiting)] if waiting else []
 
     def _claims(self, agent: str, rows: int) -> list[str]:
         tasks = self.board.list(TaskFilter(claimed_by=agent), Page(rows))["tasks"]

@@ -96,6 +96,7 @@ class ChangesAnswer(TypedDict):
     next_cursor: NotRequired[str]
     truncated: NotRequired[bool]
     confirmed: NotRequired[bool]
+    inbox: NotRequired[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +365,13 @@ def _said(start: Place) -> str:
     if start.audit is not None:
         return "the cursor"
     return rfc3339(from_micros(start.moment + 1)) if start.moment > 0 else "the beginning"
+
+
+def mail_line(waiting: Mapping[str, int]) -> str:
+    """Count and senders of an inbox."""
+    total = sum(waiting.values())
+    senders = ", ".join(f"{name[:40]} {count}" for name, count in [*waiting.items()][:5])
+    return f"{total} message{'s' if total > 1 else ''} wait{'' if total > 1 else 's'}: {senders}"
 
 
 # ------------------------------------------------------------------- lines

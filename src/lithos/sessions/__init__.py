@@ -14,6 +14,7 @@ from lithos.sessions.answers import (
 )
 from lithos.sessions.commands import SessionCommand, is_session_command, parse_session_command
 from lithos.sessions.file_locks import FileLocked, FileLocks, LockMode, LockTerms
+from lithos.sessions.membership import is_member, proved_sessions
 from lithos.sessions.model import FIELDS, STATES, ClaimLimits, Session, SessionConfig, SessionState
 from lithos.sessions.reads import note_read_files
 from lithos.sessions.restoring import kept_parts, read_session, write_session
@@ -54,10 +55,12 @@ __all__ = [
     "SessionStats",
     "Sessions",
     "Viewer",
+    "is_member",
     "is_session_command",
     "kept_parts",
     "note_read_files",
     "parse_session_command",
+    "proved_sessions",
     "read_session",
     "visible",
     "write_session",

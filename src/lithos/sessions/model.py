@@ -55,6 +55,7 @@ class SessionConfig:
     session_timeout: float | None = None
     auto_suspend_after: float | None = 60
     enable_git_isolation: bool = False
+    message_weight: int = 1  # its share of turns when messages of several sessions wait: 1 to 4
 
     def with_changes(self, given: Mapping[str, Any] | None) -> SessionConfig:
         """These values in place of ours; an unknown name or a wrong value is refused."""
@@ -74,6 +75,8 @@ class SessionConfig:
 def _check_option(name: str, value: Any) -> None:
     if name == "enable_git_isolation":
         right = isinstance(value, bool)
+    elif name == "message_weight":
+        right = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 4
     elif name.startswith("max_"):
         right = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 10_000
     else:
@@ -81,7 +84,7 @@ def _check_option(name: str, value: Any) -> None:
     if not right:
         raise InvalidInput(
             f"config: {name} is {str(value)[:40]!r}",
-            hint="max_* are whole numbers from 1; time-outs are minutes above 0, or null for none.",
+            hint="max_* are whole numbers from 1, message_weight is 1 to 4; time-outs are minutes above 0, or null.",
         )
 
 

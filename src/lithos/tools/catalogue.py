@@ -44,6 +44,7 @@ def _modules() -> list[ModuleType]:
     from lithos.tools.habits import memory, writing
     from lithos.tools.ledger import agents as ledger_agents
     from lithos.tools.ledger import thoughts, upkeep
+    from lithos.tools.messages import inbox, sending
 
     ledger = [thoughts, ledger_agents, upkeep]
     garden = [files, sections, garden_changes]
@@ -61,6 +62,8 @@ def _modules() -> list[ModuleType]:
         sessions,
         entries,
         handover,
+        sending,
+        inbox,
         stats,
         doctor,
         find,

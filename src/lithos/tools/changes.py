@@ -17,6 +17,7 @@ from lithos.recall import (
     Tier,
     TitlesAnswer,
     UndoAnswer,
+    mail_line,
     parse_place,
 )
 from lithos.tools.registry import tool
@@ -44,6 +45,8 @@ def lithos_changes(
     viewer = lithos.sessions.viewer(call)
     request = ChangesRequest(since, kinds or (), path_prefix, agent, limit, cursor, call.agent, viewer)
     answer = lithos.changes.answer(request)
+    if cursor is None and (waiting := lithos.messages.waiting_from(call)):
+        answer["inbox"] = mail_line(waiting)
     return {**answer, "confirmed": True} if confirmed else answer
 
 

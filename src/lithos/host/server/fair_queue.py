@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
+from lithos.core.fair_turns import Contender, after_turn, next_turn
 from lithos.errors import Busy, HostRestarted, UnknownTool
 from lithos.host.server.connection import Connection
 from lithos.tools.registry import Registry, Tool
 
 # A flood of other calls must not cost an agent its lease: these never wait.
-NEVER_QUEUED = frozenset({"lithos_task_renew", "lithos_task_release"})
+NEVER_QUEUED = frozenset({"lithos_task_renew", "lithos_task_release", "lithos_inbox_renew"})
 RESERVED_THREADS = 4  # for those tools and for `ps`
 QUEUE_LENGTH = 64  # of one caller
 ALL_QUEUES_LENGTH = 1024
@@ -32,7 +33,9 @@ class FairQueue:
         self._at_once, self._each_at_once = at_once, each_at_once
         self._each_waiting, self._all_waiting = each_waiting, all_waiting
         self._running: dict[Hashable, int] = {}
-        self._queues: OrderedDict[Hashable, deque[asyncio.Future[None]]] = OrderedDict()
+        self._queues: dict[Hashable, deque[asyncio.Future[None]]] = {}
+        self._turns: dict[Hashable, Contender[Hashable]] = {}  # of those that have a queue
+        self._picks = 0
         self._usual_seconds = 0.005
 
     @property
@@ -63,6 +66,7 @@ class FairQueue:
             raise self._busy()
         waiter = asyncio.get_running_loop().create_future()
         self._queues.setdefault(caller, deque()).append(waiter)
+        self._turns.setdefault(caller, Contender(caller, self._picks))
         try:
             await waiter
         except asyncio.CancelledError:
@@ -81,17 +85,19 @@ class FairQueue:
     def _admit(self) -> None:
         """Start waiting calls while there is room; a caller that was served goes to the end of the line."""
         while self.running < self._at_once:
-            caller = next(filter(self._has_room, self._queues), None)
-            if caller is None:
+            turn = next_turn(each for each in self._turns.values() if self._has_room(each.key))
+            if turn is None:
                 return
-            self._admit_one(caller)
+            self._admit_one(turn)
 
-    def _admit_one(self, caller: Hashable) -> None:
+    def _admit_one(self, turn: Contender[Hashable]) -> None:
+        caller = turn.key
         queue = self._queues[caller]
         waiter = queue.popleft()
-        self._queues.move_to_end(caller)
+        self._picks += 1
+        self._turns[caller] = after_turn(turn, self._picks)
         if not queue:
-            del self._queues[caller]
+            del self._queues[caller], self._turns[caller]
         if not waiter.done():
             self._running[caller] = self._running.get(caller, 0) + 1
             waiter.set_result(None)
@@ -104,7 +110,7 @@ class FairQueue:
         if queue is not None and waiter in queue:
             queue.remove(waiter)
             if not queue:
-                del self._queues[caller]
+                del self._queues[caller], self._turns[caller]
 
     def _busy(self) -> Busy:
         wait = int(1000 * self._usual_seconds * self.waiting / self._at_once)

@@ -24,6 +24,7 @@ from starlette.requests import Request
 
 from lithos.app import Lithos
 from lithos.errors import InvalidInput, LithosError
+from lithos.messages import MESSAGES_JOURNAL
 from lithos.recall import ChangesRequest, Place
 from lithos.tools.registry import Answer
 
@@ -39,6 +40,7 @@ TEMPLATES = {
     "lithos://note/{+path}": ("note", "A note by its path", MARKDOWN),
     "lithos://task/{id}": ("task", "A task with its claims and findings", JSON),
     "lithos://chain/{key}": ("chain", "The latest thoughts of a chain", MARKDOWN),
+    "lithos://inbox/{agent}": ("inbox", "Who wrote to an agent", JSON),
 }
 MOST_SUBSCRIPTIONS = 200  # of one connection
 MOST_OF_ADDRESS = 2_000  # of one address over HTTP, where each stream is a connection
@@ -67,7 +69,7 @@ def parsed(uri: str) -> Thing:
     known = str(uri).startswith(SCHEME) and len(uri) <= LONGEST_URI
     if known and kind == "briefing" and not name:
         return kind, ""
-    if known and kind in ("note", "task", "chain") and name:
+    if known and kind in ("note", "task", "chain", "inbox") and name:
         return kind, unquote(name)
     raise MCPError(
         types.INVALID_PARAMS,
@@ -89,6 +91,8 @@ async def _text(kind: str, name: str, ask: Ask) -> tuple[str, str]:
         return (await ask("lithos_read", {"id": name}))["content"], MARKDOWN
     if kind == "chain":
         return (await ask("mentisdb_recent_context", {"chain_key": name}))["prompt"], MARKDOWN
+    if kind == "inbox":
+        return orjson.dumps(await ask("lithos_inbox_list", {"agent": name})).decode(), JSON
     found = (await ask("lithos_task_status", {"task_id": name}))["tasks"]
     if not found:
         raise MCPError(types.INVALID_PARAMS, f"there is no task {name[:80]!r}")
@@ -107,6 +111,8 @@ def completed(lithos: Lithos, params: types.CompleteRequestParams) -> types.Comp
         except InvalidInput:  # a path of the machine begins no note's path
             return _completion([])
         return _completion([each["path"] for each in rows["items"]], rows["total"])
+    if kind == "inbox":
+        return _completion([name for name in lithos.agents.names() if name.startswith(typed)])
     if kind == "chain":
         return _completion([key for key in lithos.ledger.keys() if key.startswith(typed)])  # noqa: SIM118 - no mapping
     return _completion([each.id for each in lithos.board.candidates(None) if each.id.startswith(typed)])
@@ -132,6 +138,7 @@ class Subscriptions:
         self._sessions: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # connection → address → session
         self._looking: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
+        self._mail: int | None = None  # cursor of the journal of messages
         self._wake: Callable[[], None] = lambda: None  # has the task look; it ends when there are no followers
 
     # ------------------------------------------------------------------ clients that initialize
@@ -193,8 +200,16 @@ class Subscriptions:
             with contextlib.suppress(RuntimeError):  # the loop ended meanwhile
                 loop.call_soon_threadsafe(changed.set)
 
-        stop = self._lithos.changes.listen(wake)
+        stops = (
+            self._lithos.changes.listen(wake),
+            self._lithos.storage.database.listen(MESSAGES_JOURNAL.channel, wake),
+        )
         self._wake = wake
+
+        def stop() -> None:
+            for each in stops:
+                each()
+
         try:
             start = await asyncio.to_thread(self._place)
         except BaseException:
@@ -203,6 +218,7 @@ class Subscriptions:
         return asyncio.create_task(self._look(start, changed, stop))
 
     def _place(self) -> Place:
+        self._mail = self._lithos.messages.followers.read(None).cursor
         request = ChangesRequest("today", limit=1)
         return self._lithos.changes.read(self._lithos.changes.start("today", None), request).place
 
@@ -261,7 +277,10 @@ class Subscriptions:
                 things.add(("task", each.id))
             elif each.kind == "note":
                 things.add(("note", each.id))
-        if found.changes:
+        mail = self._lithos.messages.arrived_since(self._mail)
+        self._mail = mail.cursor
+        things |= {("inbox", name) for name in mail.receivers}
+        if found.changes or mail.receivers:
             things.add(("briefing", ""))
         return found.place, things
 

@@ -30,6 +30,7 @@ LEAST_INTEGER = -(2**63) + 1  # no table holds more
 
 OPERATOR = "operator"  # the toolset of what only the person at the machine may do
 USER = "user_id"
+MESSAGES = "messages"  # the toolset whose answers show the inbox themselves
 SUBJECT = "agent_id"  # whose record a call changes; where it is also the actor, the same rule holds
 QUESTION = "query"
 CORRELATION = ("tool_call_id", "transaction_id", "agent_action_id")
@@ -78,7 +79,17 @@ class Ready:
             answer = self._warned(answer)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
-        return {**answer, "notes": [*self.notes]} if self.notes and not self.tool.waits else answer
+        if self.tool.waits:
+            return answer
+        answer = {**answer, "notes": [*self.notes]} if self.notes else answer
+        return self._with_mail(lithos, answer)
+
+    def _with_mail(self, lithos: Any, answer: Any) -> Any:
+        """Mail is noticed: an agent's next answer says once how much has come."""
+        if self.call.agent is None or self.tool.toolset == MESSAGES:
+            return answer
+        new = lithos.messages.arrivals(self.call.agent)
+        return {**answer, "inbox": new} if new else answer
 
     @property
     def _writes_ledger(self) -> bool:
@@ -326,6 +337,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
             operator=caller.operator,
             bound=caller.bound,
             user_bound=caller.user_bound,
+            connection=caller.agent or caller.attributed,
         )
     # The hash covers the tool's own arguments: a retry under the same key may carry other correlation ids.
     arguments = checked.model_dump(mode="json", include=set(tool.parameters))
@@ -343,6 +355,7 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
         operator=caller.operator,
         bound=caller.bound,
         user_bound=caller.user_bound,
+        connection=caller.agent or caller.attributed,
     )
 
 

@@ -1,0 +1,70 @@
+"""Messages: an inbox for every agent and person, and topics that any number follow."""
+
+from __future__ import annotations
+
+from lithos.messages.messages import LONGEST_WAIT_S, Messages, Names
+from lithos.messages.model import (
+    OPERATOR,
+    PRIORITIES,
+    DeadLetterChanged,
+    DeadLetterPage,
+    Envelope,
+    InboxPage,
+    Message,
+    MessageDraft,
+    MessagePage,
+    MessageShown,
+    MessageStatusAnswer,
+    RequestAnswer,
+    Sender,
+    SentAnswer,
+    SettledAnswer,
+    TakenAnswer,
+    TopicPage,
+    TraceAnswer,
+    priority_of,
+    receiver_names,
+    receiver_of,
+    sender_of,
+)
+from lithos.messages.readers import names_of
+from lithos.messages.rules import MessageLimits
+from lithos.messages.store import JOURNAL as MESSAGES_JOURNAL
+from lithos.messages.taking import LEASE_SECONDS, MOST_TAKEN, TakeRequest
+from lithos.messages.types import TYPES, type_name
+
+__all__ = [
+    "LEASE_SECONDS",
+    "LONGEST_WAIT_S",
+    "MESSAGES_JOURNAL",
+    "MOST_TAKEN",
+    "OPERATOR",
+    "PRIORITIES",
+    "TYPES",
+    "DeadLetterChanged",
+    "DeadLetterPage",
+    "Envelope",
+    "InboxPage",
+    "Message",
+    "MessageDraft",
+    "MessageLimits",
+    "MessagePage",
+    "MessageShown",
+    "MessageStatusAnswer",
+    "Messages",
+    "Names",
+    "RequestAnswer",
+    "Sender",
+    "SentAnswer",
+    "SettledAnswer",
+    "TakeRequest",
+    "TakenAnswer",
+    "TopicPage",
+    "TraceAnswer",
+    "names_of",
+    "priority_of",
+    "receiver_names",
+    "receiver_of",
+    "sender_of",
+    "type_name",
+]

@@ -1,0 +1,573 @@
+"""Messages: an inbox for every agent and person, topics that any number follow, and nothing lost between them.
+
+A message grants no right. Approvals and completions happen in their own tools, which send it in their transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
+
+import orjson
+
+from lithos.core.call import Call
+from lithos.core.clock import micros
+from lithos.core.ids import Ids
+from lithos.core.names import plain_text
+from lithos.core.part import Part
+from lithos.errors import CursorExpired, Forbidden, InvalidInput, NotFound
+from lithos.messages import reading, store, taking, upkeep
+from lithos.messages.arrivals import Arrivals, Arrived, arrived_since
+from lithos.messages.dead_letters import DeadLetters
+from lithos.messages.model import (
+    FENCE,
+    LONGEST_ERROR,
+    OPERATOR,
+    InboxPage,
+    Message,
+    MessageDraft,
+    MessagePage,
+    MessageShown,
+    MessageStatusAnswer,
+    RequestAnswer,
+    Sender,
+    SentAnswer,
+    SettledAnswer,
+    TakenAnswer,
+    TopicPage,
+    TraceAnswer,
+    receiver_of,
+    sender_of,
+)
+from lithos.messages.readers import Reader, names_of
+from lithos.messages.rules import BEAT_SECONDS, MessageLimits, breaker_of, refusal
+from lithos.messages.sending import Refused, Thread, checked_draft, send, thread_of
+from lithos.messages.taking import Held, TakeRequest
+from lithos.messages.timer import Timer
+from lithos.messages.topics import TopicPatterns
+from lithos.messages.types import checked_payload, may_send, reply_type, text_field
+from lithos.sessions import SESSIONS_JOURNAL, Sessions, is_member, proved_sessions
+from lithos.storage import (
+    Answer,
+    Database,
+    Effects,
+    EventDraft,
+    Followers,
+    Outcome,
+    Tx,
+    carry_over,
+    scrub,
+)
+
+LONGEST_WAIT_S = 55  # clients give up a call after a minute
+REBOOT_GRACE_S = 120.0
+LITHOS = Sender("lithos", bound=True, part=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Questions about who there is, injected by `app`."""
+
+    knows: Callable[[str], bool] = lambda name: True
+    near: Callable[[str], Sequence[str]] = lambda name: ()
+    persons: Callable[[], set[str]] = set
+
+
+class Messages(Part):
+    def __init__(
+        self,
+        database: Database,
+        effects: Effects,
+        ids: Ids,
+        sessions: Sessions,
+        *,
+        names: Names | None = None,
+        limits: MessageLimits | None = None,
+    ) -> None:
+        self._database = database
+        self._effects = effects
+        self._ids = ids
+        self._sessions = sessions
+        self._names = names or Names()
+        self.limits = limits or MessageLimits()
+        self.host = ids.sortable()  # of the leases that workers of this process take
+        self.followers = Followers(database, store.JOURNAL)
+        self._timer = Timer(self._timed)
+        self._beat_at = 0.0
+        self._arrivals = Arrivals(self.followers)
+        self.dead_letters = DeadLetters(database, effects, self.post)
+        self._stops = [
+            database.listen(store.JOURNAL.channel, self._changed),
+            database.listen(SESSIONS_JOURNAL.channel, self._timer.look),
+        ]
+
+    # -- part
+
+    def open(self) -> None:
+        """Give the leases of an earlier boot their grace, and do what fell due without a host."""
+
+        def work(tx: Tx) -> None:
+            head = store.JOURNAL.lock(tx)()
+            carry_over(tx, "message_leases", head.last_era, head.last_steady, head.now, REBOOT_GRACE_S)
+            store.JOURNAL.record_clock(tx, head)
+
+        self._database.write(work)
+        self.tick()
+
+    def start(self) -> None:
+        self._timer.start()
+
+    def problem(self) -> str | None:
+        return "messages that are due cannot be handled, the log says why" if self._timer.failing else None
+
+    def close(self) -> None:
+        for stop in self._stops:
+            stop()
+        self._timer.close()
+        self.followers.close()
+
+    def tick(self) -> float:
+        """Handle everything that is due; the seconds until the next."""
+        wait = 0.0
+        while wait == 0.0:
+            wait = self._database.write(lambda tx: upkeep.tick(tx, self.limits, self.host))
+        return wait
+
+    def _timed(self) -> float:
+        if time.monotonic() - self._beat_at >= BEAT_SECONDS:
+            self._database.write(lambda tx: upkeep.beat(tx, self.host))
+            self._beat_at = time.monotonic()
+        return min(self.tick(), BEAT_SECONDS)
+
+    def prune(self) -> int:
+        return self._database.write(lambda tx: upkeep.prune(tx, self.limits))
+
+    def _changed(self) -> None:
+        self._arrivals.changed()
+        self._timer.look()
+
+    # -- sending
+
+    def send(self, call: Call, draft: MessageDraft) -> SentAnswer:
+        """To one receiver, to several, or to a topic."""
+        sender = sender_of(call)
+        try:
+            checked = checked_draft(self._in_session(call, draft), sender, self.limits)
+        except Refused as refused:
+            return cast(SentAnswer, refused.answer)
+        for target in checked.targets:
+            self._need_known(target)
+
+        def work(tx: Tx) -> Outcome:
+            try:
+                return Outcome(self.post(tx, checked, sender, self._thread(tx, call, checked)))
+            except Refused as refused:
+                return Outcome(refused.answer, refused=True)
+
+        return cast(SentAnswer, self._effects.commit(call, work))
+
+    def post(self, tx: Tx, draft: MessageDraft, sender: Sender = LITHOS, thread: Thread | None = None) -> Answer:
+        """Send within the transaction of the change that causes it; for parts. Raises `Refused`."""
+        return send(tx, draft, sender, self._ids, self.limits, thread or Thread(draft.correlation_id, draft.parent_id))
+
+    async def request(self, call: Call, draft: MessageDraft, seconds: float) -> RequestAnswer:
+        """Send, and wait for the reply; without one in time it comes into the inbox."""
+        if len(draft.targets) != 1:
+            raise InvalidInput("a request goes to one target", hint="Give target.")
+        if (refused := await asyncio.to_thread(self._circuit_open, call, draft)) is not None:
+            return cast(RequestAnswer, refused)
+        cursor = self.followers.read(None).cursor
+        sent = cast(RequestAnswer, await asyncio.to_thread(self.send, call, draft))
+        if not sent["success"]:
+            return sent
+        me, until = sent["source"], time.monotonic() + seconds
+        while True:
+            reply = await asyncio.to_thread(self._take_reply, call, me, sent["message_id"])
+            if reply is not None:
+                return {**sent, "reply": reply.envelope(), "fence": FENCE}
+            left = until - time.monotonic()
+            if left <= 0:
+                return {**sent, "pending": True}
+            page = await self.followers.wait(cursor, left, (store.inbox(me),))
+            cursor = page.cursor
+
+    def _circuit_open(self, call: Call, draft: MessageDraft) -> Answer | None:
+        """A request to a receiver whose breaker is open fails at once."""
+        sender = sender_of(call)
+        if draft.priority >= 100 and sender.trusted:
+            return None
+
+        def look(tx: Tx) -> bool:
+            return breaker_of(store.ask_agent(tx, draft.targets[0]).one()).at(tx.now()).breaker == "open"
+
+        if not self._database.read(look):
+            return None
+        return refusal("circuit_open", f"{draft.targets[0]} failed several times in a row. Ask another, or send later.")
+
+    def _take_reply(self, call: Call, me: str, parent_id: str) -> Message | None:
+        """The reply to a request, settled: it is not handed out a second time."""
+
+        def work(tx: Tx) -> Message | None:
+            sql = "SELECT * FROM messages WHERE parent_id = ? AND target = ? ORDER BY seq LIMIT 1"
+            row = tx.one(sql, parent_id, me)
+            if row is None:
+                return None
+            if row["status"] == "queued":
+                head = store.JOURNAL.lock(tx)()
+                store.hop(tx, row, "taken", head.now, row["sent_at"])
+                store.settle(tx, head, Message(row), "completed")
+            return Message({**row, "status": "completed"})
+
+        sql = "SELECT 1 AS yes FROM messages WHERE parent_id = ? AND target = ?"
+        if self._database.read(lambda tx: tx.one(sql, parent_id, me)) is None:
+            return None
+        return self._database.write(work)
+
+    def _in_session(self, call: Call, draft: MessageDraft) -> MessageDraft:
+        """The named session, else the sender's current one. Another's session is unknown to the sender."""
+        own = self.current_session(call)
+        if draft.session_id is None:
+            return replace(draft, session_id=own)
+        named = draft.session_id
+        if named == own or call.operator:
+            return draft
+        if not self._database.read(lambda tx: is_member(tx, _as_connected(call), named)):
+            raise NotFound(f"there is no session {named[:80]!r} of yours", hint="lithos_session_list shows them.")
+        return draft
+
+    def _thread(self, tx: Tx, call: Call, draft: MessageDraft) -> Thread:
+        parent = None
+        if draft.parent_id is not None:
+            parent = Reader(tx, call).message(draft.parent_id)
+        elif draft.correlation_id is not None:
+            sql = "SELECT * FROM messages WHERE correlation_id = ? ORDER BY seq LIMIT 1"
+            first = tx.one(sql, draft.correlation_id)
+            if first is not None and not Reader(tx, call).sees(Message(first)):
+                raise store.unknown(draft.correlation_id)
+        return thread_of(tx, parent, draft.correlation_id)
+
+    def _need_known(self, name: str) -> None:
+        if name == OPERATOR or self._names.knows(name) or name in self._names.persons():
+            return
+        near = [*self._names.near(name)]
+        hint = f"Near names: {', '.join(near)}." if near else "lithos_agent_list names those that are known."
+        raise NotFound(f"no agent is called {name[:80]!r}", hint=hint, candidates=near)
+
+    # -- receiving
+
+    async def take(self, call: Call, request: TakeRequest, seconds: float) -> TakenAnswer:
+        """Hand out what waits; without anything, as soon as something comes within `seconds`."""
+        self._need_own(call, request.inbox)
+        until = time.monotonic() + seconds
+        cursor = (await asyncio.to_thread(self.followers.read, None)).cursor
+        while True:
+            answer = await asyncio.to_thread(self.take_now, call, request)
+            left = until - time.monotonic()
+            if answer["messages"] or not answer["success"] or left <= 0:
+                return answer
+            page = await self.followers.wait(cursor, left, (store.inbox(request.inbox),))
+            cursor = page.cursor
+
+    def take_now(self, call: Call, request: TakeRequest) -> TakenAnswer:
+        self._need_own(call, request.inbox)
+        refused, closed = self._database.read(
+            lambda tx: (self._not_active(tx, request.session_id), proved_sessions(tx, call, request.inbox))
+        )
+        if refused is not None:
+            return cast(TakenAnswer, refused)
+        request = replace(request, closed=closed)
+
+        def work(tx: Tx) -> Outcome:
+            answer = taking.take(tx, request, self.limits)
+            return Outcome(answer, refused=not answer["messages"])  # an empty answer occupies no key
+
+        answer = cast(TakenAnswer, self._effects.commit(call, work))
+        if answer["messages"]:
+            self._arrivals.pop(request.inbox)
+        return answer
+
+    def _not_active(self, tx: Tx, session_id: str | None) -> Answer | None:
+        if session_id is None:
+            return None
+        row = tx.one("SELECT state, closed_at FROM sessions WHERE id = ?", session_id)
+        if row is not None and row["state"] == "active" and row["closed_at"] is None:
+            return None
+        state = "unknown" if row is None else row["state"]
+        hint = f"The session is {state}; lithos_session_resume takes a suspended one up."
+        return {"messages": [], "waiting": 0, **refusal("session_not_active", hint)}
+
+    def ack(self, call: Call, message_id: str, token: int) -> SettledAnswer:
+        return self._settle(call, message_id, lambda tx: taking.complete(tx, message_id, token))
+
+    def renew(self, call: Call, message_id: str, token: int, seconds: float) -> SettledAnswer:
+        return self._settle(call, message_id, lambda tx: taking.renew(tx, message_id, token, seconds))
+
+    def fail(self, call: Call, message_id: str, token: int, error: str, *, retry: bool) -> SettledAnswer:
+        why = plain_text(error, "error", LONGEST_ERROR)
+        work = partial(taking.fail, message_id=message_id, token=token, error=why, limits=self.limits, retry=retry)
+        return self._settle(call, message_id, work)
+
+    def reply(self, call: Call, message_id: str, token: int, payload: dict[str, Any]) -> SettledAnswer:
+        """Acknowledge and answer the sender alone, in one transaction; late, it is kept in the trace."""
+
+        def then(tx: Tx, held: Held) -> dict[str, Any]:
+            row = held.message.row
+            kind = reply_type(row["type"])
+            draft = MessageDraft(
+                kind,
+                checked_payload(kind, payload),
+                targets=(row["source"],),
+                session_id=row["session_id"] or None,
+                priority=row["priority"],
+                pipeline_id=row["pipeline_id"],
+            )
+            speaker = Sender(row["target"], bound=call.bound, person=call.by_person)
+            answer = send(tx, draft, speaker, self._ids, self.limits, thread_of(tx, held.message, None))
+            return {"reply_id": answer["message_id"]}
+
+        def work(tx: Tx) -> Outcome:
+            try:
+                return taking.complete(tx, message_id, token, then)
+            except Refused as refused:
+                return Outcome({"message_id": message_id, **refused.answer}, refused=True)
+
+        answer = self._settle(call, message_id, work)
+        if answer.get("reason") in ("claim_lost", "settled"):
+            self._keep_late_reply(message_id, payload)
+        return answer
+
+    def reply_payload(self, message_id: str, body: str | None, payload: dict[str, Any] | None) -> dict[str, Any]:
+        """A plain answer as the payload of the type that the reply will have."""
+        if payload is not None:
+            return payload
+        row = self._database.read(lambda tx: store.ask(tx, message_id).one())
+        kind = reply_type(row["type"]) if row is not None else "text"
+        return {text_field(kind): body}
+
+    def _settle(self, call: Call, message_id: str, work: Callable[[Tx], Outcome]) -> SettledAnswer:
+        def checked(tx: Tx) -> Outcome:
+            message = store.found(store.ask(tx, message_id), message_id)
+            if call.bound and message.row["target"] != call.agent:
+                raise store.unknown(message_id)
+            if message.row["target"] in self._persons() and not call.by_person:
+                raise store.unknown(message_id)
+            return work(tx)
+
+        return cast(SettledAnswer, self._effects.commit(call, checked))
+
+    def _keep_late_reply(self, message_id: str, payload: dict[str, Any]) -> None:
+        def work(tx: Tx) -> None:
+            row = store.ask(tx, message_id).one()
+            if row is not None:
+                store.hop(
+                    tx, row, "late_reply", tx.now(), row["sent_at"], orjson.dumps(payload).decode()[:LONGEST_ERROR]
+                )
+
+        self._database.write(work)
+
+    def cancel(self, call: Call, message_id: str) -> SettledAnswer:
+        """Take back what waits; for its sender, or the operator."""
+
+        def work(tx: Tx) -> Outcome:
+            head = store.JOURNAL.lock(tx)()
+            message = Reader(tx, call).message(message_id)
+            if not call.operator and message.row["source"] != sender_of(call).name:
+                raise Forbidden("only its sender takes a message back", hint="Ask the sender.")
+            if message.row["status"] != "queued":
+                reason = "settled" if not message.is_open else "claim_lost"
+                hint = "It is settled already." if reason == "settled" else "It is being worked on."
+                return Outcome({"message_id": message_id, **refusal(reason, hint)}, refused=True)
+            store.settle(tx, head, message, "cancelled")
+            return Outcome({"success": True, "message_id": message_id, "status": "cancelled"})
+
+        return cast(SettledAnswer, self._effects.commit(call, work))
+
+    def _need_own(self, call: Call, name: str) -> None:
+        """A person's inbox is not an agent's to claim by name."""
+        if not call.by_person and name in self._persons():
+            raise Forbidden(f"{name[:80]!r} is a person's inbox", hint="Take your own.")
+
+    def _persons(self) -> set[str]:
+        return {OPERATOR, *self._names.persons()}
+
+    # -- reading
+
+    def inbox(self, call: Call, *, unread: bool, limit: int, cursor: str | None) -> InboxPage:
+        name = receiver_of(call)
+        self._need_own(call, name)
+        self._arrivals.pop(name)
+
+        def read(tx: Tx) -> InboxPage:
+            page = reading.InboxQuery(name, unread, limit, cursor, proved_sessions(tx, call, name))
+            return reading.list_inbox(tx, page)
+
+        return self._database.read(read)
+
+    def get(self, call: Call, message_id: str, offset: int = 0) -> MessageShown:
+        message = self._database.read(lambda tx: Reader(tx, call).message(message_id))
+        return reading.show_message(message, offset)
+
+    def status(self, call: Call, message_id: str | None) -> MessageStatusAnswer:
+        if message_id is None:
+            name = receiver_of(call)
+            return self._database.read(lambda tx: reading.agent_status(tx, name, proved_sessions(tx, call, name)))
+        return self._database.read(lambda tx: reading.status_of(tx, Reader(tx, call).message(message_id)))
+
+    def thread(self, call: Call, correlation_id: str, *, limit: int, cursor: str | None) -> MessagePage:
+        page = self._database.read(
+            lambda tx: reading.list_thread(tx, correlation_id, Reader(tx, call).sees, limit=limit, cursor=cursor)
+        )
+        if not page["messages"] and cursor is None:
+            raise store.unknown(correlation_id)
+        return page
+
+    def trace(self, call: Call, message_id: str) -> TraceAnswer:
+        return self._database.read(
+            lambda tx: reading.trace(tx, Reader(tx, call).message(message_id), Reader(tx, call).sees)
+        )
+
+    async def follow(self, call: Call, pattern: str, since: int | None, limit: int, seconds: float) -> TopicPage:
+        """Entries of matching topics after a cursor; without any, as soon as some come within `seconds`."""
+        patterns = TopicPatterns([pattern])
+        until = time.monotonic() + seconds
+        cursor = since
+        while True:
+            left = max(0.0, until - time.monotonic())
+            try:
+                page = await self.followers.wait(cursor, left)
+            except CursorExpired as expired:
+                raise await asyncio.to_thread(self._oldest, expired) from None
+            found = await asyncio.to_thread(self._topic_page, call, page, patterns, limit)
+            cursor = found["cursor"]
+            if found["entries"] or (not page.more and time.monotonic() >= until):
+                return found
+
+    def _topic_page(self, call: Call, page: Any, patterns: TopicPatterns, limit: int) -> TopicPage:
+        return self._database.read(lambda tx: reading.topic_page(tx, page, patterns, Reader(tx, call).sees, limit))
+
+    def _oldest(self, expired: CursorExpired) -> CursorExpired:
+        row = self._database.read(lambda tx: tx.one("SELECT min(seq) AS seq FROM journal WHERE topic = 'messages'"))
+        oldest = (row["seq"] - 1) if row and row["seq"] is not None else expired.details["cursor"]
+        return CursorExpired(
+            "the entries after this cursor are no longer kept",
+            hint=f"The oldest cursor is {oldest}; go on from there.",
+            cursor=oldest,
+        )
+
+    def arrivals(self, agent: str) -> int:
+        """Messages that came for this agent since an answer last said so."""
+        return self._arrivals.pop(agent)
+
+    def arrived_since(self, cursor: int | None) -> Arrived:
+        """Whose inboxes something came into after a cursor, for subscriptions."""
+        return arrived_since(self.followers, cursor)
+
+    def current_session(self, call: Call) -> str | None:
+        return self._sessions.current(_as_connected(call))
+
+    def closed_sessions(self, call: Call) -> frozenset[str]:
+        """Sessions of which the caller has a member's name and not its token."""
+
+        def read(tx: Tx) -> frozenset[str]:
+            return frozenset().union(*(proved_sessions(tx, call, name) for name in sorted(names_of(call))))
+
+        return self._database.read(read)
+
+    def ids(self) -> set[str]:
+        return {row["id"] for row in self._database.read(lambda tx: tx.all("SELECT id FROM messages"))}
+
+    def rows(self, ids: Sequence[str]) -> list[Message]:
+        """Those that exist, for search."""
+        marks = ", ".join("?" * len(ids))
+        sql = f"SELECT * FROM messages WHERE id IN ({marks}) ORDER BY seq"
+        return [Message(row) for row in self._database.read(lambda tx: tx.all(sql, *ids))]
+
+    def waiting_from(self, call: Call) -> dict[str, int]:
+        """Senders of what waits for the calling agent, for briefings."""
+        name = call.agent
+        if name is None:
+            return {}
+        return self._database.read(lambda tx: reading.waiting_from(tx, name, proved_sessions(tx, call, name)))
+
+    def counts(self) -> dict[str, int]:
+        return self._database.read(reading.counts)
+
+    # -- forgetting
+
+    def forget(self, call: Call, message_id: str) -> SettledAnswer:
+        """For the operator: leave no byte of it, nor of the answers that mention it."""
+
+        def work(tx: Tx) -> Outcome:
+            head = store.JOURNAL.lock(tx)()
+            message = store.found(store.ask(tx, message_id), message_id)
+            if message.is_open:
+                store.settle(tx, head, message, "cancelled")
+            for table, column in _OF_MESSAGE.items():
+                tx.put(f"DELETE FROM {table} WHERE {column} = ?", message_id)
+            return Outcome(
+                {"success": True, "message_id": message_id}, (EventDraft("message", "forget", thing=message_id),)
+            )
+
+        answer = self._effects.commit(call, work)
+        scrub(self._database, message_id)
+        return cast(SettledAnswer, answer)
+
+    # -- pipelines
+
+    def close_pipeline(self, tx: Tx, pipeline_id: str) -> None:
+        """It takes no more messages; what waits in it becomes dead letters."""
+        locked = store.JOURNAL.lock(tx)
+        head = locked()
+        sql = "INSERT INTO message_pipelines (id, closed_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+        tx.put(sql, pipeline_id, micros(head.now.wall))
+        rows = tx.all("SELECT id FROM messages WHERE pipeline_id = ? AND status = 'queued' ORDER BY seq", pipeline_id)
+        for row in rows:
+            message = store.found(store.ask(tx, row["id"]), row["id"])
+            if message.row["status"] == "queued":
+                head = store.bury(tx, head, message, "unroutable", "its pipeline is closed")
+
+    # -- snapshots of sessions
+
+    def pending(self, session_id: str) -> list[dict[str, Any]] | None:
+        """The section of a session's snapshot; None: nothing waits."""
+        rows = self._database.read(lambda tx: reading.pending_of(tx, session_id))
+        return [dict(Message(row).envelope(budget=2**62)) for row in rows] or None
+
+    def restore_pending(self, tx: Tx, call: Call, session_id: str, section: Any) -> None:
+        """Queue what a snapshot held, as new messages of their correlations.
+
+        A file can be written by hand, so an agent brings back only what an agent may send, and in no person's name.
+        """
+        try:
+            found = [reading.draft_of(each, session_id) for each in section]
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InvalidInput(
+                "pending_messages of the snapshot are not messages", hint="Make a new snapshot."
+            ) from None
+        persons = set() if call.by_person else self._persons()
+        threads = {each: self._free_correlation(tx, each) for each in dict.fromkeys(row[1] for row in found)}
+        for source, correlation_id, draft in found:
+            if source not in persons and (call.by_person or may_send(draft.type, person=False)):
+                self.post(tx, draft, Sender(source, part=True), Thread(threads[correlation_id]))
+
+    def _free_correlation(self, tx: Tx, correlation_id: str) -> str:
+        """Another where this store has the conversation already: a copy must not wait for the original."""
+        known = tx.one("SELECT 1 AS yes FROM messages WHERE correlation_id = ? LIMIT 1", correlation_id)
+        return correlation_id if known is None else self._ids.sortable()
+
+
+def _as_connected(call: Call) -> Call:
+    """A call that names no agent is its connection's."""
+    return call if call.agent is not None else replace(call, agent=call.connection)
+
+
+_OF_MESSAGE = {
+    "message_leases": "message_id",
+    "message_dead_letters": "message_id",
+    "message_hops": "message_id",
+    "messages": "id",
+}

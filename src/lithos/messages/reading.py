@@ -1,0 +1,296 @@
+"""Lists and single messages, for those who may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lithos.core.clock import from_micros, rfc3339
+from lithos.core.cursor import next_cursor, place_of
+from lithos.core.names import agent_name
+from lithos.messages import store
+from lithos.messages.model import (
+    FENCE,
+    SHOWN_PAYLOAD,
+    DeadLetterPage,
+    DeadLetterRow,
+    InboxPage,
+    InboxRow,
+    Message,
+    MessageDraft,
+    MessagePage,
+    MessageShown,
+    MessageStatusAnswer,
+    TopicEntry,
+    TopicPage,
+    TraceAnswer,
+    priority_of,
+)
+from lithos.messages.rules import UNHEALTHY_LEASES, breaker_of
+from lithos.messages.topics import TopicPatterns
+from lithos.messages.types import checked_payload, type_name
+from lithos.storage import Deferred, JournalPage, Row, Tx
+
+PAGE_BYTES = 8_000  # of a long payload in one answer
+Sees = Callable[[Message], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxQuery:
+    name: str
+    unread: bool = False
+    limit: int = 50
+    cursor: str | None = None
+    closed: frozenset[str] = frozenset()  # sessions whose messages the caller may not see
+
+
+def list_inbox(tx: Tx, query: InboxQuery) -> InboxPage:
+    """Newest first; takes nothing."""
+    of = ["inbox", query.name, query.unread]
+    place = place_of(query.cursor, of, int)
+    chosen = " AND status = 'queued'" if query.unread else ""
+    open_to, closed = _open_to(query.closed)
+    rows = tx.all(
+        f"SELECT * FROM messages WHERE target = ? AND seq < ?{chosen}{open_to} ORDER BY seq DESC LIMIT ?",
+        *(query.name, place[0] if place else 2**62, *closed, query.limit + 1),
+    )
+    page: InboxPage = {
+        "messages": [_inbox_row(Message(row)) for row in rows[: query.limit]],
+        "waiting": waiting_count(tx, query.name, query.closed),
+    }
+    if len(rows) > query.limit:
+        page["next_cursor"] = next_cursor(of, [rows[query.limit - 1]["seq"]])
+    return page
+
+
+def waiting_count(tx: Tx, name: str, closed: frozenset[str]) -> int:
+    open_to, values = _open_to(closed)
+    sql = f"SELECT coalesce(sum(waiting), 0) AS n FROM message_lanes WHERE target = ?{open_to}"
+    return _sum(tx.ask(sql, name, *values))
+
+
+def _open_to(closed: frozenset[str]) -> tuple[str, list[str]]:
+    return (f" AND session_id NOT IN ({', '.join('?' * len(closed))})", sorted(closed)) if closed else ("", [])
+
+
+def _inbox_row(message: Message) -> InboxRow:
+    row = message.row
+    shown: InboxRow = {
+        "id": row["id"],
+        "source": row["source"],
+        "bound": bool(row["bound"]),
+        "type": row["type"],
+        "subject": message.subject(),
+        "status": row["status"],
+        "priority": row["priority"],
+        "timestamp": rfc3339(from_micros(row["sent_at"])),
+    }
+    if row["session_id"]:
+        shown["session_id"] = row["session_id"]
+    if row["correlation_id"] != row["id"]:
+        shown["correlation_id"] = row["correlation_id"]
+    return shown
+
+
+def waiting_from(tx: Tx, name: str, closed: frozenset[str]) -> dict[str, int]:
+    """Senders of what waits in an inbox, and how much of it is theirs."""
+    open_to, values = _open_to(closed)
+    sql = f"SELECT source, count(*) AS n FROM messages WHERE target = ? AND status = 'queued'{open_to} GROUP BY source"
+    return {row["source"]: int(row["n"]) for row in tx.all(f"{sql} ORDER BY n DESC, source", name, *values)}
+
+
+def show_message(message: Message, offset: int) -> MessageShown:
+    """The whole envelope; a payload that is too long for one answer in pages of its JSON text."""
+    row = message.row
+    shown: MessageShown = {"message": message.envelope(), "fence": FENCE}
+    if row["bytes"] > SHOWN_PAYLOAD or offset:
+        text = row["payload"]
+        shown["payload_text"] = text[offset : offset + PAGE_BYTES]
+        if offset + PAGE_BYTES < len(text):
+            shown["next_offset"] = offset + PAGE_BYTES
+    return shown
+
+
+def list_thread(tx: Tx, correlation_id: str, sees: Sees, *, limit: int, cursor: str | None) -> MessagePage:
+    """Messages of one correlation, oldest first; the payloads share the room of one answer."""
+    of = ["thread", correlation_id]
+    place = place_of(cursor, of, int)
+    rows = tx.all(
+        "SELECT * FROM messages WHERE correlation_id = ? AND seq > ? ORDER BY seq LIMIT ?",
+        *(correlation_id, place[0] if place else 0, limit + 1),
+    )
+    room, shown = SHOWN_PAYLOAD, []
+    for row in rows[:limit]:
+        if sees(Message(row)):
+            shown.append(Message(row).envelope(budget=room))
+            room -= min(room, row["bytes"])
+    page: MessagePage = {"messages": shown, "fence": FENCE}
+    if len(rows) > limit:
+        page["next_cursor"] = next_cursor(of, [rows[limit - 1]["seq"]])
+    return page
+
+
+def status_of(tx: Tx, message: Message) -> MessageStatusAnswer:
+    row = message.row
+    dead = tx.ask("SELECT reason FROM message_dead_letters WHERE message_id = ?", message.id)
+    reply = tx.ask("SELECT id FROM messages WHERE parent_id = ? ORDER BY seq LIMIT 1", message.id)
+    shown: MessageStatusAnswer = {"message_id": message.id, "status": row["status"], "attempt": row["attempt"]}
+    if found := dead.one():
+        shown["dead_letter"] = found["reason"]
+    if found := reply.one():
+        shown["reply_id"] = found["id"]
+    return shown
+
+
+def agent_status(tx: Tx, name: str, closed: frozenset[str]) -> MessageStatusAnswer:
+    """An inbox: how much waits, whether its owner works."""
+    leased = tx.ask("SELECT count(*) AS n FROM message_leases WHERE taker = ?", name)
+    row = store.ask_agent(tx, name).one()
+    sick = row is not None and row["ended_leases"] >= UNHEALTHY_LEASES
+    return {
+        "agent": name,
+        "waiting": waiting_count(tx, name, closed),
+        "leased": _sum(leased),
+        "breaker": breaker_of(row).at(tx.now()).breaker,
+        "health": "unhealthy" if sick else "healthy",
+    }
+
+
+def trace(tx: Tx, message: Message, sees: Sees) -> TraceAnswer:
+    hops = []
+    for row in tx.all("SELECT * FROM message_hops WHERE correlation_id = ? ORDER BY id", message.row["correlation_id"]):
+        of = store.ask(tx, row["message_id"]).one()
+        if of is not None and sees(Message(of)):
+            hops.append(_hop(row))
+    row = message.row
+    return {"message_id": message.id, "correlation_id": row["correlation_id"], "status": row["status"], "hops": hops}
+
+
+def _hop(row: Row) -> dict[str, Any]:
+    shown = {name: row[name] for name in ("message_id", "correlation_id")}
+    shown |= {"from": row["source"], "to": row["target"], "what": row["what"], "ms": row["ms"]}
+    shown["at"] = rfc3339(from_micros(row["at"]))
+    return shown | ({"payload": row["payload"][:1_000]} if row["payload"] else {})
+
+
+def topic_page(tx: Tx, page: JournalPage, patterns: TopicPatterns, sees: Sees, limit: int) -> TopicPage:
+    """Entries of the journal that match, with the payload of what was sent to a topic."""
+    shown: list[TopicEntry] = []
+    cursor, room = page.cursor, SHOWN_PAYLOAD
+    for entry in page.entries:
+        topic = str(entry.details.get("topic", ""))
+        if not topic or not patterns.matches(topic):
+            continue
+        if len(shown) == limit:
+            return {"entries": shown, "cursor": shown[-1]["seq"], "fence": FENCE}
+        one: TopicEntry = {
+            "seq": entry.seq,
+            "topic": topic,
+            "what": entry.kind,
+            "source": entry.agent,
+            "at": rfc3339(entry.at),
+        }
+        message_id = entry.details.get("message_id")
+        row = store.ask(tx, message_id).one() if message_id else None
+        if row is not None:
+            if not sees(Message(row)):
+                continue
+            room = _add_message(one, Message(row), room)
+        elif session := entry.details.get("session_id"):
+            if not sees(_bare(session, entry.agent)):
+                continue
+            one["session_id"] = session
+        shown.append(one)
+    answer: TopicPage = {"entries": shown, "cursor": cursor}
+    return {**answer, "fence": FENCE} if shown else answer
+
+
+def _add_message(one: TopicEntry, message: Message, room: int) -> int:
+    envelope = message.envelope(budget=room)
+    one["message_id"], one["type"], one["bound"] = envelope["id"], envelope["type"], envelope["bound"]
+    if message.session_id:
+        one["session_id"] = message.session_id
+    if message.row["topic"]:
+        for name in ("payload", "payload_head", "payload_bytes"):
+            if name in envelope:
+                one[name] = envelope[name]
+        return room - min(room, int(message.row["bytes"]))
+    return room
+
+
+def _bare(session_id: str, agent: str) -> Message:
+    """An entry of a session that is no message, as the rule of who sees what asks for it."""
+    return Message({"id": "", "session_id": session_id, "source": agent, "target": "", "topic": "session"})
+
+
+def list_dead_letters(tx: Tx, sees: Sees, *, limit: int, cursor: str | None) -> DeadLetterPage:
+    of = ["dead letters"]
+    place = place_of(cursor, of, int, str)
+    where, values = ("WHERE (dead.at, dead.message_id) < (?, ?)", [*place]) if place else ("", [])
+    rows = tx.all(
+        "SELECT dead.reason, dead.error AS why, dead.at AS died_at, messages.* FROM message_dead_letters AS dead"
+        f" JOIN messages ON messages.id = dead.message_id {where} ORDER BY dead.at DESC, dead.message_id DESC LIMIT ?",
+        *(*values, limit + 1),
+    )
+    shown = [_dead_row(row) for row in rows[:limit] if sees(Message(row))]
+    page: DeadLetterPage = {"dead_letters": shown, "total": len(shown)}
+    if len(rows) > limit:
+        last = rows[limit - 1]
+        page["next_cursor"] = next_cursor(of, [last["died_at"], last["id"]])
+    return page
+
+
+def _dead_row(row: Row) -> DeadLetterRow:
+    envelope = Message(row).envelope(budget=0)
+    shown: DeadLetterRow = {
+        "message_id": row["id"],
+        "reason": row["reason"],
+        "error": row["why"],
+        "at": rfc3339(from_micros(row["died_at"])),
+        "source": row["source"],
+        "target": row["target"] or None,
+        "type": row["type"],
+        "attempt": row["attempt"],
+        "session_id": row["session_id"] or None,
+    }
+    if envelope["metadata"]:
+        shown["metadata"] = envelope["metadata"]
+    return shown
+
+
+def counts(tx: Tx) -> dict[str, int]:
+    """For `lithos stats`."""
+    by_status = {row["status"]: int(row["n"]) for row in tx.all(_BY_STATUS)}
+    dead = tx.one("SELECT count(*) AS n FROM message_dead_letters")
+    return {**by_status, "dead_letters": int(dead["n"]) if dead else 0}
+
+
+_BY_STATUS = "SELECT status, count(*) AS n FROM messages GROUP BY status"
+
+
+def _sum(asked: Deferred) -> int:
+    row = asked.one()
+    return int(row["n"]) if row else 0
+
+
+def pending_of(tx: Tx, session_id: str) -> Sequence[Row]:
+    """Messages that wait in a session, for its snapshot."""
+    sql = "SELECT * FROM messages WHERE session_id = ? AND status IN ('queued', 'processing') ORDER BY seq"
+    return tx.all(sql, session_id)
+
+
+def draft_of(envelope: dict[str, Any], session_id: str) -> tuple[str, str, MessageDraft]:
+    """Source, correlation and draft of a message in a snapshot. Raises as reading a wrong object does."""
+    kind = type_name(envelope["type"])
+    draft = MessageDraft(
+        kind,
+        checked_payload(kind, envelope["payload"]),
+        targets=(agent_name(envelope["target"], "target"),),
+        session_id=session_id,
+        priority=priority_of(int(envelope["priority"])),
+        ttl_seconds=float(envelope["ttl"]),
+        max_attempts=int(envelope["max_attempts"]),
+        metadata={**(envelope.get("metadata") or {}), "restored_from": str(envelope["id"])},
+    )
+    return agent_name(envelope["source"], "source"), str(envelope["correlation_id"])[:100], draft

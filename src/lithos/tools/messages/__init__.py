@@ -1,0 +1,1 @@
+"""Tools of messages: `sending` and `inbox`."""
