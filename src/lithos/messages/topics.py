@@ -44,9 +44,7 @@ def free_topic(text: str) -> str:
     """A topic that callers may write to."""
     name = topic_name(text)
     if RESERVED.matches(name):
-        raise Forbidden(
-            f"the topic {name!r} is written by Lithos alone", hint="Choose another, such as build.results."
-        )
+        raise Forbidden(f"the topic {name!r} is written by Lithos alone", hint="Choose another, such as build.results.")
     return name
 
 
