@@ -205,6 +205,8 @@ class Ledger(Part):
 
     def has_written(self, call: Call, chain_key: str) -> bool:
         """Whether this call is a repetition of one that has appended to the chain."""
+        if call.idempotency_key is None and (call.delivery is None or not call.delivery.resent):
+            return False
         return self._chains.exists(self._key(chain_key)) and bool(self.chain(chain_key).repeated(request_of(call)))
 
     def _chain_for(self, key: str, draft: Draft, earlier: Checkpoint | None) -> Chain:

@@ -7,6 +7,7 @@ import shutil
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
@@ -117,6 +118,7 @@ class ChainStore:
             self.close_chain(chain.key)
 
 
+@lru_cache(maxsize=256)
 def chain_folder(ledger: Path, key: str) -> Path:
     """A readable, safe name, and a hash that makes it unique."""
     readable = slug(key, 40) or "chain"
