@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from lithos.app import Lithos
+from lithos.core.clock import FakeClock
 from lithos.errors import InvalidInput
+from lithos.tools.caller import Caller
 from tests.conftest import CallTool
 
 
@@ -90,3 +92,38 @@ def test_the_event_of_a_decay_names_a_thousand_notes_and_counts_all(call: CallTo
     assert len(found["stale_ids"]) == 1_001
     (event,) = call("lithos_events_query", type="knowledge", detail=True)["rows"]
     assert (len(event["details"]["stale_ids"]), event["details"]["count"]) == (1_000, 1_001)
+
+
+def test_a_hub_is_known_by_32_names_of_its_links(call: CallTool, vault: Path) -> None:
+    (vault / "hub.md").write_text("# Hub\n\ntext\n")
+    links = "\n".join(f"[[hub|zebra{number:02}]]" for number in range(33))
+    (vault / "map.md").write_text(f"# Map\n\n{links}\n")
+    call("lithos_reindex", _caller=Caller(operator=True))
+
+    def finds(word: str) -> bool:
+        return "hub.md" in [hit["path"] for hit in call("lithos_search", query=word)["results"]]
+
+    assert finds("zebra31") and not finds("zebra32")
+
+
+def test_validate_shows_three_of_each_kind_and_fifty_of_one(call: CallTool, vault: Path) -> None:
+    (vault / "a.md").write_text("".join(f"[[missing {number}]]\n" for number in range(51)))
+    assert len(call("lithos_validate")["problems"]["broken_links"]) == 3
+    assert len(call("lithos_validate", kind="broken_links")["problems"]["broken_links"]) == 50
+
+
+def test_former_paths_are_kept_for_a_year(lithos: Lithos, call: CallTool, clock: FakeClock) -> None:
+    note = call("lithos_write", agent="a", title="A", content="x")
+    call("lithos_move", agent="a", id=note["id"], to="b.md")
+    clock.advance(365 * 86_400)
+    assert lithos.notes.prune() == 0
+    clock.advance(1)
+    assert lithos.notes.prune() == 1
+
+
+def test_lineage_names_two_hundred_sources(call: CallTool, vault: Path) -> None:
+    ids = [f"00000000-0000-4000-8000-{number:012}" for number in range(201)]
+    for number, note_id in enumerate(ids):
+        (vault / f"s{number}.md").write_text(f"---\nid: {note_id}\n---\ntext")
+    (vault / "n.md").write_text(f"---\nderived_from: [{', '.join(ids)}]\n---\ntext")
+    assert len(call("lithos_read", path="n")["lineage"]) == 200

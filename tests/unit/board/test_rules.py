@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from lithos.board.rules import Refusal, clamp, decide_claim, decide_hold, decide_status, need_open
+from lithos.board.rules import Refusal, clamp, decide_claim, decide_hold, decide_status, is_near, need_open
 from lithos.board.values import Claim, Task, TaskStatus
 from lithos.core.clock import parse_time
 from lithos.storage import Moment
@@ -109,3 +109,17 @@ def test_only_an_open_task_is_ready_or_blocked() -> None:
     assert (TASK.ready, TASK.blocked, waiting.ready, waiting.blocked) == (True, False, False, True)
     done = replace(waiting, status="completed")
     assert (done.ready, done.blocked) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [
+        ("reveiw", "review", True),  # 0.83 alike
+        ("frontend", "backend", False),  # 0.53
+        ("charter", "chapter", True),  # 0.86
+        ("stage", "state", True),  # 0.80, the least
+        ("docker", "tooker", False),  # 0.67
+    ],
+)
+def test_aspects_are_one_when_four_fifths_of_a_word_agree(one: str, other: str, near: bool) -> None:
+    assert is_near(one, other) is near

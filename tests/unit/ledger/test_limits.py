@@ -12,6 +12,7 @@ from lithos.core.call import Call
 from lithos.errors import InvalidInput, TooLarge
 from lithos.ledger import Filter, Ledger, Walk
 from lithos.ledger.chain.chain_store import ChainStore
+from lithos.ledger.relations import LinksByTarget, causal_thread
 from lithos.ledger.render import prompt
 from lithos.ledger.words import THOUGHT_TYPES
 from tests.support.ledgers import CALL, append, open_ledger
@@ -160,3 +161,16 @@ def test_a_context_text_is_bounded_by_default(ledger: Ledger) -> None:
         append(ledger, thought_type=THOUGHT_TYPES[number], content="word " * 400)
     text = ledger.recent_context()
     assert 3000 < len(text) / 4 <= 4200 and "left out" in text
+
+
+def test_a_thread_goes_three_steps_and_shows_fifty_thoughts(ledger: Ledger) -> None:
+    append(ledger, thought_type="Plan", content="first")
+    for number in range(4):
+        append(ledger, thought_type="Plan", content="next", relations=[{"kind": "Supports", "target": number}])
+    chain = ledger.chain(None)
+    links = LinksByTarget()
+    assert [each["index"] for each in causal_thread(chain, links, 0)["thoughts"]] == [0, 1, 2, 3]
+    for _ in range(60):
+        append(ledger, thought_type="Plan", content="beside", relations=[{"kind": "Supports", "target": 0}])
+    found = causal_thread(chain, links, 0)
+    assert (len(found["thoughts"]), found["truncated"]) == (50, True)

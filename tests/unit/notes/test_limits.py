@@ -12,7 +12,7 @@ from lithos.errors import InvalidInput, TooLarge
 from lithos.notes import checked_query
 from lithos.notes.fields import checked_fields
 from lithos.notes.format.frontmatter import parse_frontmatter
-from lithos.notes.format.links import find_property_links
+from lithos.notes.format.links import find_links, find_property_links
 from lithos.notes.format.naming import file_names
 from lithos.notes.index.schema import MIGRATIONS
 from lithos.notes.lifecycle.effective_status import NEVER
@@ -123,3 +123,8 @@ def test_two_hundred_hits_are_put_into_another_order() -> None:
     SearchScope(NOON).find(ask, Query("q", limit=10))
     assert [query.limit for query in asked] == [200, 200, 200, 10]
     assert [query.threshold for query in asked] == [0.0, 0.3, 0.3, 0.0]
+
+
+def test_a_link_calls_its_note_by_at_most_120_characters() -> None:
+    (link,) = find_links(f"[[a|{'w' * 200}]]")
+    assert link.calls == "w" * 120

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from lithos.errors import Damaged
 from lithos.storage import EventDraft, EventFilter, Outcome, Tx
+from lithos.storage.audit.keys import Keyring
 from lithos.storage.journal.journal import KEPT_ENTRIES, MOST_ENTRIES, TRIM_EVERY
 from tests.support.storage_bench import StorageBench, keyed
 
@@ -45,3 +47,12 @@ def test_verify_lists_a_hundred_problems_and_counts_all(bench: StorageBench) -> 
     verdict = bench.database.read(bench.events.verify)
     assert len(verdict["problems"]) == 100
     assert verdict["problem_count"] >= 101
+
+
+def test_a_key_of_events_has_32_bytes_and_one_of_another_length_is_damage(tmp_path: Path) -> None:
+    keys = Keyring(tmp_path)
+    assert len(keys.add(1)) == 32
+    (tmp_path / "events-0001.key").chmod(0o600)
+    (tmp_path / "events-0001.key").write_text("00" * 31)
+    with pytest.raises(Damaged):
+        Keyring(tmp_path).key(1)

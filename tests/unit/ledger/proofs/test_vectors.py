@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +17,7 @@ from lithos.ledger import Verification
 from lithos.ledger.chain.format import canonical_bytes, tidy_number
 from lithos.ledger.proofs import merkle, verify_bundle
 from tests.support import ledger_vectors
-from tests.support.ledgers import canonical, independent_check, merkle_root, sha
+from tests.support.ledgers import append, canonical, independent_check, merkle_root, open_ledger, sha
 
 DOCS = Path(__file__).parents[4] / "docs" / "ledger-format.md"
 
@@ -101,3 +102,19 @@ def test_three_canonical_writers_agree(importance: float, text: str, tags: list[
     assert verify_bundle.canonical(value).encode() == wanted
     assert canonical(value) == wanted
     assert orjson.loads(wanted) == value
+
+
+def test_a_signature_with_a_number_beyond_the_order_is_another_one_and_refused() -> None:
+    """RFC 8032, 5.1.7: s and s + L sign the same, and only the smaller may."""
+    key = Ed25519PrivateKey.from_private_bytes(b"\x01" * 32)
+    public, signature = key.public_key().public_bytes_raw(), key.sign(b"text")
+    assert verify_bundle.signature_holds(public, signature, b"text")
+    order = 2**252 + 27742317777372353535851937790883648493
+    larger = int.from_bytes(signature[32:], "little") + order
+    assert not verify_bundle.signature_holds(public, signature[:32] + larger.to_bytes(32, "little"), b"text")
+
+
+def test_a_proof_says_the_version_that_its_format_documents(tmp_path: Path) -> None:
+    ledger = open_ledger(tmp_path)
+    append(ledger, thought_type="Plan", content="x", agent_id="a")
+    assert ledger.prove(None, 0)["lithos_proof"] == 1

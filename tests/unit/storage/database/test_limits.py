@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 from lithos.core.clock import FakeClock
 from lithos.storage import Database, Migration, Tx, open_database
+from lithos.storage.database.page_checksums import has_checksums
 from lithos.storage.effects.idempotency import Idempotency
 from tests.support.one_batch import in_one_batch
 
@@ -46,3 +48,11 @@ def test_a_batch_has_at_most_256_writes(database: Database, monkeypatch: pytest.
 def test_an_answer_is_remembered_for_48_hours() -> None:
     clock = FakeClock()
     assert Idempotency(clock)._oldest() == Idempotency(clock, 48)._oldest()
+
+
+def test_pages_end_in_eight_bytes_of_checksum_as_byte_20_of_the_file_says(tmp_path: Path) -> None:
+    open_database(tmp_path / "state.db", THINGS).close()
+    assert (tmp_path / "state.db").read_bytes()[20] == 8
+    assert has_checksums(tmp_path / "state.db") is True
+    sqlite3.connect(tmp_path / "plain.db").execute("CREATE TABLE t (x)").connection.close()
+    assert has_checksums(tmp_path / "plain.db") is False
