@@ -18,7 +18,9 @@ from lithos.core.ids import Ids, RandomIds
 from lithos.core.part import Part
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.errors import ReadOnly, StorageFull
-from lithos.graph.knowledge import KnowledgeStore, open_knowledge
+from lithos.graph import Everything
+from lithos.graph.knowledge import KnowledgeStore, SourceNodes, open_knowledge
+from lithos.graph.sources import Sources
 from lithos.ledger import Registrar
 from lithos.messages import Messages
 from lithos.notes import Decay, Feedback, Knowledge
@@ -27,12 +29,14 @@ from lithos.recall import (
     Briefing,
     Changes,
     CodeKind,
+    CommitKind,
     Kind,
     MessageIndex,
     MessageKind,
     NoteKind,
     Recall,
     SessionBriefing,
+    SourceKind,
     ThoughtKind,
     Undo,
     WorkIndex,
@@ -138,6 +142,8 @@ class Lithos:
             *(WorkKind(name, work) for name in WORK),
             ThoughtKind(self.ledger, sessions.viewer),
             CodeKind(self.code),
+            CommitKind(self.graph, self.code),
+            SourceKind(self.note_search),
             MessageKind(mail, self.messages),
         ]
         self.recall = Recall(kinds, most=config.search.max_results)
@@ -181,9 +187,13 @@ class Lithos:
                 code=self.code,
                 board=self.board,
                 commits=commits,
+                notes=self.notes,
             )
         )
+        self.ingest = from_settings.ingest(config, self.storage, self.notes, self.code)
+        self.sources = Sources(self.note_search, SourceNodes(self.notes), self.graph, self.code)
         self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph)
+        self.everything = Everything(self.code, self.history, self.sources, self.graph)
 
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
         yield Job("finish the start", FINISH_SECONDS, self.finish_opening)

@@ -28,6 +28,7 @@ from lithos.graph.knowledge import (
     COMMIT_NUMBERS,
     AssertedEdges,
     BoardFollower,
+    CodeFollower,
     CommitEntries,
     CommitFollower,
     CommitStore,
@@ -35,9 +36,12 @@ from lithos.graph.knowledge import (
     Knowledge,
     KnowledgeStore,
     Nodes,
+    SourceFollower,
+    SourceNodes,
     ThoughtFollower,
     thought_origin,
 )
+from lithos.graph.sources import AllowedSource, Fetcher, Ingest, Places
 from lithos.habits import HabitGround, HabitOptions, Habits
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
 from lithos.messages import MessageLimits, Messages
@@ -170,14 +174,32 @@ def knowledge(
     code: Code,
     board: Board,
     commits: CommitEntries,
+    notes: Notes,
 ) -> Knowledge:
     asserted = AssertedEdges(storage.database, storage.effects, storage.clock, most=config.graph.most_links)
-    nodes = Nodes(code, ThoughtEntries(ledger, sessions), board, sessions, (commits,))
-    followers: list[Follower] = [ThoughtFollower(store, ledger), BoardFollower(store, board)]
+    nodes = Nodes(code, ThoughtEntries(ledger, sessions), board, sessions, (commits, SourceNodes(notes)))
+    followers: list[Follower] = [
+        ThoughtFollower(store, ledger),
+        BoardFollower(store, board),
+        SourceFollower(store, notes),
+        CodeFollower(store, code),
+    ]
     of_commits = CommitFollower(store, code, commits, most=config.history.commits)
     found = Knowledge(store, asserted, nodes, code, followers, of_commits)
     ledger.appended.add(found.wake)
+    notes.index.changed.add(found.wake)
     return found
+
+
+def ingest(config: LithosConfig, storage: Storage, notes: Notes, code: Code) -> Ingest:
+    inbox = config.academic.inbox
+    folders = [storage.roots[ROOT].path, storage.roots[GARDEN].path]
+    places = Places((*folders, *((inbox.expanduser().absolute(),) if inbox is not None else ())))
+    allowed = [
+        AllowedSource(each.name, each.base_url, each.api_endpoint, each.rate_limit_per_min, each.requires_auth)
+        for each in config.academic.sources
+    ]
+    return Ingest(notes, code, Fetcher(allowed), places)
 
 
 def sessions(config: LithosConfig, storage: Storage) -> Sessions:

@@ -212,6 +212,25 @@ class HistorySettings(Section):
     commits: int = Field(5_000, ge=0, description="Newest commits of each code root that are entries of history.")
 
 
+class AcademicSource(BaseModel):
+    """A host that pages may be ingested from."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    base_url: str
+    api_endpoint: str = ""
+    rate_limit_per_min: int = Field(30, ge=1)
+    requires_auth: bool = False
+
+
+class AcademicSettings(Section):
+    inbox: Path | None = Field(None, description="A folder whose files every agent may ingest.")
+    sources: tuple[AcademicSource, ...] = Field(
+        (), description="Hosts that pages may be ingested from: name, base_url, api_endpoint, rate_limit_per_min."
+    )
+
+
 class GraphSettings(Section):
     most_links: int = Field(100_000, ge=1, description="Edges that agents may assert; one more is refused.")
 
@@ -251,6 +270,7 @@ class LithosConfig(BaseSettings):
     backup: BackupSettings = Field(default_factory=BackupSettings)
     habits: HabitSettings = Field(default_factory=HabitSettings)
     history: HistorySettings = Field(default_factory=HistorySettings)
+    academic: AcademicSettings = Field(default_factory=AcademicSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     messages: MessageSettings = Field(default_factory=MessageSettings)
 

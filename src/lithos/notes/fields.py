@@ -21,6 +21,8 @@ TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 STATUSES: tuple[str, ...] = get_args(Status)
 TTL_POLICIES: tuple[str, ...] = get_args(TtlPolicy)
 
+SOURCE_KINDS = ("paper", "documentation", "best_practice", "rfc", "stackoverflow", "blog", "tutorial")
+
 LONGEST_KEY = 500
 LONGEST_SOURCE = 2_000
 LONGEST_PROVENANCE = 2_000
@@ -93,6 +95,10 @@ def _note_ids(name: str, value: Any) -> list[str]:
     return list(dict.fromkeys(one_line(each, name, LONGEST_KEY) for each in value))
 
 
+def _texts(name: str, value: Any) -> list[str]:
+    return list(dict.fromkeys(one_line(str(each), name, LONGEST_KEY) for each in value[:MOST_SOURCES]))
+
+
 FIELDS = (
     NoteField("id"),
     NoteField("title"),
@@ -116,6 +122,16 @@ FIELDS = (
     NoteField("superseded_by", column="superseded_by"),
     NoteField("superseded_at", "time"),
     NoteField("derived_from", "texts", column="derived_from", check=_note_ids),
+    # Of outside sources. A person's own `kind: meeting` is none of ours: it makes no source and is no problem.
+    NoteField("kind", column="kind", filtered=True, check=_one_of(SOURCE_KINDS)),
+    NoteField("url", column="url", check=_source),
+    NoteField("authors", "texts", column="authors", check=_texts),
+    NoteField("published_at", "time", column="published", filtered=True, check=_time),
+    NoteField("venue", column="venue", check=_key),
+    NoteField("library", column="library", check=_key),
+    NoteField("modules", "texts", column="modules", check=_texts),
+    NoteField("content_hash", column="content_hash", check=_key),
+    NoteField("etag", column="etag", check=_key),
 )
 BY_NAME = {field.name: field for field in FIELDS}
 MERGED = tuple(field.name for field in FIELDS if field.merged)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lithos.recall.briefing import Briefing, BriefingAnswer, Tier, TitlesAnswer
 from lithos.recall.changes import ChangeKind, Changes, ChangesAnswer, ChangesRequest, Place, mail_line, parse_place
 from lithos.recall.code import CodeKind
+from lithos.recall.history import CommitKind, SourceKind
 from lithos.recall.kind import Changed, ChangesQuery, Kind, KindHits, Question
 from lithos.recall.messages import MESSAGE_KEYWORDS, MessageIndex, MessageKind
 from lithos.recall.notes import NoteKind
@@ -28,6 +29,7 @@ __all__ = [
     "ChangesQuery",
     "ChangesRequest",
     "CodeKind",
+    "CommitKind",
     "Kind",
     "KindHits",
     "MessageIndex",
@@ -39,6 +41,7 @@ __all__ = [
     "RecallAnswer",
     "RecallHit",
     "SessionBriefing",
+    "SourceKind",
     "ThoughtKind",
     "Tier",
     "TitlesAnswer",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lithos.graph.sources import KINDS
 from lithos.notes import Notes, NoteSearch, cited
 from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
 from lithos.search import Hit
@@ -29,7 +30,8 @@ class NoteKind:
             found, scope = begun()
 
             def render(hit: Hit) -> dict[str, Any]:
-                return {**cited(hit), "passage": hit.passage, "score": hit.score, **scope.remarks(hit)}
+                source = {"kind": "source"} if set(hit.keywords.get("kind", ())) & set(KINDS) else {}
+                return {**cited(hit), "passage": hit.passage, "score": hit.score, **source, **scope.remarks(hit)}
 
             return KindHits(found, render)
 

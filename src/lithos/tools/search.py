@@ -26,7 +26,7 @@ Author = Annotated[str | None, Field(description="Only notes of this author")]
 LONGEST_PREFIX = 800  # the full-text engine compiles no pattern of 1,000
 Prefix = Annotated[str | None, Field(description='Only paths that start so, e.g. "procedures/"')]
 
-RecallKind = Literal["note", "task", "finding", "thought", "skill", "code", "message"]
+RecallKind = Literal["note", "task", "finding", "thought", "skill", "code", "message", "history", "source"]
 Explain = Annotated[bool, Field(description="Add the ranking trace"), Rare]
 Standing = Annotated[StatusFilter | None, Field(description="Default: what counts now"), Rare]
 AsOf = Annotated[str | None, Field(description="Notes that were current then"), Rare]

@@ -60,6 +60,7 @@ class FailurePage(TypedDict):
 
 class DecisionRow(HistoryRow):
     rationale: NotRequired[str]
+    sources: NotRequired[list[dict[str, str]]]  # id, title and edge of the sources that it rests on
 
 
 class DecisionPage(TypedDict):

@@ -7,11 +7,24 @@ from lithos.graph.knowledge.commit_entries import COMMIT_KEYWORDS, COMMIT_NUMBER
 from lithos.graph.knowledge.commit_store import CommitStore, commit_id
 from lithos.graph.knowledge.edges import Edge
 from lithos.graph.knowledge.follow_board import BoardFollower
+from lithos.graph.knowledge.follow_code import CodeFollower
 from lithos.graph.knowledge.follow_commits import CommitFollower
+from lithos.graph.knowledge.follow_sources import SourceFollower
 from lithos.graph.knowledge.follow_thoughts import ThoughtFollower
 from lithos.graph.knowledge.knowledge import EdgePage, EdgeShown, Follower, Knowledge
 from lithos.graph.knowledge.nodes import Node, NodeDomain, Nodes, NodeShown
-from lithos.graph.knowledge.questions import CodeHistory, LinkedNodes, code_for_history, history_for_code
+from lithos.graph.knowledge.questions import (
+    CodeHistory,
+    FactPage,
+    LinkedNodes,
+    academic_for,
+    code_for_academic,
+    code_for_history,
+    extracted_facts,
+    history_for_academic,
+    history_for_code,
+)
+from lithos.graph.knowledge.source_nodes import SourceNodes, source_facts
 from lithos.graph.knowledge.store import KnowledgeStore, open_knowledge
 from lithos.graph.knowledge.thoughts import origin as thought_origin
 
@@ -20,6 +33,7 @@ __all__ = [
     "COMMIT_NUMBERS",
     "AssertedEdges",
     "BoardFollower",
+    "CodeFollower",
     "CodeHistory",
     "CommitEntries",
     "CommitFollower",
@@ -27,6 +41,7 @@ __all__ = [
     "Edge",
     "EdgePage",
     "EdgeShown",
+    "FactPage",
     "Follower",
     "Knowledge",
     "KnowledgeStore",
@@ -36,10 +51,17 @@ __all__ = [
     "NodeDomain",
     "NodeShown",
     "Nodes",
+    "SourceFollower",
+    "SourceNodes",
     "ThoughtFollower",
+    "academic_for",
+    "code_for_academic",
     "code_for_history",
     "commit_id",
+    "extracted_facts",
+    "history_for_academic",
     "history_for_code",
     "open_knowledge",
+    "source_facts",
     "thought_origin",
 ]

@@ -14,13 +14,14 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.core.part import Part
 from lithos.errors import InvalidInput, LithosError
-from lithos.graph.code import Code
+from lithos.graph.code import Code, find
 from lithos.graph.history.question import GIT, Answered, HistoryQuestion
 from lithos.graph.history.values import HistoryRow
 from lithos.graph.knowledge.asserted import AssertedEdges, LinkAnswer
 from lithos.graph.knowledge.edges import Edge, edge_type
 from lithos.graph.knowledge.follow_commits import CommitFollower
-from lithos.graph.knowledge.nodes import Node, Nodes, NodeShown
+from lithos.graph.knowledge.follow_sources import CODE, code_keys
+from lithos.graph.knowledge.nodes import UUID_LENGTH, Node, Nodes, NodeShown
 from lithos.graph.knowledge.store import KnowledgeStore
 from lithos.graph.model import EDGE_RULES, KnowledgeEdge
 
@@ -203,7 +204,41 @@ class Knowledge(Part):
             open_root = next((each for each in self.code.roots() if each.spec.name == root), None)
             touched = self.commits.commits.edges_out(open_root, sha) if open_root is not None else []
             found += [each for each in touched if not kinds or each.type in kinds]
+        if len(id) == UUID_LENGTH and (not kinds or KnowledgeEdge.DOCUMENTS in kinds):
+            found += self._documented_by(id)
         return found
+
+    def _documented_by(self, source: str) -> list[Edge]:
+        """Code that a source names; names are resolved now, since code comes and goes."""
+        found: dict[str, Edge] = {}
+        for row in self.store.mentioned(source, KnowledgeEdge.DOCUMENTS):
+            name = row["key"].removeprefix(CODE)
+            try:
+                target = find(self.code.roots(), name).id if len(name) > 3 else ""
+            except LithosError:
+                continue
+            if target:
+                found.setdefault(target, Edge(source, target, KnowledgeEdge.DOCUMENTS, row["weight"], row["how"]))
+        return list(found.values())
+
+    def _documenting(self, root: str, inside: str) -> list[Edge]:
+        path, _, local = inside.partition("#")
+        name = local.rpartition(".")[2]
+        keys = [*code_keys(path, local, name), *(f"{CODE}{root}:{inside}",)]
+        rows = self.store.mentioning(keys, KnowledgeEdge.DOCUMENTS)
+        target = f"{root}:{inside}"
+        found: dict[str, Edge] = {}
+        for row in rows:
+            edge = Edge(row["node"], target, KnowledgeEdge.DOCUMENTS, row["weight"], row["how"])
+            if row["node"] not in found and self._means(row["key"].removeprefix(CODE), target):
+                found[row["node"]] = edge
+        return list(found.values())
+
+    def _means(self, name: str, target: str) -> bool:
+        try:
+            return find(self.code.roots(), name).id == target
+        except LithosError:
+            return False
 
     def into(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
         """Asserted and derived edges that end here."""
@@ -212,6 +247,8 @@ class Knowledge(Part):
         if inside and any(each.spec.name == root for each in self.code.roots()):
             touched = self.commits.commits.edges_into(root, inside)
             found += [each for each in touched if not kinds or each.type in kinds]
+            if not kinds or KnowledgeEdge.DOCUMENTS in kinds:
+                found += self._documenting(root, inside)
         return found
 
     def entry_row(self, call: Call, id: str) -> HistoryRow | None:

@@ -10,13 +10,17 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.errors import InvalidInput, NotFound
 from lithos.graph.code import find
+from lithos.graph.history.facts import Fact, facts_in
+from lithos.graph.history.history import History
+from lithos.graph.history.question import HistoryQuestion
 from lithos.graph.history.values import HistoryRow
 from lithos.graph.knowledge.commit_entries import FIX
 from lithos.graph.knowledge.commit_entries import as_row as commit_row
-from lithos.graph.knowledge.knowledge import Knowledge
+from lithos.graph.knowledge.knowledge import Knowledge, Neighbour
 from lithos.graph.knowledge.nodes import Node, NodeShown
 from lithos.graph.model import Domain, KnowledgeEdge
 
+RESTING = (KnowledgeEdge.BASED_ON, KnowledgeEdge.REFERENCES, KnowledgeEdge.VALIDATED_BY)
 TOUCHING = (KnowledgeEdge.MODIFIED, KnowledgeEdge.CREATED, KnowledgeEdge.DELETED, KnowledgeEdge.REFERENCED)
 
 
@@ -102,12 +106,14 @@ def linked(
     limit: int,
 ) -> LinkedNodes:
     found = graph.neighbours(call, node.id, out=out, into=into, domain=domain)
-    rows = [
-        {**each.node.shown, "edge": each.edge.type.name.lower(), "how": each.edge.how, "weight": each.edge.weight}
-        for each in found
-    ]
+    rows = [_linked_row(each) for each in found]
     answer = {"of": node.shown, "results": rows[:limit], "total": len(rows)}
     return cast(LinkedNodes, {**answer, **_degraded([each for each in reasons if each])})
+
+
+def _linked_row(each: Neighbour) -> LinkedNode:
+    edge = {"edge": each.edge.type.name.lower(), "how": each.edge.how, "weight": each.edge.weight}
+    return cast(LinkedNode, {**each.node.shown, **edge})
 
 
 def _row(row: HistoryRow, edge: str, how: str) -> CodeHistoryRow:
@@ -117,3 +123,70 @@ def _row(row: HistoryRow, edge: str, how: str) -> CodeHistoryRow:
 
 def _degraded(reasons: Sequence[str]) -> dict[str, Any]:
     return {"degraded": True, "degraded_reason": "; ".join(reasons)} if reasons else {"degraded": False}
+
+
+def code_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int) -> LinkedNodes:
+    """Code that implements or uses a source, or that the source documents."""
+    reason, node = graph.catch_up(), _source(graph, call, academic_id)
+    into = (KnowledgeEdge.IMPLEMENTS_PATTERN, KnowledgeEdge.USES_LIBRARY)
+    out = (KnowledgeEdge.DOCUMENTS,)
+    return linked(graph, call, node, [reason], out=out, into=into, domain="code", limit=limit)
+
+
+def history_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int = 50) -> LinkedNodes:
+    """Decisions and entries that rest on a source, name it, or inspired it."""
+    reason, node = graph.catch_up(), _source(graph, call, academic_id)
+    out = (KnowledgeEdge.INSPIRED_BY,)
+    return linked(graph, call, node, [reason], out=out, into=RESTING, domain="history", limit=limit)
+
+
+def academic_for(graph: Knowledge, call: Call, id: str, limit: int) -> LinkedNodes:
+    """Sources of a symbol, file, decision or entry; of a symbol also those of the libraries that its file imports."""
+    reason, node = graph.catch_up(), graph.nodes.find(call, id)
+    if node.domain is Domain.ACADEMIC:
+        out = (KnowledgeEdge.CITES, KnowledgeEdge.RELATED_TO)
+        return linked(graph, call, node, [reason], out=out, into=out, domain="academic", limit=limit)
+    if node.domain is Domain.HISTORY:
+        into = (KnowledgeEdge.INSPIRED_BY,)
+        return linked(graph, call, node, [reason], out=RESTING, into=into, domain="academic", limit=limit)
+    out = (KnowledgeEdge.IMPLEMENTS_PATTERN, KnowledgeEdge.USES_LIBRARY)
+    into = (KnowledgeEdge.DOCUMENTS,)
+    found = linked(graph, call, node, [reason], out=out, into=into, domain="academic", limit=limit)
+    file = node.id.partition("#")[0]
+    if file != node.id and len(found["results"]) < limit:
+        above = graph.neighbours(call, file, out=(KnowledgeEdge.USES_LIBRARY,), domain="academic")
+        known = {each["id"] for each in found["results"]}
+        more = [_linked_row(each) for each in above if each.node.id not in known]
+        found["results"] = [*found["results"], *more][:limit]
+        found["total"] += len(more)
+    return found
+
+
+def _source(graph: Knowledge, call: Call, id: str) -> Node:
+    node = graph.nodes.find(call, id)
+    if node.domain is not Domain.ACADEMIC:
+        raise InvalidInput(f"{id[:80]!r} is no outside source", hint="lithos_research shows their ids.")
+    return node
+
+
+class FactPage(TypedDict):
+    facts: list[Fact]
+    entries: int  # that were read
+    unknown: NotRequired[list[str]]  # ids that name no entry
+
+
+def extracted_facts(
+    graph: Knowledge, history: History, call: Call, ids: Sequence[str], text: str | None, limit: int
+) -> FactPage:
+    """Facts of these entries, or of those that a question finds."""
+    if bool(ids) == bool(text):
+        raise InvalidInput("give either ids or query", hint="ids are those of lithos_search_history.")
+    if text:
+        rows = history.search(call, HistoryQuestion(text, 20))["results"]
+        known = {row["id"]: row for row in rows}
+    else:
+        known = {id: row for id in ids if (row := graph.entry_row(call, id)) is not None}
+    facts = [fact for id, row in known.items() for fact in facts_in(f"{row.get('title', '')}\n{row['content']}", id)]
+    page: FactPage = {"facts": facts[:limit], "entries": len(known)}
+    unknown = [each for each in ids if each not in known]
+    return {**page, "unknown": unknown} if unknown else page

@@ -6,7 +6,7 @@ an edge joins the two, whichever came first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +18,7 @@ from lithos.graph.model import KnowledgeEdge
 from lithos.storage import Database, Migration, RebuildableDatabase, Row, Tx, discard, open_database, truncate_log
 
 T = TypeVar("T")
-DERIVATION = "2"  # another number makes every graph derive its edges again
+DERIVATION = "3"  # another number makes every graph derive its edges again
 _SQL = """
 CREATE TABLE edges (
     source TEXT NOT NULL,
@@ -92,6 +92,13 @@ CREATE TABLE tombstones (
     id TEXT NOT NULL,
     type TEXT NOT NULL,
     PRIMARY KEY (root, number)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE projected (
+    owner TEXT NOT NULL,
+    item TEXT NOT NULL,
+    version TEXT NOT NULL,
+    PRIMARY KEY (owner, item)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -185,6 +192,35 @@ class KnowledgeStore:
             tx.many("INSERT OR REPLACE INTO meta VALUES (?, ?)", marks)
 
         self._database.write(work)
+
+    def projected(self, owner: str) -> dict[str, str]:
+        """Item → version, of what an owner had when its edges were derived."""
+        rows = self.read(lambda tx: tx.all("SELECT item, version FROM projected WHERE owner = ?", owner))
+        return {row["item"]: row["version"] for row in rows}
+
+    def project(self, owner: str, derived: Iterable[Derived], items: Mapping[str, str], gone: Sequence[str]) -> None:
+        """Replace the rows of these origins, and remember the versions that they come from."""
+        batch = list(derived)
+
+        def work(tx: Tx) -> None:
+            put(tx, batch)
+            tx.many("DELETE FROM projected WHERE owner = ? AND item = ?", [(owner, each) for each in gone])
+            tx.many("INSERT OR REPLACE INTO projected VALUES (?, ?, ?)", [(owner, *each) for each in items.items()])
+
+        self._database.write(work)
+        if gone:
+            truncate_log(self._database.current)
+
+    def mentioned(self, node: str, kind: KnowledgeEdge) -> list[Row]:
+        """Keys that a node names with this type of edge."""
+        sql = "SELECT key, weight, how FROM mentions WHERE node = ? AND type = ?"
+        return self.read(lambda tx: tx.all(sql, node, int(kind)))
+
+    def mentioning(self, keys: Sequence[str], kind: KnowledgeEdge) -> list[Row]:
+        """Nodes that name one of these keys with this type of edge."""
+        places = ", ".join("?" * len(keys))
+        sql = f"SELECT node, key, weight, how FROM mentions WHERE key IN ({places}) AND type = ?"
+        return self.read(lambda tx: tx.all(sql, *keys, int(kind)))
 
     def drop(self, origins: Iterable[str]) -> None:
         """Remove what these contributed, so that no byte of it stays in the file or its log."""

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from lithos.notes.answers import LinkedNote
+from lithos.notes.fields import SOURCE_KINDS
 from lithos.storage import Row, Tx, copied_from
 
 Direction = Literal["outgoing", "incoming", "both"]
@@ -72,6 +73,21 @@ def mark(tx: Tx, name: str) -> str | None:
 
 def note_by_id(tx: Tx, note_id: str) -> Row | None:
     return tx.one("SELECT * FROM notes WHERE id = ?", note_id)
+
+
+def sources(tx: Tx, column: str | None = None, value: str = "") -> list[Row]:
+    """Notes of outside sources, newest first; with a column (`url`, `library`, `content_hash`, `id`) those that have
+    this value in it."""
+    chosen = f"AND {column} = ?" if column else ""
+    values = [value] if column else []
+    kinds = ", ".join(f"'{kind}'" for kind in SOURCE_KINDS)
+    return tx.all(f"{_SOURCES} WHERE kind IN ({kinds}) {chosen} ORDER BY updated DESC, path", *values)
+
+
+_SOURCES = (
+    "SELECT id, path, title, version, kind, url, source, authors, published, venue, library, modules, content_hash, "
+    "etag, tags, superseded_by, supersedes, effective_status, updated FROM notes"
+)
 
 
 def by_part_of_id(tx: Tx, part: str, limit: int) -> list[Row]:

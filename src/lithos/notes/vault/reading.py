@@ -74,6 +74,10 @@ class Reader:
         with ExitStack() as held:
             self._vault.hold([note_id], held)
 
+    def sources(self, column: str | None = None, value: str = "") -> list[Row]:
+        """Catalogue rows of outside sources; with a column those that have this value in it."""
+        return self._catalogue.read(lambda tx: queries.sources(tx, column, value))
+
     def exists(self, note_id: str) -> bool:
         return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
 

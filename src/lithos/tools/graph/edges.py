@@ -8,7 +8,8 @@ from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.graph.knowledge import EdgePage, LinkAnswer
+from lithos.graph import AllPage, SmartPage, Thoroughness
+from lithos.graph.knowledge import EdgePage, LinkAnswer, NodeDomain
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
@@ -17,6 +18,7 @@ NodeId = Annotated[
 ]
 EdgeType = Annotated[str, Field(max_length=40, description="For example based_on, implements_pattern, referenced")]
 Agent = Annotated[str | None, Field(max_length=200), Rare]
+Asked = Annotated[str, Field(max_length=2_000)]
 
 
 @tool(toolset="graph", title="Link two nodes")
@@ -56,3 +58,30 @@ def lithos_get_edges(
     """All edges of a node, each with how it is known: derived from a text, or asserted and by whom. dangling: the other
     end is gone."""
     return lithos.graph.edges(call, id, edge_type, direction, limit)
+
+
+@tool(toolset="graph", notes=True, reads=True, title="Search everything")
+def lithos_search_all(
+    lithos: Lithos,
+    call: Call,
+    query: Asked,
+    domains: Annotated[list[NodeDomain] | None, Field(max_length=3)] = None,
+    limit_per_domain: Annotated[int, Field(ge=1, le=50)] = 5,
+    path_prefix: Annotated[str | None, Field(max_length=500, description="Of code and sources")] = None,
+    agent: Agent = None,
+) -> AllPage:
+    """Code, history and outside sources in one call; each result with what is related to it in the other domains."""
+    return lithos.everything.search_all(call, query, domains or (), limit_per_domain, path_prefix)
+
+
+@tool(toolset="graph", notes=True, reads=True, title="Search within a budget")
+def lithos_smart_search(
+    lithos: Lithos,
+    call: Call,
+    query: Asked,
+    token_budget: Annotated[int, Field(ge=50, le=20_000)] = 1000,
+    thoroughness: Thoroughness = "moderate",
+    agent: Agent = None,
+) -> SmartPage:
+    """The best of all domains that fits the budget; widens until it has enough."""
+    return lithos.everything.smart_search(call, query, token_budget, thoroughness)

@@ -29,7 +29,15 @@ from lithos.graph.history import (
     SummaryType,
     labelled,
 )
-from lithos.graph.knowledge import CodeHistory, LinkedNodes, code_for_history, history_for_code
+from lithos.graph.knowledge import (
+    CodeHistory,
+    FactPage,
+    LinkedNodes,
+    academic_for,
+    code_for_history,
+    extracted_facts,
+    history_for_code,
+)
 from lithos.ledger import SessionFilter, optional_time, tuple_of
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
@@ -239,7 +247,12 @@ def lithos_get_decisions(
     lithos: Lithos, call: Call, query: Asked, limit: Ten = 10, agent: Agent = None
 ) -> DecisionPage:
     """Why is it so: decisions with their rationale and the sources that they rest on."""
-    return lithos.history.decisions(call, query, limit)
+    found = lithos.history.decisions(call, query, limit)
+    for row in found["results"]:
+        linked = academic_for(lithos.graph, call, row["id"], 3)["results"]
+        if linked:
+            row["sources"] = [{"id": each["id"], "title": each["title"], "edge": each["edge"]} for each in linked]
+    return found
 
 
 @tool(toolset="history", reads=True, title="Get a session's history")
@@ -276,3 +289,16 @@ def lithos_get_code_for_history(
 ) -> LinkedNodes:
     """The code that an entry or commit made, changed, removed or names. `removed`: it is gone since."""
     return code_for_history(lithos.graph, call, history_id)
+
+
+@tool(toolset="history", reads=True, listed=False, title="Extract facts")
+def lithos_extract_facts(
+    lithos: Lithos,
+    call: Call,
+    ids: Annotated[list[str] | None, Field(max_length=50, description="Entries, by id")] = None,
+    query: Annotated[str | None, Field(max_length=10_000, description="Instead of ids")] = None,
+    limit: Annotated[int, Field(ge=1, le=500)] = 50,
+    agent: Agent = None,
+) -> FactPage:
+    """Entries as facts: subject, relation, value, and the sentence that says it. No model is asked."""
+    return extracted_facts(lithos.graph, lithos.history, call, ids or (), query, limit)

@@ -1,0 +1,221 @@
+"""Questions across all domains: one call over code, history and sources, each result with what is related to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NotRequired, cast
+
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.core.text import cut, estimate_tokens
+from lithos.errors import InvalidInput
+from lithos.graph.code import Code
+from lithos.graph.code import search as search_code
+from lithos.graph.history import History, HistoryQuestion
+from lithos.graph.knowledge import Knowledge, NodeDomain, NodeShown
+from lithos.graph.model import KnowledgeEdge
+from lithos.graph.sources import Sources
+
+DOMAINS: tuple[NodeDomain, ...] = ("code", "history", "academic")
+MOST_RELATED = 3
+CANDIDATES = 40  # edges of one type that are looked at for the related ones
+Thoroughness = Literal["quick", "moderate", "thorough"]
+ROUNDS: dict[Thoroughness, tuple[int, ...]] = {"quick": (3,), "moderate": (3, 8), "thorough": (3, 8, 20)}
+LONGEST_TEXT = 700  # characters of one result of a smart search
+_TO_CODE = (KnowledgeEdge.MODIFIED, KnowledgeEdge.CREATED, KnowledgeEdge.DELETED, KnowledgeEdge.REFERENCED)
+_TO_SOURCE = (KnowledgeEdge.BASED_ON, KnowledgeEdge.REFERENCES, KnowledgeEdge.VALIDATED_BY)
+_OF_CODE = (KnowledgeEdge.IMPLEMENTS_PATTERN, KnowledgeEdge.USES_LIBRARY)
+
+
+class Related(TypedDict):
+    code: list[NodeShown]
+    history: list[NodeShown]
+    academic: list[NodeShown]
+
+
+class AllRow(TypedDict):
+    id: str
+    domain: NodeDomain
+    type: str
+    title: str
+    text: str
+    score: float
+    path: NotRequired[str]
+    start_line: NotRequired[int]
+    end_line: NotRequired[int]
+    timestamp: NotRequired[str]
+    heading: NotRequired[str]
+    related: NotRequired[Related]
+
+
+class AllPage(TypedDict):
+    code: NotRequired[list[AllRow]]
+    history: NotRequired[list[AllRow]]
+    academic: NotRequired[list[AllRow]]
+    degraded: bool
+    degraded_reason: NotRequired[str]
+
+
+class SmartPage(TypedDict):
+    results: list[AllRow]
+    tokens_used: int
+    rounds: int
+    skipped: int  # found, and too long for the rest of the budget
+    degraded: bool
+    degraded_reason: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    code: Code
+    history: History
+    sources: Sources
+    graph: Knowledge
+
+    def search_all(self, call: Call, text: str, domains: Sequence[str], limit: int, path_prefix: str | None) -> AllPage:
+        """The best of each domain; a prefix of paths narrows code and sources, and leaves out history."""
+        reasons: list[str] = []
+        answer: dict[str, Any] = {}
+        for domain in _checked(domains):
+            rows, reason = self._find(call, domain, text, limit, path_prefix)
+            reasons.append(reason)
+            answer[domain] = [{**row, "related": self.related(call, row["id"], domain)} for row in rows]
+        return cast(AllPage, {**answer, **_degraded(reasons)})
+
+    def smart_search(self, call: Call, text: str, budget: int, thoroughness: Thoroughness) -> SmartPage:
+        """Widen until a round brings nothing new or the budget is full. No node comes twice."""
+        found: dict[str, AllRow] = {}
+        reasons: list[str] = []
+        rounds = 0
+        for limit in ROUNDS[thoroughness]:
+            rounds += 1
+            before = len(found)
+            for domain in DOMAINS:
+                rows, reason = self._find(call, domain, text, limit, None)
+                reasons.append(reason)
+                for row in rows:
+                    found.setdefault(row["id"], row)
+            full = sum(_tokens(row) for row in found.values()) >= budget
+            if len(found) == before or full:
+                break
+        kept, used, skipped = _fitting(sorted(found.values(), key=lambda row: -row["score"]), budget)
+        shown = [cast(AllRow, {**row, "related": self.related(call, row["id"], row["domain"])}) for row in kept]
+        answer = {"results": shown, "tokens_used": used, "rounds": rounds, "skipped": skipped}
+        return cast(SmartPage, {**answer, **_degraded(reasons)})
+
+    def _find(
+        self, call: Call, domain: NodeDomain, text: str, limit: int, prefix: str | None
+    ) -> tuple[list[AllRow], str]:
+        if domain == "code":
+            pattern = f"{prefix.rstrip('/')}/**" if prefix else None
+            found = search_code(self.code, call, text, limit, "any", pattern, None)
+            return [_of_code(each) for each in found["results"]], found.get("degraded_reason", "")
+        if domain == "history":
+            if prefix:
+                return [], ""
+            page = self.history.search(call, HistoryQuestion(text, limit))
+            return [_of_history(each) for each in page["results"]], page.get("degraded_reason", "")
+        rows, reason = self.sources.find(text, limit if not prefix else 50)
+        kept = [row for row in rows if not prefix or row["path"].startswith(prefix)]
+        return [_of_source(row) for row in kept[:limit]], reason
+
+    def related(self, call: Call, id: str, domain: str) -> Related:
+        """At most three of each other domain, the newest or heaviest."""
+        shown: Related = {"code": [], "history": [], "academic": []}
+        if domain == "code":
+            shown["history"] = self._ends(call, self.graph.into(id, _TO_CODE), id)
+            into = self.graph.into(id, (KnowledgeEdge.DOCUMENTS,))
+            shown["academic"] = self._ends(call, [*self.graph.out_of(id, _OF_CODE), *into], id)
+        elif domain == "history":
+            shown["code"] = self._ends(call, self.graph.out_of(id, _TO_CODE), id)
+            into = self.graph.into(id, (KnowledgeEdge.INSPIRED_BY,))
+            shown["academic"] = self._ends(call, [*self.graph.out_of(id, _TO_SOURCE), *into], id)
+        else:
+            out = self.graph.out_of(id, (KnowledgeEdge.DOCUMENTS,))
+            shown["code"] = self._ends(call, [*self.graph.into(id, _OF_CODE), *out], id)
+            out = self.graph.out_of(id, (KnowledgeEdge.INSPIRED_BY,))
+            shown["history"] = self._ends(call, [*self.graph.into(id, _TO_SOURCE), *out], id)
+        return shown
+
+    def _ends(self, call: Call, edges: Sequence[Any], id: str) -> list[NodeShown]:
+        found: dict[str, NodeShown] = {}
+        for edge in edges[:CANDIDATES]:
+            if len(found) == MOST_RELATED:
+                break
+            node = self.graph.nodes.get(call, edge.other(id))
+            if node is not None:
+                found.setdefault(node.id, node.shown)
+        return list(found.values())
+
+
+def _checked(domains: Sequence[str]) -> list[NodeDomain]:
+    wrong = [each for each in domains if each not in DOMAINS]
+    if wrong:
+        raise InvalidInput(f"{wrong[0][:40]!r} is no domain", hint=f"Use some of: {', '.join(DOMAINS)}.")
+    return [each for each in DOMAINS if not domains or each in domains]
+
+
+def _of_code(each: dict[str, Any]) -> AllRow:
+    return {
+        "id": each["id"],
+        "domain": "code",
+        "type": each["type"],
+        "title": each["name"],
+        "text": each.get("signature", ""),
+        "score": each["score"],
+        "path": each["path"],
+        "start_line": each["start_line"],
+        "end_line": each["end_line"],
+    }
+
+
+def _of_history(each: Any) -> AllRow:
+    content = each["content"].strip()
+    title = each.get("title") or (content.splitlines()[0][:160] if content else "")
+    return {
+        "id": each["id"],
+        "domain": "history",
+        "type": each["type"],
+        "title": title,
+        "text": content,
+        "score": each.get("score", 0.0),
+        "timestamp": each["timestamp"],
+    }
+
+
+def _of_source(each: Any) -> AllRow:
+    return {
+        "id": each["id"],
+        "domain": "academic",
+        "type": each["kind"],
+        "title": each["title"],
+        "text": each["passage"],
+        "score": each["score"],
+        "path": each["path"],
+        "heading": each["heading"],
+    }
+
+
+def _tokens(row: AllRow) -> int:
+    return estimate_tokens(f"{row['title']}\n{cut(row['text'], LONGEST_TEXT)}")
+
+
+def _fitting(rows: Sequence[AllRow], budget: int) -> tuple[list[AllRow], int, int]:
+    """Those that fit, best first; one that does not is skipped, and the next one tried."""
+    kept: list[AllRow] = []
+    used = skipped = 0
+    for row in rows:
+        cost = _tokens(row)
+        if used + cost > budget:
+            skipped += 1
+            continue
+        used += cost
+        kept.append({**row, "text": cut(row["text"], LONGEST_TEXT)})
+    return kept, used, skipped
+
+
+def _degraded(reasons: Sequence[str]) -> dict[str, Any]:
+    said = [*dict.fromkeys(each for each in reasons if each)]
+    return {"degraded": True, "degraded_reason": "; ".join(said)} if said else {"degraded": False}

@@ -1,0 +1,39 @@
+"""Outside knowledge: papers, documentation, RFCs and pages as notes with a `kind`."""
+
+from __future__ import annotations
+
+from lithos.graph.sources.ingest import Ingest, Ingested, IngestRequest, Places
+from lithos.graph.sources.sources import (
+    Comparison,
+    Depth,
+    Prose,
+    ScriptedProse,
+    SourcePage,
+    SourceRow,
+    Sources,
+    Synthesis,
+)
+from lithos.graph.sources.texts import KINDS, SourceKind, SourceText
+from lithos.graph.sources.web import AllowedSource, Connect, Fetcher, Resolve
+
+__all__ = [
+    "KINDS",
+    "AllowedSource",
+    "Comparison",
+    "Connect",
+    "Depth",
+    "Fetcher",
+    "Ingest",
+    "IngestRequest",
+    "Ingested",
+    "Places",
+    "Prose",
+    "Resolve",
+    "ScriptedProse",
+    "SourceKind",
+    "SourcePage",
+    "SourceRow",
+    "SourceText",
+    "Sources",
+    "Synthesis",
+]

@@ -1,0 +1,70 @@
+"""Files and repositories on disk that may be ingested: only those beneath folders that the caller may read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
+
+LARGEST = 50 * 1024 * 1024
+MOST_DOCS = 200
+LARGEST_REPOSITORY = 3_000_000  # bytes of documentation that become one note
+DOCS = (".md", ".rst", ".txt", ".adoc")
+
+
+def located(source: str, folders: Sequence[Path], *, anywhere: bool) -> Path:
+    """The file or folder meant: absolute, or relative to one of the folders. It must be beneath one of them."""
+    given = Path(source).expanduser()
+    candidates = [given] if given.is_absolute() else [folder / given for folder in folders]
+    candidates += [Path.cwd() / given] if anywhere and not given.is_absolute() else []
+    for each in candidates:
+        if each.exists():
+            real = each.resolve()
+            if anywhere or any(real.is_relative_to(folder.resolve()) for folder in folders):
+                return real
+            raise Forbidden(
+                f"{source[:200]!r} is outside the folders that may be ingested",
+                hint="Files of code roots, the vault, the garden and academic.inbox; other paths by the operator.",
+            )
+    raise NotFound(f"there is no file {source[:200]!r}", hint="Give a path, an https address or library:NAME.")
+
+
+def read(path: Path, folders: Sequence[Path], *, anywhere: bool) -> bytes:
+    """The bytes of a plain file; the opened file itself must be beneath a folder, not only its name."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise NotFound(f"{path.name} cannot be opened: {error.strerror}") from None
+    with os.fdopen(handle, "rb") as file:
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{path.name} is no plain file")
+        opened = _opened(file.fileno(), path)
+        if not anywhere and not any(opened.is_relative_to(folder.resolve()) for folder in folders):
+            raise Forbidden(f"{path.name} is outside the folders that may be ingested")
+        if found.st_size > LARGEST:
+            raise TooLarge(f"{path.name} has {found.st_size} bytes; {LARGEST} is the most")
+        return file.read(LARGEST + 1)
+
+
+def _opened(number: int, path: Path) -> Path:
+    link = Path(f"/proc/self/fd/{number}")
+    return Path(os.readlink(link)) if link.is_symlink() else path.resolve()  # noqa: PTH115 - of an open file
+
+
+def repository_files(folder: Path) -> Iterator[Path]:
+    """README, licence and documentation of a repository, in that order."""
+    top = sorted(each for each in folder.iterdir() if each.is_file() and not each.is_symlink())
+    yield from (each for each in top if each.name.upper().startswith("README"))
+    yield from (each for each in top if each.name.upper().startswith(("LICENSE", "LICENCE", "COPYING")))
+    count = 0
+    for name in ("docs", "doc", "documentation"):
+        if not (folder / name).is_dir() or (folder / name).is_symlink():
+            continue
+        for path in sorted((folder / name).rglob("*")):
+            if path.suffix.lower() in DOCS and path.is_file() and not path.is_symlink() and count < MOST_DOCS:
+                count += 1
+                yield path
