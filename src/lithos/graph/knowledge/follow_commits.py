@@ -133,7 +133,7 @@ class CommitFollower:
         """Symbols and files that these commits removed; earlier versions are parsed for the names."""
         wanted: dict[tuple[str, str], tuple[str, frozenset[str] | None]] = {}
         for commit in commits:
-            for diff in commit.files:
+            for diff in () if commit.is_merge else commit.files:
                 if diff.old and not diff.new:
                     yield Tombstone(commit.sha, diff.old, "file")
                     wanted[f"{commit.sha}^", diff.old] = (commit.sha, None)

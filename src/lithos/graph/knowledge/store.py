@@ -18,7 +18,7 @@ from lithos.graph.model import KnowledgeEdge
 from lithos.storage import Database, Migration, RebuildableDatabase, Row, Tx, discard, open_database, truncate_log
 
 T = TypeVar("T")
-DERIVATION = "3"  # another number makes every graph derive its edges again
+DERIVATION = "4"  # another number makes every graph derive its edges again
 _SQL = """
 CREATE TABLE edges (
     source TEXT NOT NULL,

@@ -49,9 +49,9 @@ class Commit:
     author: str
     subject: str
     body: str
-    files: list[FileDiff] = field(default_factory=list)
-    changed: tuple[frozenset[str], ...] = ()  # of a merge: for each parent the paths that differ
-    against: tuple[list[FileDiff], ...] = ()  # of a merge: diffs of files that differ from all parents
+    files: list[FileDiff] = field(default_factory=list)  # of a merge: how it differs from its first parent
+    changed: tuple[frozenset[str], ...] = ()  # of a merge: for each other parent the paths that differ
+    against: tuple[list[FileDiff], ...] = ()  # for each other parent the diffs of files that differ from all parents
 
     @property
     def is_merge(self) -> bool:
@@ -96,9 +96,9 @@ def read_commits(git: Git, most: int, known: Mapping[str, Commit]) -> CommitLog:
         if each.sha in shallow or (not any(parent in present for parent in each.parents) and each.parents):
             each.parents = tuple(parent for parent in each.parents if parent in present)
     missing = [each for each in commits if each.sha not in known and each.sha not in shallow]
-    plain = {each.sha: each for each in missing if not each.is_merge}
-    for sha, files in _diffs(git, [*plain]):
-        plain[sha].files = files
+    by_sha = {each.sha: each for each in missing}
+    for sha, files in _diffs(git, [*by_sha]):
+        by_sha[sha].files = files
     _read_merges(git, [each for each in missing if each.is_merge])
     for each in commits:
         if each.sha in known:
@@ -116,7 +116,7 @@ def _shallow(git: Git) -> frozenset[str]:
 def _diffs(git: Git, shas: Sequence[str]) -> Iterator[tuple[str, list[FileDiff]]]:
     for batch in parts(shas, AT_ONCE):
         output = git.run(
-            *("log", "--no-walk=unsorted", "--stdin", "-p", "-U0", "-M", "--no-color", "--diff-merges=off"),
+            *("log", "--no-walk=unsorted", "--stdin", "-p", "-U0", "-M", "--no-color", "--diff-merges=first-parent"),
             f"--format={'%x01%H%x02'}",
             stdin="\n".join(batch).encode() + b"\n",
             timeout=TIMEOUT_S,
@@ -129,17 +129,18 @@ def _diffs(git: Git, shas: Sequence[str]) -> Iterator[tuple[str, list[FileDiff]]
 
 
 def _read_merges(git: Git, merges: Sequence[Commit]) -> None:
-    pairs = [(each, parent) for each in merges for parent in each.parents]
+    pairs = [(each, parent) for each in merges for parent in each.parents[1:]]
     changed: dict[str, list[frozenset[str]]] = {each.sha: [] for each in merges}
     for batch in parts(pairs, AT_ONCE // 2):
         for (each, _), paths in zip(batch, _names(git, batch), strict=True):
             changed[each.sha].append(paths)
     for each in merges:
         each.changed = tuple(changed[each.sha])
-    clashing = [each for each in merges if frozenset.intersection(*each.changed)]
-    for each in clashing:
-        both = sorted(frozenset.intersection(*each.changed))[:MOST_FILES]
-        each.against = tuple(_against(git, each.sha, parent, both) for parent in each.parents)
+    for each in merges:
+        own = frozenset(diff.new for diff in each.files if diff.new)
+        both = sorted(own.intersection(*each.changed))[:MOST_FILES]
+        if both:
+            each.against = tuple(_against(git, each.sha, parent, both) for parent in each.parents[1:])
 
 
 def _names(git: Git, pairs: Sequence[tuple[Commit, str]]) -> Iterator[frozenset[str]]:

@@ -1,7 +1,7 @@
 """From commits to the code that is there now: lines of today's symbols are carried back through the history.
 
-One pass from the newest commit to the oldest for all symbols at once. At a merge each file follows the first parent
-in which it is the same; a file that differs from all parents follows each of them, symbol by symbol.
+One pass from the newest commit to the oldest for all symbols at once. At a merge each symbol follows the first parent
+from which its lines did not change, as `git log -L` does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from lithos.graph.history.commits.log import Commit, FileDiff
-from lithos.graph.history.commits.ranges import Hunk, Ranges, push_back, union
+from lithos.graph.history.commits.ranges import Ranges, push_back, union
 from lithos.graph.model import KnowledgeEdge
 
 FILE = ""  # the name of the file itself among its symbols; its range is all of it
@@ -87,14 +87,18 @@ def _through(sha: str, files: Sequence[FileDiff], state: State) -> Iterator[Touc
 
 
 def _through_merge(commit: Commit, state: State, states: dict[str, State], listed: set[str]) -> Iterator[Touch]:
+    """Each symbol follows the first parent from which its lines did not change; if there is none, all of them."""
     parts: list[State] = [{} for _ in commit.parents]
-    clashing = {path for path in state if all(path in each for each in commit.changed)}
-    for path in [each for each in state if any(each in changed for changed in commit.changed[:1])]:
-        if path not in clashing:
-            same = next(number for number, changed in enumerate(commit.changed) if path not in changed)
-            parts[same][path] = state.pop(path)
-    for path in clashing:
-        yield from _through_clash(commit, path, state.pop(path), parts)
+    for diff in commit.files:
+        lines = state.pop(diff.new, None) if diff.new else None
+        for (now, name), ranges in (lines or {}).items():
+            ways = [_way(ranges, diff), *_other_ways(commit, diff.new, ranges)]
+            same = next((number for number, way in enumerate(ways) if not way[0]), None)
+            if same is None and ranges is not None:
+                yield Touch(commit.sha, now, name, KnowledgeEdge.MODIFIED)
+            for number, (_, path, left) in enumerate(ways):
+                if path and left != () and same in (None, number):
+                    _add(parts[number], path, {(now, name): left})
     for path, lines in parts[0].items():
         _add(state, path, lines)
     parts[0] = state
@@ -103,29 +107,25 @@ def _through_merge(commit: Commit, state: State, states: dict[str, State], liste
             _join(states, parent, part)
 
 
-def _through_clash(
-    commit: Commit, path: str, lines: dict[tuple[str, str], Ranges | None], parts: list[State]
-) -> Iterator[Touch]:
-    """A file that the merge itself changed: a symbol follows the parent in which it is untouched, or all of them."""
-    diffs = [next((each for each in against if each.new == path), None) for against in commit.against]
-    for (now, name), ranges in lines.items():
-        if ranges is None:
-            for part, diff in zip(parts, diffs, strict=False):
-                if diff is not None and diff.old:
-                    _add(part, diff.old, {(now, name): None})
+Way = tuple[bool, str, Ranges | None]  # changed since a parent, path there, lines there
+
+
+def _way(ranges: Ranges | None, diff: FileDiff | None) -> Way:
+    if diff is None or not diff.old:
+        return True, "", ()
+    if ranges is None:
+        return True, diff.old, None
+    touched, left = push_back(ranges, diff.hunks)
+    return touched, diff.old, left
+
+
+def _other_ways(commit: Commit, path: str, ranges: Ranges | None) -> Iterator[Way]:
+    for number, changed in enumerate(commit.changed):
+        if path not in changed:
+            yield False, path, ranges
             continue
-        ways = [_way(ranges, diff.hunks if diff is not None and diff.old else None) for diff in diffs]
-        same = next((number for number, (touched, _) in enumerate(ways) if not touched), None)
-        if same is None:
-            yield Touch(commit.sha, now, name, KnowledgeEdge.MODIFIED)
-        for number, (_, left) in enumerate(ways):
-            diff = diffs[number]
-            if left and diff is not None and diff.old and same in (None, number):
-                _add(parts[number], diff.old, {(now, name): left})
-
-
-def _way(ranges: Ranges, hunks: Sequence[Hunk] | None) -> tuple[bool, Ranges]:
-    return (True, ()) if hunks is None else push_back(ranges, hunks)
+        against = commit.against[number] if number < len(commit.against) else []
+        yield _way(ranges, next((each for each in against if each.new == path), None))
 
 
 def _join(states: dict[str, State], sha: str, state: State) -> None:
