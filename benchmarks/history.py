@@ -1,7 +1,7 @@
 """History: commits to the functions of today beside `git log -L`, fixes that are found, and the speed of questions.
 
 LITHOS_BENCH_REPOS names a folder with checkouts of `flask` and `django`, with their history. FUNCTIONS (300) are
-compared; THOUGHTS (100,000), SYMBOLS (50,000) and SOURCES (2,000) make the memory that is asked. Times are CPU of this process.
+compared; THOUGHTS (100,000), SYMBOLS (50,000) and SOURCES (2,000) make the memory that is asked. Times are CPU times.
 """
 
 from __future__ import annotations
