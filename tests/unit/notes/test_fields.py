@@ -33,10 +33,10 @@ def test_the_catalogue_has_the_columns_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_document_carries_every_field_that_search_filters_by() -> None:
-    note = read_note("a.md", b"---\nclaim_id: c\ncreated_at: 2026-01-01\n---\ntext")
+    note = read_note("a.md", b"---\nclaim_id: c\nkind: rfc\ncreated_at: 2026-01-01\n---\ntext")
     assert not isinstance(note, Unreadable)
     document = search_document(note, "id", 1_000_000, "active")
-    assert document.keywords == {"status": ("active",), "claim_id": ("c",)}
+    assert document.keywords == {"status": ("active",), "claim_id": ("c",), "kind": ("rfc",)}
     assert document.numbers["created"] == 1_767_225_600.0
     assert (set(document.keywords), set(document.numbers)) == (set(NOTE_KEYWORDS), set(NOTE_NUMBERS))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from lithos.graph.sources.ingest import Ingest, Ingested, IngestRequest, Places
 from lithos.graph.sources.sources import (
+    DEPTHS,
     Comparison,
-    Depth,
     Prose,
     ScriptedProse,
     SourcePage,
@@ -17,11 +17,11 @@ from lithos.graph.sources.texts import KINDS, SourceKind, SourceText
 from lithos.graph.sources.web import AllowedSource, Connect, Fetcher, Resolve
 
 __all__ = [
+    "DEPTHS",
     "KINDS",
     "AllowedSource",
     "Comparison",
     "Connect",
-    "Depth",
     "Fetcher",
     "Ingest",
     "IngestRequest",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, NotRequired, Protocol, cast
+from typing import Any, NotRequired, Protocol, cast
 
 from typing_extensions import TypedDict
 
@@ -19,8 +19,7 @@ from lithos.graph.sources.texts import KINDS
 from lithos.notes import NoteSearch
 from lithos.search import Hit, Query, Where
 
-Depth = Literal[1, 2, 3, "quick", "standard", "deep"]
-DEPTHS: dict[Any, int] = {1: 1, 2: 2, 3: 3, "quick": 1, "standard": 2, "deep": 3}
+DEPTHS = {"quick": 1, "standard": 2, "deep": 3}
 PER_DEPTH = 10
 DOCS = ("documentation", "best_practice", "tutorial", "rfc")
 PRACTICES = ("best_practice", "documentation")
@@ -139,10 +138,10 @@ class Sources:
         return cast(SourceRow, {**shown, **source_facts(row)})
 
     def research(
-        self, text: str, depth: Depth, focus: Sequence[str], *, papers: bool, docs: bool, prose: bool
+        self, text: str, depth: int, focus: Sequence[str], *, papers: bool, docs: bool, prose: bool
     ) -> SourcePage:
         kinds = [kind for kind in KINDS if (papers or kind != "paper") and (docs or kind not in DOCS)]
-        limit = PER_DEPTH * DEPTHS[depth]
+        limit = PER_DEPTH * depth
         rows, behind = self.find(text, limit, kinds)
         found = {row["id"]: row for row in rows}
         for area in focus:
@@ -173,8 +172,8 @@ class Sources:
         self, approaches: Sequence[str], context: str | None, criteria: Sequence[str], *, prose: bool
     ) -> Comparison:
         """Evidence for each approach and criterion: passages that name the approach."""
-        if len({each.strip().casefold() for each in approaches}) != len(approaches):
-            raise InvalidInput("approaches repeat", hint="Name 2 to 4 different ones.")
+        if not 2 <= len({each.strip().casefold() for each in approaches}) == len(approaches):
+            raise InvalidInput("two different approaches are the least", hint="Name 2 to 4 different ones.")
         cells: list[Cell] = []
         behind = ""
         for approach in approaches:

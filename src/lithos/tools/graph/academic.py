@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.graph.knowledge import LinkedNodes, academic_for, code_for_academic, history_for_academic
 from lithos.graph.sources import (
+    DEPTHS,
     Comparison,
     Ingested,
     IngestRequest,
@@ -26,6 +27,11 @@ Asked = Annotated[str, Field(max_length=2_000)]
 Five = Annotated[int, Field(ge=1, le=50)]
 Short = Annotated[str | None, Field(max_length=300), Rare]
 Few = Annotated[list[str] | None, Field(max_length=10)]
+Depth = Annotated[
+    int,
+    BeforeValidator(lambda given: DEPTHS.get(given, given) if isinstance(given, str) else given),
+    Field(ge=1, le=3, description="1 to 3, or quick, standard, deep"),
+]
 Prose = Annotated[bool, Field(description="Add a cited summary"), Rare]
 
 
@@ -65,7 +71,7 @@ def lithos_research(
     lithos: Lithos,
     call: Call,
     query: Asked,
-    depth: Literal[1, 2, 3, "quick", "standard", "deep"] = 2,
+    depth: Depth = 2,
     focus_areas: Few = None,
     include_papers: bool = True,
     include_docs: bool = True,
@@ -105,7 +111,7 @@ def lithos_find_papers(
 def lithos_compare_approaches(
     lithos: Lithos,
     call: Call,
-    approaches: Annotated[list[str], Field(min_length=2, max_length=4)],
+    approaches: Annotated[list[str], Field(max_length=4, description="2 to 4")],
     context: Annotated[str | None, Field(max_length=500)] = None,
     criteria: Few = None,
     prose: Prose = False,
