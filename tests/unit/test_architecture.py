@@ -21,6 +21,7 @@ FACADES = (
     "chronicle",
     "garden",
     "habits",
+    "importing",
     "ledger",
     "messages",
     "notes",

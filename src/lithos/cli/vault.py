@@ -33,7 +33,7 @@ def reindex(
     """Compare all files with the index, and take in what changed."""
     with terminal.calls() as call:
         before = call("lithos_reindex", {"clear": clear})
-        answer = _followed(call, before["index"]["scans"], quiet=terminal.as_json)
+        answer = followed(terminal, call, before["index"]["scans"])
     if terminal.as_json:
         return show(answer)
     index = answer["index"]
@@ -45,21 +45,19 @@ def reindex(
     return None
 
 
-def _followed(call: Callable[..., dict[str, Any]], scans: int, *, quiet: bool) -> dict[str, Any]:
-    """The statistics once the scan has ended; a bar on the way there."""
-    from rich.console import Console
-    from rich.progress import Progress
+def followed(terminal: Terminal, call: Callable[..., dict[str, Any]], scans: int) -> dict[str, Any]:
+    """The statistics once the scan has ended; how far it is on the way there."""
+    from lithos.cli.progress import Progress
 
-    with Progress(console=Console(stderr=True), disable=quiet or not sys.stderr.isatty(), transient=True) as bar:
-        task = bar.add_task("Reading notes", total=None)
-        give_up = time.monotonic() + LONGEST_SECONDS
+    give_up = time.monotonic() + LONGEST_SECONDS
+    with Progress(terminal, "files") as progress:
         while True:
             answer = call("lithos_stats")
             index = answer["index"]
-            bar.update(task, completed=index["done"], total=index["total"] or None)
-            if index["scans"] > scans and index["state"] in ("current", "unreachable"):
-                return answer
-            if time.monotonic() > give_up:
+            progress.total = index["total"] or None
+            progress.set(index["done"])
+            ended = index["scans"] > scans and index["state"] in ("current", "unreachable")
+            if ended or time.monotonic() > give_up:
                 return answer
             time.sleep(POLL_SECONDS)
 

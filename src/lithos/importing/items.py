@@ -1,0 +1,41 @@
+"""Values that every reader of a source yields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ImportedNote:
+    """A note to be. `path` is relative to the folder of the import; `raw` is a Markdown file as it is."""
+
+    path: str
+    content: str = ""
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    source: str = ""  # import:KIND:ID, kept in the frontmatter
+    created: str = ""
+    raw: bytes | None = None
+
+
+@dataclass(frozen=True)
+class Attachment:
+    path: str
+    file: Path
+
+
+@dataclass(frozen=True)
+class ImportedThought:
+    chain: str
+    arguments: dict[str, Any] = field(default_factory=dict)  # of mentisdb_append
+
+
+@dataclass(frozen=True)
+class Skipped:
+    name: str
+    why: str
+
+
+Item = ImportedNote | Attachment | ImportedThought | Skipped
