@@ -33,11 +33,13 @@ class Writer(threading.Thread):
         while not self.stop.is_set():
             number += 1
             made = self.guest.call("lithos_write", title=f"{self.agent} {number}", content="x", agent=self.agent)
+            if "error" in made:  # the host was killed twice during one call
+                continue
             self.notes.append(made["id"])
             if number % 3 == 0:
                 self.guest.call("lithos_move", id=made["id"], to=f"moved/{self.agent}-{number}.md", agent=self.agent)
-            self.guest.call("mentisdb_append", thought_type="Idea", content=f"{number}", agent_id=self.agent)
-            self.thoughts += 1
+            said = self.guest.call("mentisdb_append", thought_type="Idea", content=f"{number}", agent_id=self.agent)
+            self.thoughts += "error" not in said
 
 
 def judge(folder: Path, notes: list[str], thoughts: int) -> None:
@@ -58,7 +60,7 @@ def rounds(home: Household, tmp_path: Path, how_many: int, kills: bool) -> None:
     until(lambda: all(writer.thoughts > 3 for writer in writers), "some writes")
     for number in range(how_many):
         before = [(list(writer.notes), writer.thoughts) for writer in writers]
-        killer = threading.Timer(0.05, home.kill_host) if kills else None
+        killer = threading.Timer(0.05, lambda: home.kill_pid(home.host_pid())) if kills else None
         if killer:
             killer.start()
         make_backup(places, tmp_path / f"b{number}")

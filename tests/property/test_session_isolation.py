@@ -60,7 +60,8 @@ lithos_session_query lithos_search_history
     "operator": """
 lithos_session_rollback lithos_message_forget
 lithos_reindex lithos_ledger_checkpoint lithos_ledger_forget lithos_ledger_convert lithos_ledger_import
-lithos_session_close_all lithos_doctor lithos_brief_titles lithos_token_new lithos_token_list lithos_token_revoke
+lithos_session_close_all lithos_doctor lithos_token_new lithos_token_list lithos_token_revoke
+lithos_brief_titles lithos_undo_preview
 lithos_events_verify lithos_keys_rotate lithos_fs_move lithos_file_history lithos_garden_undo
 lithos_garden_check lithos_code_add lithos_code_list lithos_code_remove lithos_code_rebuild
 """,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.cli.terminal import Terminal, ago, join_noun, show, table, verb
 
 DAMAGED = 7  # the exit code of `damaged`, so that a script can tell a broken audit from a broken call
 
@@ -29,24 +29,30 @@ def list_events(
     path: Annotated[str | None, typer.Option("--path", help="Only of this file.")] = None,
     type: Annotated[str | None, typer.Option("--type", help="note, task, profile_update, …")] = None,
     status: Annotated[str | None, typer.Option("--status", help="pending, committed, failed, conflict …")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="ISO 8601, inclusive.")] = None,
-    until: Annotated[str | None, typer.Option("--until", help="ISO 8601, exclusive.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help='A time, "2h", "1d", "yesterday"; inclusive.')] = None,
+    until: Annotated[str | None, typer.Option("--until", help="A time, exclusive.")] = None,
     limit: Annotated[int, typer.Option("--limit", help="Most events shown.")] = 20,
     cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
 ) -> None:
     """List events, newest first."""
     wanted = {"agent": agent, "user_id": user_id, "path": path, "type": type, "status": status}
-    bounds = {"since": since, "until": until, "limit": limit, "cursor": cursor}
+    bounds = {"since": terminal.since(since), "until": terminal.since(until), "limit": limit, "cursor": cursor}
     given = {name: value for name, value in {**wanted, **bounds}.items() if value is not None}
     answer = terminal.ask("lithos_events_query", given)
     if terminal.as_json:
         show(answer)
         return
-    for row in answer["rows"]:
-        what = f"{row['type']} {row['op']}"
-        print(f"{row['at']:28} {row['status']:9} {row['agent'] or '-':16} {what:24} {row['path'] or row['thing']}")
+    rows = [
+        (ago(row["at"]), row["id"], row["status"], row["agent"] or "-", f"{row['type']} {row['op']}", _of(row))
+        for row in answer["rows"]
+    ]
+    table(("when", "event", "status", "agent", "change", "of"), rows)
     if answer["next_cursor"]:
         print(f"more: --cursor {answer['next_cursor']}")
+
+
+def _of(row: dict[str, Any]) -> str:
+    return str(row["path"] or row["thing"])
 
 
 @verb

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, verb
+from lithos.cli.terminal import Terminal, ago, verb
 
 FOLLOW_SECONDS = 1.0
 MOST_LINES = 500  # of one call
@@ -62,12 +63,26 @@ def _print(answer: dict[str, Any]) -> None:
 def undo(
     terminal: Terminal,
     event: Annotated[str | None, typer.Argument(help="Event; left out: the last change of --agent.")] = None,
-    agent: Annotated[str | None, typer.Option("--agent", help="Whose last change.")] = None,
+    agent: Annotated[str | None, typer.Option("--agent", help="Whose last change.  [default: yours]")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be taken back.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Take back one change: a note's text, section, move or deletion, a task, several files at once."""
-    answer = terminal.ask("lithos_undo", {"event": event, "agent": agent})
-    undone = answer["undone"]
-    terminal.tell(answer, f"{answer['did']}: {undone['op']} of {undone.get('path') or undone['thing']}")
+    """Take back one change: a note's text, section, move or deletion, a task, several files at once. Shows it first."""
+    who = agent or (None if event else terminal.settings.server.agent or "cli")
+    planned = terminal.ask("lithos_undo_preview", {"event": event, "agent": who})
+    if dry_run or not terminal.as_json:
+        terminal.tell(planned, f"{planned['op']} of {_what(planned)}")
+    if dry_run:
+        return
+    if not (yes or terminal.as_json) and sys.stdin.isatty() and not typer.confirm("Take it back?", default=True):
+        raise typer.Exit(1)
+    answer = terminal.ask("lithos_undo", {"event": planned["event"], "agent": who})
+    terminal.tell(answer, f"{answer['did']}: {answer['undone']['op']} of {_what(answer['undone'])}")
+
+
+def _what(event: dict[str, Any]) -> str:
+    by = f" by {event['agent']}" if event.get("agent") else ""
+    return f"{event.get('path') or event['thing']}{by}, {ago(event['at'])}"
 
 
 @verb

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, verb
+from lithos.cli.terminal import Terminal, ago, join_noun, table, verb
 
-Note = Annotated[str, typer.Argument(help="Id or path of the note.")]
+if TYPE_CHECKING:
+    from lithos.errors import NotFound
+
+Note = Annotated[str, typer.Argument(help="Id, path or title of the note.")]
 Agent = Annotated[str, typer.Option("--agent", help="Who acts.")]
 IfMatch = Annotated[str | None, typer.Option("--if-match", help="Refuse unless the note has this version.")]
 ME = "cli"
+SHORTEST_VERSION = 4
+_HASH = "sha256:"
+MOST_COMPARED = 500  # names that a mistyped one is compared with
 
 
 def join(root: typer.Typer) -> None:
@@ -21,7 +28,9 @@ def join(root: typer.Typer) -> None:
         "note",
         "Read, write, move, delete and restore notes.",
         show=show_note,
+        list=list_notes,
         write=write,
+        edit=edit,
         move=move,
         delete=delete,
         restore=restore,
@@ -37,6 +46,54 @@ def show_note(terminal: Terminal, note: Note) -> None:
     answer = read(terminal, note)
     head = f"{answer['title']}  ({answer['path']})\n{answer['id']}  {answer['version']}"
     terminal.tell(answer, f"{head}\n\n{answer['content']}")
+
+
+@verb
+def list_notes(
+    terminal: Terminal,
+    folder: Annotated[str | None, typer.Option("--folder", help="Only below this folder.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; several: all of them.")] = None,
+    author: Annotated[str | None, typer.Option("--author", help="Only of this author.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help='Only changed since: a time, "2h", "1d".')] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="At most so many.")] = 50,
+    cursor: Annotated[str | None, typer.Option("--cursor", help="Where the page before ended.")] = None,
+) -> None:
+    """List notes, the newest first."""
+    wanted = {"path_prefix": folder, "tags": tag, "author": author, "since": terminal.since(since)}
+    answer = terminal.ask("lithos_list", {**wanted, "limit": limit, "cursor": cursor})
+    terminal.tell(answer, _print_list)
+
+
+def _print_list(answer: dict[str, Any]) -> None:
+    rows = [(ago(each["updated"]), each["path"], each["title"], " ".join(each["tags"])) for each in answer["items"]]
+    table(("changed", "path", "title", "tags"), rows)
+    if answer.get("next_cursor"):
+        print(f"{answer['total']:,} in all; more with --cursor {answer['next_cursor']}")
+
+
+@verb
+def edit(
+    terminal: Terminal,
+    note: Note,
+    agent: Agent = ME,
+) -> None:
+    """Open a note in $VISUAL or $EDITOR and save it. If it was changed meanwhile, your text is kept in a file."""
+    from lithos.cli.editor import edited
+    from lithos.errors import Conflict
+
+    found = read(terminal, note)
+    draft = edited(found["content"], Path(found["path"]).stem)
+    if draft.text == found["content"]:
+        draft.discard()
+        terminal.tell({"changed": False, "id": found["id"]}, "Nothing was changed.")
+        return
+    wanted = {"id": found["id"], "content": draft.text, "if_match": found["version"], "agent": agent}
+    try:
+        answer = terminal.ask("lithos_write", wanted)
+    except Conflict as error:
+        raise Conflict(error.message, hint=f"Your text is in {draft.path}. {error.hint}", **error.details) from None
+    draft.discard()
+    terminal.tell(answer, _print_written)
 
 
 @verb
@@ -116,10 +173,22 @@ def history(
 
 
 def _print_history(answer: dict[str, Any]) -> None:
-    for each in answer["versions"]:
-        mark = "*" if each["kept"] else " "
-        replaced = each["replaced_version"] or ""
-        print(f"{each['at'][:19]}  {each['op']:8} {each['agent'] or '':20} {mark} {replaced}")
+    rows = [
+        (
+            ago(each["at"]),
+            each["op"],
+            each["agent"] or "",
+            "*" if each["kept"] else "",
+            _short(each["replaced_version"]),
+        )
+        for each in answer["versions"]
+    ]
+    table(("when", "change", "by", "kept", "replaced version"), rows)
+
+
+def _short(version: str | None) -> str:
+    """Enough of it to be named by a person; the whole in a pipe, for programs."""
+    return (version or "").removeprefix(_HASH)[:12] if sys.stdout.isatty() else version or ""
 
 
 @verb
@@ -130,7 +199,8 @@ def diff(
     new: Annotated[str | None, typer.Option("--new", help="A version; left out: the note as it is.")] = None,
 ) -> None:
     """Print what changed between two versions."""
-    arguments = {"id": id_of(terminal, note), "old": old, "new": new}
+    found = id_of(terminal, note)
+    arguments = {"id": found, "old": whole_version(terminal, found, old), "new": whole_version(terminal, found, new)}
     answer = terminal.ask("lithos_note_diff", arguments)
     terminal.tell(answer, answer["diff"].removesuffix("\n"))
 
@@ -139,25 +209,61 @@ def diff(
 def revert(
     terminal: Terminal,
     note: Note,
-    version: Annotated[str, typer.Argument(help="The version to bring back, as `history` shows it.")],
+    version: Annotated[
+        str, typer.Argument(help="The version to bring back, as `history` shows it; its beginning is enough.")
+    ],
     agent: Agent = ME,
 ) -> None:
     """Bring an older version back; what it replaces is kept."""
-    arguments = {"id": id_of(terminal, note), "version": version, "agent": agent}
+    found = id_of(terminal, note)
+    arguments = {"id": found, "version": whole_version(terminal, found, version), "agent": agent}
     answer = terminal.ask("lithos_note_revert", arguments)
     terminal.tell(answer, f"reverted {answer['path']}\n{answer['version']}")
 
 
+def whole_version(terminal: Terminal, note: str, version: str | None) -> str | None:
+    """The version that begins so; one that begins nothing is left to the tool, which explains."""
+    from lithos.errors import Ambiguous
+
+    if version is None or len(version) < SHORTEST_VERSION:
+        return version
+    known = terminal.ask("lithos_note_history", {"id": note, "limit": 200})["versions"]
+    versions = {each["replaced_version"] for each in known if each["replaced_version"]}
+    found = {each for each in versions if each.removeprefix(_HASH).startswith(version.removeprefix(_HASH))}
+    if len(found) > 1:
+        raise Ambiguous(f"{len(found)} versions begin with {version!r}", hint="Give more of it.")
+    return str(found.pop()) if found else version
+
+
 def read(terminal: Terminal, note: str) -> dict[str, Any]:
-    """By path where it looks like one, else by id, else by path."""
+    """By path where it looks like one, else by id, else by path, else by its exact title."""
     from lithos.errors import NotFound
 
-    if "/" not in note and not note.lower().endswith(".md"):
-        try:
-            return terminal.ask("lithos_read", {"id": note})
-        except NotFound:
-            pass  # a name without a folder is a path too
-    return terminal.ask("lithos_read", {"path": note})
+    try:
+        if "/" not in note and not note.lower().endswith(".md"):
+            try:
+                return terminal.ask("lithos_read", {"id": note})
+            except NotFound:
+                pass  # a name without a folder is a path too
+        return terminal.ask("lithos_read", {"path": note})
+    except NotFound as error:
+        return _by_title(terminal, note, error)
+
+
+def _by_title(terminal: Terminal, note: str, error: NotFound) -> dict[str, Any]:
+    """The only note of this title; else the refusal, with the note that was perhaps meant."""
+    from lithos.core.text import nearest
+    from lithos.errors import NotFound
+
+    listed = terminal.ask("lithos_list", {"limit": MOST_COMPARED})["items"]
+    named = [each for each in listed if each["title"] == note]
+    if len(named) == 1:
+        return terminal.ask("lithos_read", {"id": named[0]["id"]})
+    names = {**{each["title"]: each["path"] for each in listed}, **{each["path"]: each["path"] for each in listed}}
+    meant = nearest(note, names)
+    if meant is None:
+        raise error
+    raise NotFound(error.message, hint=f"Did you mean {names[meant]}?") from None
 
 
 def id_of(terminal: Terminal, note: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from typing import Annotated
 
 import typer
@@ -13,6 +14,7 @@ from lithos.cli import (
     board,
     call,
     code,
+    completion,
     config,
     db,
     doctor,
@@ -29,13 +31,18 @@ from lithos.cli import (
     note,
     search,
     serve,
+    service,
     session,
     setup,
     stats,
+    status,
     task,
     token,
+    uninstall,
     vault,
 )
+
+UNEXPECTED = 70  # EX_SOFTWARE of sysexits
 
 NOUNS = (
     serve,
@@ -49,11 +56,15 @@ NOUNS = (
     config,
     token,
     stats,
+    status,
+    completion,
     doctor,
     task,
     board,
     session,
     setup,
+    service,
+    uninstall,
     import_memory,
     backup,
     hook,
@@ -73,13 +84,25 @@ def app() -> typer.Typer:
         help="Shared memory and coordination for teams of AI agents.",
         no_args_is_help=True,
         add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
         rich_markup_mode=None,  # rich costs 40 ms of every --help
         pretty_exceptions_enable=False,
     )
     root.callback()(_options)  # without it an app of one verb would take the verb's name for an argument
     for noun in NOUNS:
         noun.join(root)
+    _add_examples(root, ())
     return root
+
+
+def _add_examples(at: typer.Typer, path: tuple[str, ...]) -> None:
+    from lithos.cli.examples import epilog
+
+    for command in at.registered_commands:
+        command.epilog = epilog(" ".join((*path, command.name or "")), command.callback)
+    for group in at.registered_groups:
+        if group.typer_instance is not None:
+            _add_examples(group.typer_instance, (*path, str(group.name)))
 
 
 def _tell_version(asked: bool) -> None:
@@ -96,17 +119,35 @@ def _options(
 
 
 def run(arguments: list[str]) -> int:
-    """Runs one verb; the exit code is the answer."""
+    """Runs one verb; the exit code is the answer. A person sees no traceback: it goes to a file that is named."""
     try:
         _narrowed(app(), arguments)(arguments, prog_name="lithos", obj=arguments)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
+    except BrokenPipeError:  # `lithos log | head`
+        sys.stdout = None  # nothing is left to flush at the end
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last resort
+        return _unexpected(error)
     return 0
+
+
+def _unexpected(error: Exception) -> int:
+    """One line and the name of a file with the trace, which a report should carry."""
+    import tempfile
+    import traceback
+
+    with tempfile.NamedTemporaryFile("w", prefix="lithos-error-", suffix=".txt", delete=False) as file:
+        file.write(f"lithos {__version__}\n")
+        traceback.print_exception(error, file=file)
+    what = " ".join(str(error).split())[:200] or type(error).__name__
+    print(f"lithos: an error that Lithos did not expect: {what}\n  Its trace is in {file.name}.", file=sys.stderr)
+    return UNEXPECTED
 
 
 def _narrowed(root: typer.Typer, arguments: list[str]) -> typer.Typer:
     """Only what is asked for: typer reads the options of every verb it knows, 1.5 ms each, before it runs one."""
-    if arguments[:1] in ([], ["--help"]):
+    if arguments[:1] in ([], ["--help"], ["-h"]):
         return _overview(root)
     commands = [each for each in root.registered_commands if [each.name] == arguments[:1]]
     groups = [each for each in root.registered_groups if [each.name] == arguments[:1]]

@@ -160,6 +160,20 @@ def _extras(
     return edits
 
 
+def removal_edits(terminal: Terminal) -> list[FileEdit]:
+    """Take our entries, hooks and instructions out of every client, for the user and for this project."""
+    from lithos.clients.catalogue import Where
+
+    where = Where.here()
+    edits: list[FileEdit] = []
+    for scope in ("user", "project"):
+        chosen = _chosen([], where, scope, remove=True)
+        found = _edits(terminal, chosen, scope, where, None, remove=True)
+        found += _extras(terminal, chosen, scope, where, None, hooks=False, stop=False, texts=False, remove=True)
+        edits += [edit for edit in found if edit.path not in [each.path for each in edits]]
+    return edits
+
+
 def _who(client: Client, agent: str | None) -> list[str]:
     name = client.name if agent is None else agent
     return ["--agent", name] if name else []

@@ -20,9 +20,9 @@ def stats(terminal: Terminal) -> None:
     if terminal.as_json:
         show(answer)
         return
-    sizes, index, reads = (answer.pop(name, {}) for name in ("bytes", "index", "file_reads"))
-    counts = answer | {f"file reads, {name}": count for name, count in reads.items()}
-    for name, count in counts.items():
+    sizes, index = answer.pop("bytes", {}), answer.pop("index", {})
+    answer["vectors_waiting"] = answer.pop("vectors")["waiting"]
+    for name, count in answer.items():
         print(f"{name.replace('_', ' '):24} {count:12,}")
     for part, size in sizes.items():
         print(f"{part + ' (bytes)':24} {size:12,}")

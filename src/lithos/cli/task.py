@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, table, verb
 
 TaskId = Annotated[str, typer.Argument(help="The task's id.")]
 Aspect = Annotated[str, typer.Argument(help="The part of the task.")]
@@ -51,13 +51,14 @@ def list_tasks(
     tag: Tags = None,
     created_by: Annotated[str | None, typer.Option("--created-by", help="Only of this agent.")] = None,
     claimed_by: Annotated[str | None, typer.Option("--claimed-by", help="Only with a claim of this agent.")] = None,
-    since: Annotated[str | None, typer.Option("--since", help="Only changed after this time.")] = None,
+    since: Annotated[str | None, typer.Option("--since", help='Only changed since: a time, "2h", "1d".')] = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> None:
     """List tasks with their claims, oldest first."""
-    wanted = {"status": status, "tags": tag, "created_by": created_by, "claimed_by": claimed_by, "since": since}
-    answer = ask(terminal, "lithos_task_list", {**wanted, "limit": limit, "cursor": cursor})
+    wanted = {"status": status, "tags": tag, "created_by": created_by, "claimed_by": claimed_by}
+    page = {"since": terminal.since(since), "limit": limit, "cursor": cursor}
+    answer = ask(terminal, "lithos_task_list", {**wanted, **page})
     terminal.tell(answer, print_page)
 
 
@@ -80,7 +81,7 @@ def show_task(terminal: Terminal, task_id: TaskId) -> None:
 
     found = ask(terminal, "lithos_task_status", {"task_id": task_id})["tasks"]
     if not found:
-        raise NotFound(f"there is no task {task_id!r}", hint="`lithos task list --status all` shows all of them.")
+        raise NotFound(f"there is no task {task_id!r}", hint=_meant(terminal, task_id))
     terminal.tell(found[0], print_task)
 
 
@@ -191,7 +192,7 @@ def findings(
     cursor: Cursor = None,
 ) -> None:
     """List what agents found on a task."""
-    wanted = {"task_id": task_id, "since": since, "limit": limit, "cursor": cursor}
+    wanted = {"task_id": task_id, "since": terminal.since(since), "limit": limit, "cursor": cursor}
     answer = ask(terminal, "lithos_finding_list", wanted)
     terminal.tell(answer, _print_findings)
 
@@ -217,6 +218,19 @@ def post(
     terminal.tell(answer, answer["finding_id"])
 
 
+def _meant(terminal: Terminal, task_id: str) -> str:
+    """Which task a mistyped id or a title may have meant."""
+    from lithos.core.text import nearest
+
+    tasks = ask(terminal, "lithos_task_list", {"status": "all", "limit": 500})["tasks"]
+    ends = [task["id"] for task in tasks if task["id"].endswith(task_id) or task["id"].startswith(task_id)]
+    names = {**{task["title"]: task["id"] for task in tasks}, **{task["id"]: task["id"] for task in tasks}}
+    close = nearest(task_id, names)
+    meant = ends[0] if len(ends) == 1 else names[close] if close else None
+    title = next((task["title"] for task in tasks if task["id"] == meant), "")
+    return f"Did you mean {meant} ({title})?" if meant else "`lithos task list --status all` shows all of them."
+
+
 def ask(terminal: Terminal, tool: str, arguments: dict[str, Any], agent: str | None = None) -> dict[str, Any]:
     acting = agent or terminal.settings.server.agent or "cli"
     return terminal.ask(tool, {**arguments, "agent": acting})
@@ -236,10 +250,12 @@ def conclude(terminal: Terminal, answer: dict[str, Any], done: str) -> None:
 
 
 def print_page(page: dict[str, Any]) -> None:
+    rows = []
     for task in page["tasks"]:
         held = ", ".join(f"{each['aspect']}: {each['agent']}" for each in task["claims"])
         state = "blocked" if task["blocked"] else task["status"]
-        print(f"{task['id']}  {task['priority']}  {state:9}  {task['title']}{'  (' + held + ')' if held else ''}")
+        rows.append((task["id"], str(task["priority"]), state, f"{task['title']}{'  (' + held + ')' if held else ''}"))
+    table(("task", "p", "state", "title"), rows)
     if page["next_cursor"]:
         print(f"{page['total']} in all; more with --cursor {page['next_cursor']}")
 

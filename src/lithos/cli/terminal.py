@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from lithos.settings import LithosConfig, Loaded
 
 P = ParamSpec("P")
+_NO_COLOR = bool(os.environ.get("NO_COLOR"))
 
 
 def _folder(named: str) -> Path | None:
@@ -101,6 +103,13 @@ class Terminal:
         else:
             text(answer)
 
+    def since(self, text: str | None) -> str | None:
+        """A time as people say it ("2h", "1d", "yesterday") as the tools take it."""
+        from lithos.core.clock import SystemClock, rfc3339
+        from lithos.core.since import parse_since
+
+        return None if text is None else rfc3339(parse_since(text, SystemClock().now()))
+
     def refuse(self, error: LithosError) -> typer.Exit:
         from lithos.tools.answers.errors import exit_code, failure
         from lithos.tools.answers.mentions import at_the_keyboard
@@ -145,6 +154,29 @@ def _takes(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson 
 
 
 _EVERYWHERE = tuple(inspect.signature(_takes, eval_str=True).parameters.values())
+
+
+def table(headers: tuple[str, ...], rows: Sequence[Sequence[str]]) -> None:
+    """Columns as wide as they need; a header, in bold, where a person looks; plain rows in a pipe."""
+    person = sys.stdout.isatty()
+    shown = [headers, *rows] if person else rows
+    widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(headers))]
+    for number, row in enumerate(shown):
+        line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        print(f"\x1b[1m{line}\x1b[0m" if person and number == 0 and not _NO_COLOR else line)
+
+
+def ago(moment: str) -> str:
+    """A time as a person reads it on a terminal: "3 h ago"; as it is in a pipe."""
+    from lithos.core.clock import SystemClock, parse_time
+
+    if not sys.stdout.isatty() or not moment:
+        return moment[:19]
+    seconds = int((SystemClock().now() - parse_time(moment)).total_seconds())
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit} ago"
+    return "just now" if seconds >= 0 else moment[:19]
 
 
 def join_noun(root: typer.Typer, name: str, about: str, **verbs: Callable[..., None]) -> None:

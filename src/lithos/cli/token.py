@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.cli.terminal import Terminal, ago, join_noun, show, table, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -38,17 +38,40 @@ def list_tokens(terminal: Terminal) -> None:
     if terminal.as_json:
         show(answer)
         return
-    for each in answer["tokens"]:
-        used = each["last_used_at"] or "never used"
-        bound = f"{each['agent'] or '-':20} {each['user'] or '-':20}"
-        print(f"{each['id']}  {each['scope']:4}  {bound} {used:28} {each['name']}")
+    rows = [
+        (each["id"], each["name"], each["scope"], each["agent"] or "-", each["user"] or "-", _used(each))
+        for each in answer["tokens"]
+    ]
+    table(("id", "name", "scope", "agent", "user", "last used"), rows)
+
+
+def _used(each: dict[str, Any]) -> str:
+    return ago(each["last_used_at"]) if each["last_used_at"] else "never"
 
 
 @verb
 def revoke(
     terminal: Terminal,
-    id: Annotated[str, typer.Argument(help="Its id, as `lithos token list` shows it.")],
+    token: Annotated[str, typer.Argument(help="Its name or id, as `lithos token list` shows them.")],
 ) -> None:
     """Revoke a token: from now on it opens nothing."""
-    answer = terminal.ask("lithos_token_revoke", {"id": id})
-    terminal.tell(answer, f"Token {id} is revoked.")
+    answer = terminal.ask("lithos_token_revoke", {"id": _id_of(terminal, token)})
+    terminal.tell(answer, f"Token {token} is revoked.")
+
+
+def _id_of(terminal: Terminal, token: str) -> str:
+    """A name that several tokens have is refused: which one is lost?"""
+    from lithos.core.text import nearest
+    from lithos.errors import Ambiguous, NotFound
+
+    tokens = terminal.ask("lithos_token_list")["tokens"]
+    if any(each["id"] == token for each in tokens):
+        return token
+    named = [each["id"] for each in tokens if each["name"] == token]
+    if len(named) > 1:
+        raise Ambiguous(f"{len(named)} tokens are named {token!r}: {', '.join(named)}", hint="Name one by its id.")
+    if not named:
+        meant = nearest(token, [each["name"] for each in tokens])
+        hint = f"Did you mean {meant!r}?" if meant else "`lithos token list` shows them."
+        raise NotFound(f"there is no token {token!r}", hint=hint)
+    return str(named[0])

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sys
+
 from lithos.host.guest.guest import Guest, print_message
 from lithos.host.host_lock import HostLock
 from lithos.host.spawn import NoChild
+
+FOR_A_PERSON = """\
+Lithos speaks MCP on stdin and stdout here, for a client that started it; the memory is {data_dir}.
+  lithos setup                     connects your clients, which then start this by themselves
+  lithos serve --transport http    serves HTTP and prints how to connect
+Ctrl-C ends it."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +23,8 @@ if TYPE_CHECKING:
 def main(options: ServeOptions, data_dir: str) -> int:
     host_lock = HostLock(data_dir)
     guest = Guest(host_lock, options)
+    if sys.stdin is not None and sys.stdin.isatty():
+        print(FOR_A_PERSON.format(data_dir=host_lock.data_dir), file=sys.stderr, flush=True)
     try:
         return _serve_standalone(guest, host_lock, options) if options.standalone else guest.run()
     except NoChild as held:

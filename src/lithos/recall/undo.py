@@ -61,6 +61,10 @@ class Undo:
         done = self._done(call) or event  # a retry is answered with the first answer: tell what that one undid
         return {"undone": _shown(done), "did": did, "result": result}
 
+    def preview(self, call: Call, event_id: str | None) -> UndoneEvent:
+        """The event that `undo` would take back; nothing is changed."""
+        return _shown(self._named(call, event_id) if event_id is not None else self._last(call))
+
     # ------------------------------------------------------------------ which event
     def _named(self, call: Call, event_id: str) -> Event:
         event = self._find(event_id)

@@ -18,6 +18,7 @@ from lithos.recall import (
     TitlesAnswer,
     UndoAnswer,
     mail_line,
+    UndoneEvent,
     parse_place,
 )
 from lithos.tools.registry import tool
@@ -93,3 +94,9 @@ def lithos_undo(
     """Take back your last change, or a named one: a note's text, section, move or deletion, a task, several files at
     once. Says what it did. conflict: it was changed since."""
     return lithos.undo.undo(call, event)
+
+
+@tool(toolset="operator", reads=True)
+def lithos_undo_preview(lithos: Lithos, call: Call, event: str | None = None) -> UndoneEvent:
+    """The change that lithos_undo would take back; nothing is changed."""
+    return lithos.undo.preview(call, event)

@@ -24,6 +24,11 @@ class IndexState(TypedDict):
     scans: int
 
 
+class Vectors(TypedDict):
+    embedded: int  # passages that are found by meaning
+    waiting: int
+
+
 class Stats(TypedDict):
     documents: int
     chunks: int
@@ -34,6 +39,7 @@ class Stats(TypedDict):
     bytes: NotRequired[dict[str, int]]
     index: NotRequired[IndexState]
     file_reads: NotRequired[Savings]
+    vectors: NotRequired[Vectors]
 
 
 @tool(toolset="spec", notes=True, reads=True, title="Size and state")
@@ -46,6 +52,7 @@ def lithos_stats(lithos: Lithos, call: Call) -> Stats:
 def stats(lithos: Lithos) -> Stats:
     progress = lithos.notes.index.progress  # before the counts: a scan that has ended is in them
     notes, board = lithos.notes.counts(), lithos.board.counts()
+    status = lithos.note_search.collection.status()
     return {
         "documents": notes["notes"],
         "chunks": lithos.note_search.collection.passage_count(),
@@ -55,6 +62,7 @@ def stats(lithos: Lithos) -> Stats:
         "tags": notes["tags"],
         "bytes": lithos.sizes(),
         "file_reads": lithos.habits.files.savings(),
+        "vectors": {"embedded": status.embedded, "waiting": status.passages - status.embedded},
         "index": _index(progress, notes["unreadable"], lithos.notes.watcher.problem),
     }
 

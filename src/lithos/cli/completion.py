@@ -1,0 +1,127 @@
+"""`lithos completion`: scripts for bash, zsh and fish; `lithos complete` answers them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from lithos.cli.terminal import Terminal, show, verb
+from lithos.errors import InvalidInput, LithosError
+
+MOST = 200
+SCRIPTS = {
+    "bash": """\
+_lithos_complete() {
+    local IFS=$'\\n'
+    COMPREPLY=($(lithos complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
+    for i in "${!COMPREPLY[@]}"; do COMPREPLY[$i]=$(printf '%q' "${COMPREPLY[$i]}"); done
+}
+complete -o default -F _lithos_complete lithos
+""",
+    "zsh": """\
+#compdef lithos
+_lithos() {
+    local -a found
+    local line
+    for line in ${(f)"$(lithos complete -- ${words[2,CURRENT]} 2>/dev/null)"}; do
+        found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
+    done
+    _describe 'lithos' found || _files
+}
+compdef _lithos lithos
+""",
+    "fish": """\
+complete -c lithos -f -a '(lithos complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+""",
+}
+# Verbs whose first argument is a note, or a task.
+_NOTES = {f"note {verb}" for verb in ("show", "edit", "move", "delete", "history", "diff", "revert")} | {
+    "inspect chunks"
+}
+_TASKS = {
+    f"task {verb}" for verb in ("show", "update", "claim", "renew", "release", "complete", "cancel", "findings", "post")
+}
+
+
+def join(root: typer.Typer) -> None:
+    root.command("completion")(completion)
+    root.command("complete", hidden=True, context_settings={"ignore_unknown_options": True})(complete)
+
+
+@verb
+def completion(
+    terminal: Terminal,
+    shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
+) -> None:
+    """Print a script that completes verbs, options, titles of notes and ids of tasks."""
+    if shell not in SCRIPTS:
+        raise InvalidInput(f"there is no completion for {shell!r}", hint=f"Known: {', '.join(SCRIPTS)}.")
+    terminal.tell({"shell": shell, "script": SCRIPTS[shell]}, SCRIPTS[shell].rstrip())
+
+
+@verb
+def complete(
+    terminal: Terminal,
+    words: Annotated[
+        list[str] | None, typer.Argument(help="The words so far; the last one is to be completed.")
+    ] = None,
+) -> None:
+    """Print what may come next: one candidate a line, a tab, and what it is."""
+    *before, last = words or [""]
+    found = [(name, about) for name, about in candidates(terminal, before, last) if name.startswith(last)]
+    if terminal.as_json:
+        show([{"word": name, "about": about} for name, about in found])
+        return
+    for name, about in found:
+        print(f"{name}\t{about}")
+
+
+def candidates(terminal: Terminal, before: list[str], last: str) -> Iterator[tuple[str, str]]:
+    from lithos.cli.root import app
+
+    at, path = app(), []
+    for word in before:
+        group = next((each for each in at.registered_groups if each.name == word), None)
+        if group is None or group.typer_instance is None:
+            break
+        at = group.typer_instance
+        path.append(word)
+    rest = before[len(path) :]
+    command = next((each for each in at.registered_commands if rest and each.name == rest[0]), None)
+    if command is None:
+        yield from _verbs(at) if not rest else ()
+    elif last.startswith("-"):
+        yield from _options(command)
+    elif not [word for word in rest[1:] if not word.startswith("-")]:
+        yield from _things(terminal, " ".join((*path, rest[0])))
+
+
+def _verbs(at: typer.Typer) -> Iterator[tuple[str, str]]:
+    for command in at.registered_commands:
+        if not command.hidden:
+            yield command.name or "", (command.callback.__doc__ or "").split("\n")[0] if command.callback else ""
+    for group in at.registered_groups:
+        yield str(group.name), str(group.typer_instance.info.help if group.typer_instance else "")
+
+
+def _options(command: Any) -> Iterator[tuple[str, str]]:
+    parsed = typer.main.get_command_from_info(command, pretty_exceptions_short=False, rich_markup_mode=None)
+    for parameter in parsed.params:
+        for name in (*parameter.opts, *parameter.secondary_opts):
+            if name.startswith("--"):
+                yield name, getattr(parameter, "help", "") or ""
+
+
+def _things(terminal: Terminal, path: str) -> Iterator[tuple[str, str]]:
+    """Titles and ids, asked of the memory; a memory that is not there or busy offers nothing."""
+    try:
+        if path in _NOTES:
+            for each in terminal.ask("lithos_list", {"limit": MOST})["items"]:
+                yield each["path"], each["title"]
+        elif path in _TASKS:
+            for each in terminal.ask("lithos_task_list", {"limit": MOST})["tasks"]:
+                yield each["id"], each["title"]
+    except LithosError:
+        return

@@ -1,0 +1,103 @@
+"""`lithos status`: one screen: what runs, how big, how current, what is wrong."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+import typer
+
+from lithos.cli.progress import Progress
+from lithos.cli.terminal import Terminal, ago, verb
+
+POLL_SECONDS = 0.5
+
+
+def join(root: typer.Typer) -> None:
+    root.command("status")(status)
+
+
+@verb
+def status(
+    terminal: Terminal,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Show progress until everything is indexed.")] = False,
+) -> None:
+    """Show on one screen what runs, how big the memory is, how current its search is, and problems."""
+    stats = terminal.ask("lithos_stats")
+    if follow:
+        stats = _followed(terminal)
+    answer = {"data_dir": str(terminal.folder), "host": _host(terminal), **_board(terminal), **stats}
+    answer["problems"] = list(_problems(answer))
+    answer["backup"] = _newest_backup(terminal)
+    terminal.tell(answer, _print)
+
+
+def _host(terminal: Terminal) -> dict[str, Any] | None:
+    from lithos.host.host_lock import HostLock
+    from lithos.host.list_hosts import describe_or_error
+
+    return describe_or_error(HostLock(str(terminal.folder)))
+
+
+def _board(terminal: Terminal) -> dict[str, Any]:
+    ready = terminal.ask("lithos_task_ready", {"limit": 1, "agent": "cli"})
+    changes = terminal.ask("lithos_changes", {"since": "1d", "limit": 500})
+    return {"ready_tasks": ready["total"], "changes_today": changes["total"]}
+
+
+def _newest_backup(terminal: Terminal) -> str | None:
+    from lithos.backup import SUFFIX
+    from lithos.from_settings import backup_folder
+
+    found = sorted(backup_folder(terminal.settings).glob(f"*{SUFFIX}"))
+    if not found:
+        return None
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(found[-1].stat().st_mtime))
+
+
+def _problems(answer: dict[str, Any]) -> list[str]:
+    index, host = answer["index"], answer["host"] or {}
+    found = [index["problem"], host.get("problem")]
+    if index["unreadable"]:
+        found.append(f"{index['unreadable']:,} files are not served: `lithos validate` says why")
+    return [each for each in found if each]
+
+
+def _followed(terminal: Terminal) -> dict[str, Any]:
+    """Until all files are read and all passages have their vectors."""
+    with terminal.calls() as call, Progress(terminal, "vectors") as progress:
+        while True:
+            stats = call("lithos_stats")
+            vectors, index = stats["vectors"], stats["index"]
+            progress.total = vectors["embedded"] + vectors["waiting"]
+            progress.set(vectors["embedded"])
+            if not vectors["waiting"] and index["state"] in ("current", "unreachable"):
+                return stats
+            time.sleep(POLL_SECONDS)
+
+
+def _print(answer: dict[str, Any]) -> None:
+    host = answer["host"]
+    if host is None:
+        runs = "no host: the next client starts one"
+    elif "problem" in host:
+        runs = f"pid {host['pid']}, and does not answer"
+    else:
+        size = f"{host['memory_bytes'] / 1e6:.0f} MB"
+        runs = f"pid {host['pid']}, {len(host['guests'])} clients, {size}, started {ago(host['since'])}"
+    vectors, index = answer["vectors"], answer["index"]
+    waiting = f", {vectors['waiting']:,} passages wait for vectors (--follow)" if vectors["waiting"] else ""
+    scanned = f"{index['done']:,} of {index['total']:,} files read" if index["state"] == "scanning" else index["state"]
+    size = sum(answer["bytes"].values()) / 1e6
+    rows = {
+        "memory": f"{answer['data_dir']}, {size:,.0f} MB",
+        "host": runs,
+        "notes": f"{answer['documents']:,} with {answer['tags']:,} tags",
+        "search": f"{scanned}{waiting}",
+        "board": f"{answer['ready_tasks']:,} tasks ready, {answer['open_claims']:,} claims held",
+        "today": f"{answer['changes_today']:,} changes by {answer['agents']:,} known agents",
+        "backup": f"the newest is of {ago(answer['backup'])}" if answer["backup"] else "none yet: `lithos backup`",
+        "problems": "; ".join(answer["problems"]) or "none seen; `lithos doctor` looks closer",
+    }
+    for name, text in rows.items():
+        print(f"{name:9} {text}")

@@ -1,0 +1,194 @@
+"""A command line that people like: lists, edits, undo, completion, suggestions, examples, no traceback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scripts.generate import _verbs
+
+from lithos.cli.examples import EXAMPLES
+from lithos.cli.root import run
+from tests.support.shell import Shell
+
+VERBS = {" ".join(path): command for path, command in _verbs()}
+
+
+@pytest.fixture(scope="module")
+def memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two notes, one of them changed, and a task."""
+    folder = tmp_path_factory.mktemp("memory") / "data"
+    for words in (
+        ["note", "write", "--title", "Retry policy", "--content", "Three times.", "--tag", "api"],
+        ["note", "write", "--note", "retry-policy.md", "--content", "Four times."],
+        ["note", "write", "--title", "Pool", "--content", "Ten connections.", "--agent", "ann"],
+        ["task", "create", "Fix the pool"],
+    ):
+        assert run([*words, "--data-dir", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def here(memory: Path, capsys: pytest.CaptureFixture[str]) -> Shell:
+    capsys.readouterr()
+    return Shell(memory, capsys)
+
+
+@pytest.mark.parametrize("verb", sorted(VERBS))
+def test_every_verb_has_an_example_and_a_short_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*verb.split(), "-h"]) == 0
+    assert f"Examples:\n    lithos {verb}" in capsys.readouterr().out or verb == "complete"
+
+
+def test_examples_are_of_verbs_that_exist() -> None:
+    assert set(EXAMPLES) - set(VERBS) == set()
+
+
+def test_notes_are_listed_by_folder_tag_author_and_age(here: Shell) -> None:
+    assert [each["title"] for each in here.json("note", "list")["items"]] == ["Pool", "Retry policy"]
+    assert here("note", "list", "--tag", "api").endswith("retry-policy.md  Retry policy  api")
+    assert "Pool" in here("note", "list", "--author", "ann", "--since", "1d")
+    assert here("note", "list", "--folder", "none") == ""
+    assert "is no time" in here("note", "list", "--since", "soon", code=2)
+
+
+def test_a_version_is_named_by_its_beginning(here: Shell) -> None:
+    version = here.json("note", "history", "retry-policy.md")["versions"][0]["replaced_version"]
+    short = version.removeprefix("sha256:")[:8]
+    assert "+Four times." in here("note", "diff", "retry-policy.md", "--old", short)
+    assert "reverted" in here("note", "revert", "Retry policy", short)
+    assert "Three times." in here("note", "show", "Retry policy")
+
+
+def test_what_is_mistyped_is_suggested(here: Shell) -> None:
+    assert "Did you mean retry-policy.md?" in here("note", "show", "retry-polcy.md", code=3)
+    task = here.json("task", "list")["tasks"][0]["id"]
+    wrong = task[:-1] + ("0" if task[-1] != "0" else "1")
+    assert f"Did you mean {task} (Fix the pool)?" in here("task", "show", wrong, code=3)
+    assert "Did you mean 'list'" in here("note", "lst", code=2)
+    assert "Did you mean 'search'" in here("serch", "x", code=2)
+
+
+def editor(tmp_path: Path, script: str) -> str:
+    (tmp_path / "editor.py").write_text(f"import sys, pathlib, subprocess\npath = pathlib.Path(sys.argv[1])\n{script}")
+    return f"{sys.executable} {tmp_path / 'editor.py'}"
+
+
+def test_a_note_is_edited_and_a_conflict_keeps_what_was_typed(
+    here: Shell, memory: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor(tmp_path, "path.write_text(path.read_text() + 'By hand.')"))
+    assert "updated" in here("note", "edit", "pool.md")
+    assert "By hand." in here("note", "show", "pool.md")
+    monkeypatch.setenv("EDITOR", editor(tmp_path, ""))
+    assert "Nothing was changed" in here("note", "edit", "pool.md")
+    note = memory / "knowledge/pool.md"
+    monkeypatch.setenv(
+        "EDITOR",
+        editor(tmp_path, f"path.write_text('mine')\nother = pathlib.Path({str(note)!r})\nother.write_text('theirs')"),
+    )
+    told = here("note", "edit", "pool.md", code=4)
+    [kept] = [word.rstrip(".") for word in told.split() if word.startswith(("/tmp", str(tmp_path))) and ".md" in word]
+    assert Path(kept).read_text() == "mine" and note.read_text() == "theirs"
+    monkeypatch.setenv("EDITOR", "/no/such/editor")
+    assert "Set EDITOR" in here("note", "edit", "retry-policy.md", code=2)
+
+
+def test_undo_shows_first_what_it_takes_back(here: Shell) -> None:
+    here("note", "write", "--title", "Mistake", "--content", "x", "--agent", "bob")
+    assert "create of mistake.md by bob" in here("undo", "--agent", "bob", "--dry-run")
+    assert "mistake.md" in here("note", "list")
+    assert "deleted the note" in here("undo", "--agent", "bob")
+    assert "mistake.md" not in here("note", "list")
+
+
+def completed(here: Shell, *words: str) -> list[str]:
+    return [line.split("\t")[0] for line in here("complete", "--", *words).splitlines()]
+
+
+def test_verbs_options_titles_and_ids_are_completed(memory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def complete(*words: str) -> list[str]:
+        assert run(["complete", "--data-dir", str(memory), "--", *words]) == 0
+        return [line.split("\t")[0] for line in capsys.readouterr().out.splitlines()]
+
+    assert "note" in complete("no") and complete("note", "li") == ["list"]
+    assert complete("note", "show", "retry") == ["retry-policy.md"]
+    assert len(complete("task", "show", "")) == 1
+    assert "--folder" in complete("note", "list", "--fo")
+    for shell in ("bash", "zsh", "fish"):
+        assert run(["completion", shell]) == 0
+        script = capsys.readouterr().out
+        assert "lithos complete --" in script
+    assert run(["completion", "tcsh"]) == 2
+
+
+def test_the_bash_script_completes_in_bash(memory: Path) -> None:
+    script = (
+        'eval "$(lithos completion bash)"; COMP_WORDS=(lithos note show ret); COMP_CWORD=3; _lithos_complete; '
+        'echo "${COMPREPLY[@]}"'
+    )
+    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    done = subprocess.run(
+        ["bash", "-c", script], env={"PATH": path, "LITHOS_DATA_DIR": str(memory)}, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "retry-policy.md", done.stderr
+
+
+def test_status_is_one_screen(here: Shell) -> None:
+    answer: Any = here.json("status")
+    assert (answer["documents"], answer["ready_tasks"]) == (2, 1)
+    assert set(answer["vectors"]) == {"embedded", "waiting"}
+    assert len(here("status").splitlines()) <= 24
+    assert here.json("status", "--follow")["vectors"]["waiting"] == 0
+
+
+def test_a_token_is_revoked_by_its_name(here: Shell) -> None:
+    for name in ("laptop", "twin", "twin"):
+        here("token", "new", "--name", name)
+    assert "Did you mean 'laptop'" in here("token", "revoke", "laptp", code=3)
+    assert "revoked" in here("token", "revoke", "laptop")
+    assert "2 tokens are named" in here("token", "revoke", "twin", code=3)
+
+
+def test_an_error_of_ours_is_one_line_and_a_file(
+    memory: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    unreadable = tmp_path / "folder"
+    unreadable.mkdir()
+    assert run(["ledger", "verify-bundle", str(unreadable)]) != 0
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_ctrl_c_and_a_closed_pipe_end_without_a_word(memory: Path) -> None:
+    command = f"{sys.executable} -m lithos.cli.entry log --since 1d --data-dir {memory} | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.stderr == ""
+    import signal
+
+    follow = subprocess.Popen(
+        [sys.executable, "-m", "lithos.cli.entry", "log", "-f", "--json", "--data-dir", str(memory)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert follow.stdout is not None
+    assert follow.stdout.readline() == "{\n"
+    follow.send_signal(signal.SIGINT)
+    _, said = follow.communicate(timeout=60)
+    assert "Traceback" not in said
+    assert follow.returncode == 130
+
+
+def test_json_is_json_for_every_verb_that_reads(here: Shell) -> None:
+    for words in (["note", "list"], ["events", "list", "--since", "1d"], ["token", "list"], ["ps"], ["tools"]):
+        json.dumps(here.json(*words))
+    assert os.environ.get("LITHOS_DATA_DIR") is None
