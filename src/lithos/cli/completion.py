@@ -64,13 +64,13 @@ def completion(
 @verb
 def complete(
     terminal: Terminal,
-    words: Annotated[
-        list[str] | None, typer.Argument(help="The words so far; the last one is to be completed.")
-    ] = None,
+    context: typer.Context,
+    words: Annotated[list[str] | None, typer.Argument(help="The words so far; the last is to be completed.")] = None,
 ) -> None:
     """Print what may come next: one candidate a line, a tab, and what it is."""
     *before, last = words or [""]
-    found = [(name, about) for name, about in candidates(terminal, before, last) if name.startswith(last)]
+    whole = context.find_root().command  # `cli.root` leaves it whole for this verb
+    found = [(name, about) for name, about in candidates(terminal, whole, before, last) if name.startswith(last)]
     if terminal.as_json:
         show([{"word": name, "about": about} for name, about in found])
         return
@@ -78,37 +78,30 @@ def complete(
         print(f"{name}\t{about}")
 
 
-def candidates(terminal: Terminal, before: list[str], last: str) -> Iterator[tuple[str, str]]:
-    from lithos.cli.root import app
-
-    at, path = app(), []
+def candidates(terminal: Terminal, at: Any, before: list[str], last: str) -> Iterator[tuple[str, str]]:
+    path: list[str] = []
     for word in before:
-        group = next((each for each in at.registered_groups if each.name == word), None)
-        if group is None or group.typer_instance is None:
+        if word not in getattr(at, "commands", {}):
             break
-        at = group.typer_instance
+        at = at.commands[word]
         path.append(word)
     rest = before[len(path) :]
-    command = next((each for each in at.registered_commands if rest and each.name == rest[0]), None)
-    if command is None:
+    if hasattr(at, "commands"):
         yield from _verbs(at) if not rest else ()
     elif last.startswith("-"):
-        yield from _options(command)
-    elif not [word for word in rest[1:] if not word.startswith("-")]:
-        yield from _things(terminal, " ".join((*path, rest[0])))
+        yield from _options(at)
+    elif not [word for word in rest if not word.startswith("-")]:
+        yield from _things(terminal, " ".join(path))
 
 
-def _verbs(at: typer.Typer) -> Iterator[tuple[str, str]]:
-    for command in at.registered_commands:
+def _verbs(group: Any) -> Iterator[tuple[str, str]]:
+    for name, command in group.commands.items():
         if not command.hidden:
-            yield command.name or "", (command.callback.__doc__ or "").split("\n")[0] if command.callback else ""
-    for group in at.registered_groups:
-        yield str(group.name), str(group.typer_instance.info.help if group.typer_instance else "")
+            yield name, command.get_short_help_str(80)
 
 
 def _options(command: Any) -> Iterator[tuple[str, str]]:
-    parsed = typer.main.get_command_from_info(command, pretty_exceptions_short=False, rich_markup_mode=None)
-    for parameter in parsed.params:
+    for parameter in command.params:
         for name in (*parameter.opts, *parameter.secondary_opts):
             if name.startswith("--"):
                 yield name, getattr(parameter, "help", "") or ""

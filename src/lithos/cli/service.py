@@ -41,7 +41,7 @@ def install(
 
         raise Forbidden(outcome.problem, hint=outcome.hint)
     ran = [] if dry_run else _run(service.start)
-    lines = [service.text.rstrip() if dry_run else f"{service.path} is written.", *_told(ran)]
+    lines = [service.text.rstrip() if dry_run else f"{service.path} is written.", *_by_hand(ran)]
     if not dry_run and sys.platform != "darwin":
         lines.append("It runs while you are logged in; `loginctl enable-linger` keeps it running.")
     terminal.tell({"file": str(service.path), "text": service.text, "commands": ran}, "\n".join(lines))
@@ -56,7 +56,7 @@ def status(terminal: Terminal) -> None:
     runs = asked.get("code") == 0
     text = f"{service.path}: {'runs' if runs else 'does not run'}" if there else "The service is not installed."
     answer = {"installed": there, "runs": runs, "file": str(service.path)}
-    terminal.tell(answer, "\n".join([text, *_told([asked] if asked and not runs else [])]))
+    terminal.tell(answer, "\n".join([text, *_by_hand([asked] if asked and not runs else [])]))
     if not runs:
         raise typer.Exit(STOPPED)
 
@@ -64,7 +64,8 @@ def status(terminal: Terminal) -> None:
 @verb
 def remove(terminal: Terminal, dry_run: DryRun = False) -> None:
     """Stop the service and remove its file; the memory stays."""
-    terminal.tell({"removed": (told := removed(terminal, dry_run))}, "\n".join(told))
+    lines = removed(terminal, dry_run)
+    terminal.tell({"removed": lines}, "\n".join(lines))
 
 
 def removed(terminal: Terminal, dry_run: bool) -> list[str]:
@@ -73,9 +74,9 @@ def removed(terminal: Terminal, dry_run: bool) -> list[str]:
         return ["The service is not installed."]
     if dry_run:
         return [f"Would remove {service.path}."]
-    told = _told(_run(service.stop))
+    failed = _by_hand(_run(service.stop))
     service.path.unlink()
-    return [*told, f"{service.path} is removed."]
+    return [*failed, f"{service.path} is removed."]
 
 
 def _service(terminal: Terminal, port: int | None) -> ServiceFile:
@@ -88,7 +89,7 @@ def _service(terminal: Terminal, port: int | None) -> ServiceFile:
 
 
 def _run(commands: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
-    """Each command with its outcome; a system without it is told what to run by hand."""
+    """Each command with its outcome; where it is missing, a person runs it by hand."""
     ran: list[dict[str, Any]] = []
     for command in commands:
         if shutil.which(command[0]) is None:
@@ -100,5 +101,5 @@ def _run(commands: tuple[tuple[str, ...], ...]) -> list[dict[str, Any]]:
     return ran
 
 
-def _told(ran: list[dict[str, Any]]) -> list[str]:
+def _by_hand(ran: list[dict[str, Any]]) -> list[str]:
     return [f"Run by hand: {each['command']}  ({each['said']})" for each in ran if each["code"] != 0]

@@ -22,12 +22,19 @@ def stats(terminal: Terminal) -> None:
         return
     sizes, index = answer.pop("bytes", {}), answer.pop("index", {})
     answer["vectors_waiting"] = answer.pop("vectors")["waiting"]
-    for name, count in answer.items():
+    for name, count in _flat(answer).items():
         print(f"{name.replace('_', ' '):24} {count:12,}")
     for part, size in sizes.items():
         print(f"{part + ' (bytes)':24} {size:12,}")
     if index:
         print(_index_line(index))
+
+
+def _flat(answer: dict[str, Any]) -> dict[str, int]:
+    """Counts of a part under the part's name."""
+    nested = {name: value for name, value in answer.items() if isinstance(value, dict)}
+    inner = {f"{name} {key}": count for name, counts in nested.items() for key, count in counts.items()}
+    return {name: value for name, value in answer.items() if name not in nested} | inner
 
 
 def _index_line(index: dict[str, Any]) -> str:
