@@ -15,7 +15,7 @@ TEST_TMP ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance wheel-test clean
+.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site clean
 
 # A trial in the checkout keeps its own folder; an installed Lithos keeps ~/lithos.
 serve: $(VENV)/.installed
@@ -66,6 +66,12 @@ coverage: $(VENV)/.test-installed
 
 bench: $(VENV)/.test-installed
 	$(BIN)/python -m benchmarks
+
+# The pages as a site that needs no network: open site/index.html.
+docs-site: $(VENV)/.installed
+	$(BIN)/pip install -q --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "site/index.html"
 
 # The wheel in an empty environment and an empty home; also with pipx and uvx where they are installed.
 wheel-test: $(VENV)/.installed
