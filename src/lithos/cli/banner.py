@@ -20,11 +20,19 @@ def banner(config: LithosConfig, port: int) -> str:
     needs_token = not is_loopback(config.server.host)
     clients = _with_token(url) if needs_token else _without_token(url, config)
     data = config.storage.data_dir.expanduser().resolve()
-    command = f"lithos token new --name NAME --data-dir {shlex.quote(str(data))}"
+    command = f"{_lithos()} token new --name NAME --data-dir {shlex.quote(str(data))}"
     ways = {"Streamable HTTP": f"{url}/mcp", "SSE": f"{url}/sse", "health": f"{url}/health"}
     token = f"A client needs a token in ${TOKEN}; `{command}` makes one. " if needs_token else ""
     lines = ["", f"Lithos is serving {data}", *_table(ways), "", f"{token}Connect a client:", *_table(clients)]
     return "\n".join([*lines, "", "Ctrl-C ends it."])
+
+
+def _lithos() -> str:
+    """This command with its path: neither a shell nor a client need have it on theirs."""
+    from lithos.clients.catalogue import our_command
+
+    command, arguments = our_command([])
+    return shlex.join([command, *arguments])
 
 
 def _reachable_name(config: LithosConfig) -> str:
@@ -50,7 +58,7 @@ def _without_token(url: str, config: LithosConfig) -> dict[str, str]:
     data = shlex.quote(str(config.storage.data_dir.expanduser().resolve()))
     return {
         "Claude Code": f"claude mcp add --transport http lithos {url}/mcp",
-        "Codex": f"codex mcp add lithos -- lithos serve --data-dir {data}",
+        "Codex": f"codex mcp add lithos -- {_lithos()} serve --data-dir {data}",
         "Cursor": _file(".cursor/mcp.json", "mcpServers", {"url": f"{url}/mcp"}),
         "VS Code": _file(".vscode/mcp.json", "servers", {"type": "http", "url": f"{url}/mcp"}),
         "Gemini CLI": _file("~/.gemini/settings.json", "mcpServers", {"httpUrl": f"{url}/mcp"}),

@@ -25,7 +25,7 @@ complete -o default -F _lithos_complete lithos
 _lithos() {
     local -a found
     local line
-    for line in ${(f)"$(lithos complete -- ${words[2,CURRENT]} 2>/dev/null)"}; do
+    for line in ${(f)"$(lithos complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)"}; do
         found+=("${${line%%$'\\t'*}//:/\\\\:}:${line#*$'\\t'}")
     done
     _describe 'lithos' found || _files

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from lithos.cli.banner import banner
+from lithos.cli.memory import is_memory, offer
 from lithos.cli.terminal import Terminal, verb
 from lithos.errors import InvalidInput
 
@@ -46,6 +47,8 @@ def serve(
         server__agent=agent,
         server__read_only=read_only or None,
     )
+    if loaded.origins["storage.data_dir"] == "default" and not is_memory(terminal.folder) and (older := offer()):
+        print(f"lithos: a new memory is made in {terminal.folder}. {older}", file=sys.stderr)
     _serve(loaded.config, context.find_root().obj)
 
 
