@@ -145,15 +145,17 @@ def test_doctor_looks_into_the_clients(home: Path, capsys: pytest.CaptureFixture
         findings = json.loads(capsys.readouterr().out)["findings"]
         return {each["message"]: each["severity"] for each in findings if each["part"] == "clients"}
 
-    assert run(["setup", "--client", "cursor", "--client", "codex", "--yes"]) == 0
+    assert run(["setup", "--client", "claude-code", "--client", "codex", "--client", "cursor", "--hooks", "--yes"]) == 0
     capsys.readouterr()
-    assert set(found().values()) == {"ok"} and len(found()) == 2
+    assert set(found().values()) == {"ok"} and len(found()) == 4
+    hooks = home / ".claude/settings.json"
+    hooks.write_text(hooks.read_text().replace("/lithos hook", "/gone/lithos hook"))
     file = home / ".cursor/mcp.json"
     file.write_text(file.read_text().replace('"command": "', '"command": "/gone'))
     (home / ".gemini").mkdir()
     (home / ".gemini/settings.json").write_text("{")
     Path(".mcp.json").write_text(json.dumps({"mcpServers": {"lithos": {"command": "/bin/true", "args": ["-d", "/x"]}}}))
-    assert sorted(found().values()) == ["error", "ok", "warning", "warning"]
+    assert sorted(found().values()) == ["error", "error", "ok", "ok", "warning", "warning"]
 
 
 def _set_up(number: int) -> int:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from lithos.clients import jsonc, toml_table
 from lithos.clients.catalogue import CLIENTS, SERVER, Client, Scope, Where
+from lithos.clients.setup import hooks_file, our_hooks
 
 
 class ClientFinding(NamedTuple):
@@ -27,6 +28,8 @@ def check_clients(where: Where, memory: Path) -> Iterator[ClientFinding]:
             path = client.file(scope, where)
             if path is not None and path.is_file():
                 yield from _check(client, scope, path, memory)
+    for scope in scopes:
+        yield from _check_hooks(hooks_file(scope, where))
 
 
 def _check(client: Client, scope: Scope, path: Path, memory: Path) -> Iterator[ClientFinding]:
@@ -41,6 +44,20 @@ def _check(client: Client, scope: Scope, path: Path, memory: Path) -> Iterator[C
     ours = [entry for name, entry in entries if name == SERVER or _starts_lithos(entry)]
     for entry in ours:
         yield _check_entry(client, scope, path, entry, memory)
+
+
+def _check_hooks(path: Path) -> Iterator[ClientFinding]:
+    """Hooks that start a Lithos which is gone would fail in every session."""
+    try:
+        commands = our_hooks(path.read_bytes().decode("utf-8")) if path.is_file() else []
+    except (OSError, ValueError) as error:
+        yield ClientFinding("warning", f"{path} cannot be read: {error}", "Correct it: the client reads it too.")
+        return
+    gone = sorted({command for command in commands if not os.access(command, os.X_OK)})
+    for command in gone:
+        yield ClientFinding("error", f"{path}: a hook starts {command}, which is not there", "lithos setup --hooks")
+    if commands and not gone:
+        yield ClientFinding("ok", f"{len(commands)} hooks of Claude Code start this Lithos ({path})")
 
 
 def _starts_lithos(entry: Any) -> bool:

@@ -71,6 +71,16 @@ def hooks_edit(path: Path, command: list[str], *, stop: bool, remove: bool) -> F
     return FileEdit(path, "Claude Code, hooks", edit)
 
 
+def our_hooks(text: str) -> list[str]:
+    """The programs that our hooks in this file start."""
+    tree = jsonc.plain(jsonc.parse(text))
+    hooks = tree.get("hooks") if isinstance(tree, dict) else None
+    events = hooks.values() if isinstance(hooks, dict) else ()
+    groups = [group for found in events if isinstance(found, list) for group in found if isinstance(group, dict)]
+    inner = [each for group in groups for each in group.get("hooks") or [] if _is_ours(each)]
+    return [shlex.split(each["command"])[0] for each in inner]
+
+
 def _without_ours(groups: Any) -> list[Any]:
     """The groups of other people's hooks."""
     if not isinstance(groups, list):
