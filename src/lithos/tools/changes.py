@@ -17,8 +17,8 @@ from lithos.recall import (
     Tier,
     TitlesAnswer,
     UndoAnswer,
-    mail_line,
     UndoneEvent,
+    mail_line,
     parse_place,
 )
 from lithos.tools.registry import tool
