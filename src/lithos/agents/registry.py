@@ -72,6 +72,7 @@ class Agents(Part):
         self._clock = clock
         self._lock = threading.Lock()
         self._pending: dict[str, tuple[int, int]] = {}  # id → first and last time seen, not yet in the table
+        self._once_known: set[str] = set()
         self._names: dict[str, str] | None = None  # of those that registered one; None: to be read
         self._stop_listening = database.listen(CHANNEL, self._drop_names)
 
@@ -119,6 +120,7 @@ class Agents(Part):
     def forget(self, id: str) -> None:
         """Remove an agent that is known only because it called; one that registered stays."""
         self.flush()
+        self._once_known.discard(id)
         sql = "DELETE FROM agents WHERE id = ? AND name IS NULL AND type IS NULL AND metadata = '{}'"
         self._database.write(lambda tx: tx.run(sql, id))
 
@@ -182,9 +184,12 @@ class Agents(Part):
     def knows(self, agent: str) -> bool:
         """Whether it ever called."""
         with self._lock:
-            if agent in self._pending:
+            if agent in self._pending or agent in self._once_known:
                 return True
-        return self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM agents WHERE id = ?", agent)) is not None
+        if self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM agents WHERE id = ?", agent)) is None:
+            return False
+        self._once_known.add(agent)
+        return True
 
     def names(self) -> list[str]:
         return [row["id"] for row in self._all()]

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, cast
 
 import orjson
@@ -46,7 +45,7 @@ from lithos.messages.model import (
 from lithos.messages.readers import Reader, names_of
 from lithos.messages.rules import BEAT_SECONDS, MessageLimits, breaker_of, refusal
 from lithos.messages.sending import Refused, Thread, checked_draft, send, thread_of
-from lithos.messages.taking import Held, TakeRequest
+from lithos.messages.taking import Held, Settlement, TakeRequest
 from lithos.messages.timer import Timer
 from lithos.messages.topics import TopicPatterns
 from lithos.messages.types import checked_payload, may_send, reply_type, text_field
@@ -65,6 +64,7 @@ from lithos.storage import (
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 REBOOT_GRACE_S = 120.0
+PERSONS_SECONDS = 2.0
 LITHOS = Sender("lithos", bound=True, part=True)
 
 
@@ -98,6 +98,7 @@ class Messages(Part):
         self.followers = Followers(database, store.JOURNAL)
         self._timer = Timer(self._timed)
         self._beat_at = 0.0
+        self._people: tuple[float, set[str]] = (0.0, set())
         self._arrivals = Arrivals(self.followers)
         self.dead_letters = DeadLetters(database, effects, self.post)
         self._stops = [
@@ -251,7 +252,7 @@ class Messages(Part):
         return thread_of(tx, parent, draft.correlation_id)
 
     def _need_known(self, name: str) -> None:
-        if name == OPERATOR or self._names.knows(name) or name in self._names.persons():
+        if self._names.knows(name) or name in self._persons():
             return
         near = [*self._names.near(name)]
         hint = f"Near names: {', '.join(near)}." if near else "lithos_agent_list names those that are known."
@@ -274,15 +275,13 @@ class Messages(Part):
 
     def take_now(self, call: Call, request: TakeRequest) -> TakenAnswer:
         self._need_own(call, request.inbox)
-        refused, closed = self._database.read(
-            lambda tx: (self._not_active(tx, request.session_id), proved_sessions(tx, call, request.inbox))
-        )
-        if refused is not None:
-            return cast(TakenAnswer, refused)
-        request = replace(request, closed=closed)
 
         def work(tx: Tx) -> Outcome:
-            answer = taking.take(tx, request, self.limits)
+            refused = self._not_active(tx, request.session_id)
+            if refused is not None:
+                return Outcome(refused, refused=True)
+            closed = proved_sessions(tx, call, request.inbox)
+            answer = taking.take(tx, replace(request, closed=closed), self.limits)
             return Outcome(answer, refused=not answer["messages"])  # an empty answer occupies no key
 
         answer = cast(TakenAnswer, self._effects.commit(call, work))
@@ -301,18 +300,20 @@ class Messages(Part):
         return {"messages": [], "waiting": 0, **refusal("session_not_active", hint)}
 
     def ack(self, call: Call, message_id: str, token: int) -> SettledAnswer:
-        return self._settle(call, message_id, lambda tx: taking.complete(tx, message_id, token))
+        own = self._settlement(call, message_id, token)
+        return self._settle(call, lambda tx: taking.complete(tx, own))
 
     def renew(self, call: Call, message_id: str, token: int, seconds: float) -> SettledAnswer:
-        return self._settle(call, message_id, lambda tx: taking.renew(tx, message_id, token, seconds))
+        own = self._settlement(call, message_id, token)
+        return self._settle(call, lambda tx: taking.renew(tx, own, seconds))
 
     def fail(self, call: Call, message_id: str, token: int, error: str, *, retry: bool) -> SettledAnswer:
-        why = plain_text(error, "error", LONGEST_ERROR)
-        work = partial(taking.fail, message_id=message_id, token=token, error=why, limits=self.limits, retry=retry)
-        return self._settle(call, message_id, work)
+        why, own = plain_text(error, "error", LONGEST_ERROR), self._settlement(call, message_id, token)
+        return self._settle(call, lambda tx: taking.fail(tx, own, why, self.limits, retry=retry))
 
     def reply(self, call: Call, message_id: str, token: int, payload: dict[str, Any]) -> SettledAnswer:
         """Acknowledge and answer the sender alone, in one transaction; late, it is kept in the trace."""
+        own = self._settlement(call, message_id, token)
 
         def then(tx: Tx, held: Held) -> dict[str, Any]:
             row = held.message.row
@@ -331,11 +332,11 @@ class Messages(Part):
 
         def work(tx: Tx) -> Outcome:
             try:
-                return taking.complete(tx, message_id, token, then)
+                return taking.complete(tx, own, then)
             except Refused as refused:
                 return Outcome({"message_id": message_id, **refused.answer}, refused=True)
 
-        answer = self._settle(call, message_id, work)
+        answer = self._settle(call, work)
         if answer.get("reason") in ("claim_lost", "settled"):
             self._keep_late_reply(message_id, payload)
         return answer
@@ -348,16 +349,18 @@ class Messages(Part):
         kind = reply_type(row["type"]) if row is not None else "text"
         return {text_field(kind): body}
 
-    def _settle(self, call: Call, message_id: str, work: Callable[[Tx], Outcome]) -> SettledAnswer:
-        def checked(tx: Tx) -> Outcome:
-            message = store.found(store.ask(tx, message_id), message_id)
-            if call.bound and message.row["target"] != call.agent:
-                raise store.unknown(message_id)
-            if message.row["target"] in self._persons() and not call.by_person:
-                raise store.unknown(message_id)
-            return work(tx)
+    def _settle(self, call: Call, work: Callable[[Tx], Outcome]) -> SettledAnswer:
+        return cast(SettledAnswer, self._effects.commit(call, work))
 
-        return cast(SettledAnswer, self._effects.commit(call, checked))
+    def _settlement(self, call: Call, message_id: str, token: int) -> Settlement:
+        persons = self._persons()
+
+        def allow(message: Message) -> None:
+            foreign = call.bound and message.row["target"] != call.agent
+            if foreign or (message.row["target"] in persons and not call.by_person):
+                raise store.unknown(message_id)
+
+        return Settlement(message_id, token, allow)
 
     def _keep_late_reply(self, message_id: str, payload: dict[str, Any]) -> None:
         def work(tx: Tx) -> None:
@@ -392,7 +395,12 @@ class Messages(Part):
             raise Forbidden(f"{name[:80]!r} is a person's inbox", hint="Take your own.")
 
     def _persons(self) -> set[str]:
-        return {OPERATOR, *self._names.persons()}
+        """Read again after two seconds, as tokens are: a settlement need not ask each time."""
+        until, known = self._people
+        if time.monotonic() >= until:
+            known = {OPERATOR, *self._names.persons()}
+            self._people = (time.monotonic() + PERSONS_SECONDS, known)
+        return known
 
     # -- reading
 

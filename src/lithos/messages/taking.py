@@ -115,11 +115,22 @@ class Held:
     token: int
 
 
-def holding(tx: Tx, message_id: str, token: int) -> Held | Outcome:
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """A caller's word on a message that it took."""
+
+    message_id: str
+    token: int
+    allow: Callable[[Message], None] = lambda message: None  # raises where the message is not the caller's
+
+
+def holding(tx: Tx, settlement: Settlement) -> Held | Outcome:
     """The one check of every settlement: the token is of the newest lease, and that is alive."""
+    message_id, token = settlement.message_id, settlement.token
     locked = store.JOURNAL.lock(tx)
     asked, lease = store.ask(tx, message_id), store.ask_lease(tx, message_id)
     head, message, row = locked(), store.found(asked, message_id), lease.one()
+    settlement.allow(message)
     if not message.is_open:
         return refused("settled", _SETTLED, message_id=message_id, status=message.row["status"])
     if row is None or row["id"] != token or not lease_of(row).alive(head.now):
@@ -127,36 +138,36 @@ def holding(tx: Tx, message_id: str, token: int) -> Held | Outcome:
     return Held(head, message, lease_of(row), token)
 
 
-def renew(tx: Tx, message_id: str, token: int, seconds: float) -> Outcome:
-    held = holding(tx, message_id, token)
+def renew(tx: Tx, settlement: Settlement, seconds: float) -> Outcome:
+    held = holding(tx, settlement)
     if isinstance(held, Outcome):
         return held
     lease = lease_from(held.head.now, seconds)
-    prolong(tx, "message_leases", token, lease)
-    return Outcome({"success": True, "message_id": message_id, "expires_at": rfc3339(lease.expires_at)})
+    prolong(tx, "message_leases", held.token, lease)
+    return Outcome({"success": True, "message_id": held.message.id, "expires_at": rfc3339(lease.expires_at)})
 
 
-def complete(tx: Tx, message_id: str, token: int, then: Callable[[Tx, Held], dict[str, Any]] | None = None) -> Outcome:
+def complete(tx: Tx, settlement: Settlement, then: Callable[[Tx, Held], dict[str, Any]] | None = None) -> Outcome:
     """Acknowledge; `then` sends a reply in the same transaction."""
-    held = holding(tx, message_id, token)
+    held = holding(tx, settlement)
     if isinstance(held, Outcome):
         return held
     head = store.settle(tx, held.head, held.message, "completed")
     _record(tx, held, success=True)
-    answer: Answer = {"success": True, "message_id": message_id, "status": "completed"}
+    answer: Answer = {"success": True, "message_id": held.message.id, "status": "completed"}
     if then is not None:
         answer |= then(tx, replace(held, head=head))
     return Outcome(answer)
 
 
-def fail(tx: Tx, message_id: str, token: int, error: str, limits: MessageLimits, *, retry: bool) -> Outcome:
-    held = holding(tx, message_id, token)
+def fail(tx: Tx, settlement: Settlement, error: str, limits: MessageLimits, *, retry: bool) -> Outcome:
+    held = holding(tx, settlement)
     if isinstance(held, Outcome):
         return held
     _record(tx, held, success=False)
     error = error[:LONGEST_ERROR]
     _, due = give_back(tx, held.head, held.message, limits, None if retry else "rejected", error)
-    answer: Answer = {"success": True, "message_id": message_id, "status": "queued" if due else "failed"}
+    answer: Answer = {"success": True, "message_id": held.message.id, "status": "queued" if due else "failed"}
     if due:
         answer["retry_at"] = rfc3339(due)
     return Outcome(answer)
