@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +19,8 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from lithos.messages import taking
-from lithos.storage import Lease
+from lithos.messages import store, taking
+from lithos.storage import Outcome, Tx
 from tests.support.post_office import PostOffice, by
 
 RECEIVERS = ("bob", "cat")
@@ -46,7 +47,7 @@ class MessageMachine(RuleBasedStateMachine):
             "target": receiver,
             "correlation": answer["correlation_id"],
             "state": "queued",
-            "token": None,
+            "tokens": [],
             "until": 0.0,
         }
 
@@ -62,19 +63,20 @@ class MessageMachine(RuleBasedStateMachine):
                 if other["correlation"] == message["correlation"] and key < each["message"]["id"]
             ]
             assert all(other["state"] == "settled" for other in earlier), "handed out before its predecessor is settled"
-            message |= {"state": "held", "token": each["token"], "until": self.now + seconds}
+            message |= {"state": "held", "until": self.now + seconds}
+            message["tokens"].append(each["token"])
 
     def _tokens(self) -> list[str]:
-        return [key for key, each in self.sent.items() if each["token"] is not None]
+        return [key for key, each in self.sent.items() if each["tokens"]]
 
     @precondition(lambda self: self._tokens())
     @rule(data=st.data(), ack=st.booleans())
     def settle(self, data: st.DataObject, ack: bool) -> None:
-        """With the newest token of a message, alive or not."""
+        """With any token that a message ever had."""
         key = data.draw(st.sampled_from(self._tokens()))
         message = self.sent[key]
-        alive = message["state"] == "held" and self.now <= message["until"]
-        caller, token = by(message["target"]), message["token"]
+        caller, token = by(message["target"]), data.draw(st.sampled_from(message["tokens"]))
+        alive = message["state"] == "held" and self.now <= message["until"] and token == message["tokens"][-1]
         if ack:
             answer = self.office.messages.ack(caller, key, token)
         else:
@@ -82,7 +84,6 @@ class MessageMachine(RuleBasedStateMachine):
         assert answer["success"] is alive, answer
         if alive:
             message["state"] = "settled" if ack else "queued"
-            message["token"] = message["token"] if ack else None
 
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
@@ -122,9 +123,14 @@ TestMessageMachine = MessageMachine.TestCase
 TestMessageMachine.settings = FEW
 
 
-def test_a_settlement_without_a_check_of_the_lease_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_settlement_without_a_check_of_the_token_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The machine itself: it must be able to fail."""
-    monkeypatch.setattr(taking, "lease_of", lambda row: Lease("any", 0, None))
-    monkeypatch.setattr(Lease, "alive", lambda self, now: True)
+    right = taking.holding
+
+    def careless(tx: Tx, settlement: taking.Settlement) -> taking.Held | Outcome:
+        lease = store.ask_lease(tx, settlement.message_id).one()
+        return right(tx, replace(settlement, token=lease["id"]) if lease else settlement)
+
+    monkeypatch.setattr(taking, "holding", careless)
     with pytest.raises((AssertionError, ExceptionGroup)):
-        run_state_machine_as_test(MessageMachine, settings=FEW)
+        run_state_machine_as_test(MessageMachine, settings=settings(FEW, max_examples=200, derandomize=True))
