@@ -78,6 +78,7 @@ def test_two_takers_that_slept_past_their_leases_are_both_refused(office: PostOf
     [first] = office.take("bob", lease_seconds=5)
     _let_it_come_back(office)
     [second] = office.take("bob", lease_seconds=5)
+    assert office.messages.ack(by("bob"), sent["message_id"], first["token"])["reason"] == "claim_lost"
     _let_it_come_back(office)
     for stale in (first, second):
         assert office.messages.ack(by("bob"), sent["message_id"], stale["token"])["reason"] == "claim_lost"
