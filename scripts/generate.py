@@ -76,6 +76,7 @@ TOOLSETS = {
     "skills": "versioned texts of how to do something",
     "lifecycle": "how notes grow old: supersede, merge, review, feedback",
     "garden": "audited edits of people's files, section by section",
+    "habits": "one cheap call before the mistake: notes to self, preferences, style, components, known failures",
     "find": "two tools that find and call all others; always listed",
     "all": "every tool but the operator's",
     "operator": "for the `lithos` command only; never listed, refused to every client",

@@ -225,8 +225,9 @@ def habits(
     code: Code,
     garden: Garden,
 ) -> Habits:
-    served = storage.data_dir / ".graph" / "served"
-    options = HabitOptions(served, int(config.habits.served_mb * 2**20), storage.events.store)
+    derived = storage.data_dir / ".graph"
+    most = int(config.habits.served_mb * 2**20)
+    options = HabitOptions(derived / "served", most, derived / "surveys", storage.events.store)
     ground = HabitGround(
         storage.database, storage.effects, storage.clock, sessions, ledger, board, code, garden, storage.roots[ROOT]
     )

@@ -83,6 +83,8 @@ lithos_events_log lithos_search_code lithos_get_symbol lithos_get_dependencies l
 lithos_find_similar_symbols lithos_get_file_symbols lithos_get_file lithos_list_files lithos_get_structure
 lithos_get_context lithos_detect_patterns lithos_ingest_source lithos_research
 lithos_find_best_practices lithos_find_papers lithos_compare_approaches lithos_read_file lithos_preview_edit
+lithos_get_style_guide lithos_find_component lithos_check_dependency lithos_get_design_tokens lithos_find_design_token
+lithos_lint_tokens
 """,
 }
 RULINGS: dict[str, Ruling] = {name: ruling for ruling, names in RULED.items() for name in names.split()}

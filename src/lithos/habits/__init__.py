@@ -1,26 +1,41 @@
-"""Habits of a good agent: scratchpad, preferences, continuity, file snapshots, mistakes, previews."""
+"""Ten habits of a good agent, each one cheap call before the mistake."""
 
 from __future__ import annotations
 
+from lithos.habits.components import ComponentsFound, ComponentType
 from lithos.habits.continuity import CheckpointSaved, Progress, TaskDecision, TaskResumed, TaskState
+from lithos.habits.dependencies import DependencyChecked
 from lithos.habits.file_snapshots import Savings
 from lithos.habits.habits import HabitGround, HabitOptions, Habits
+from lithos.habits.manifests import Manifests, PackageUse, read_manifests
 from lithos.habits.mistakes import Mistake, MistakeJudged, MistakeOutcome, MistakeReported, MistakesChecked
 from lithos.habits.preferences import PreferenceLearned, Preferences, Response, Scope, StoredPreference
 from lithos.habits.preview import EditPreview
+from lithos.habits.roles import HABIT_SOURCES, HABIT_TOOLS, ROLE_HABITS
 from lithos.habits.scratchpad import Scratched, ScratchpadRead
+from lithos.habits.style.guide import StyleGuide
+from lithos.habits.tokens.tokens import DesignTokens, TokenCategory, TokenFound, TokenLint
 
 __all__ = [
+    "HABIT_SOURCES",
+    "HABIT_TOOLS",
+    "ROLE_HABITS",
     "CheckpointSaved",
+    "ComponentType",
+    "ComponentsFound",
+    "DependencyChecked",
+    "DesignTokens",
     "EditPreview",
     "HabitGround",
     "HabitOptions",
     "Habits",
+    "Manifests",
     "Mistake",
     "MistakeJudged",
     "MistakeOutcome",
     "MistakeReported",
     "MistakesChecked",
+    "PackageUse",
     "PreferenceLearned",
     "Preferences",
     "Progress",
@@ -30,7 +45,12 @@ __all__ = [
     "Scratched",
     "ScratchpadRead",
     "StoredPreference",
+    "StyleGuide",
     "TaskDecision",
     "TaskResumed",
     "TaskState",
+    "TokenCategory",
+    "TokenFound",
+    "TokenLint",
+    "read_manifests",
 ]

@@ -16,7 +16,7 @@ from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.names import one_line, plain_text
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, NotFound
-from lithos.habits.matching import Matcher
+from lithos.habits.matching import REPEATS, Matcher
 from lithos.ledger import Draft, Filter, Ledger, Thought
 from lithos.sessions import HISTORY, Sessions, Viewer
 from lithos.storage import Database, Effects, EventDraft, Outcome, Tx
@@ -179,12 +179,12 @@ class Mistakes:
         warnings: list[MistakeWarning] = []
         for thought in found:
             mistake = parsed(thought["content"])
-            likeness = self._matcher.likeness(text, mistake.pattern, mistake.context)
-            if not likeness.relevant:
+            score = self._matcher.repeats(text, mistake.pattern, mistake.error, mistake.fix)
+            if score < REPEATS:
                 continue
             standing = self._database.read(lambda tx, thought=thought: _standing(tx, thought))  # type: ignore[misc]
             if standing.confidence >= LEAST_CONFIDENCE:
-                warnings.append(_warning(thought, mistake, standing, likeness.score))
+                warnings.append(_warning(thought, mistake, standing, score))
         warnings.sort(key=lambda each: (-each["similarity"] * each["confidence"], each["id"]))
         answer: MistakesChecked = {
             "known_issues": bool(warnings),

@@ -9,6 +9,7 @@ from lithos.graph.code.parser import Source
 from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
 from lithos.graph.code.questions.files import KeptTexts, file, listing, located, structure
 from lithos.graph.code.questions.finding import scope, search
+from lithos.graph.code.questions.imports import ImportUse, imports_of
 from lithos.graph.code.questions.lookup import Symbol, find, is_test, near_names, nodes, rendered
 from lithos.graph.code.questions.patterns import detect
 from lithos.graph.code.questions.questions import (
@@ -25,6 +26,7 @@ from lithos.graph.code.questions.versions import changed_by, dependents, facts_o
 from lithos.graph.code.roots.roots import RootSpec
 from lithos.graph.code.schema import number
 from lithos.graph.code.status import root_status
+from lithos.graph.code.surveyed import FileSurvey, Surveys
 from lithos.graph.code.values import NODE_NAMES, Facts, NodeType
 
 __all__ = [
@@ -37,12 +39,15 @@ __all__ = [
     "CodeNode",
     "CodeOptions",
     "Facts",
+    "FileSurvey",
     "GraphFacts",
+    "ImportUse",
     "KeptTexts",
     "NodeType",
     "OpenRoot",
     "RootSpec",
     "Source",
+    "Surveys",
     "Symbol",
     "changed_by",
     "context",
@@ -55,6 +60,7 @@ __all__ = [
     "file_bytes",
     "file_symbols",
     "find",
+    "imports_of",
     "is_test",
     "language_of",
     "listing",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lithos.graph.code.languages import CONFIGS, configs
 from lithos.graph.code.languages.scan import Lines
+from lithos.graph.code.surveys.reading import read_survey
 from lithos.graph.code.values import Facts
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ _readers: dict[str, Reader] = {}
 
 
 def read(language: str, source: bytes) -> Facts:
+    if ":" in language:
+        return read_survey(language, source)
     if language in CONFIGS.values():
         return configs.read(language, source)
     if language not in _readers:

@@ -1,0 +1,369 @@
+"""Components: what a repository has already, before an agent writes it a second time."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.errors import InvalidInput, NotFound
+from lithos.graph.code import Code, FileSurvey, OpenRoot, Surveys
+from lithos.habits.matching import Matcher, key_words, split_words
+
+ComponentType = Literal["ui", "hook", "utility", "pattern", "any", "component", "all"]
+_ALIASES = {"component": "ui", "all": "any"}
+LONGEST_NEED = 500
+CANDIDATES, NEAREST, SHOWN = 40, 12, 3
+MOST_COMMON = 500  # parts compared by meaning: each costs one embedding, once
+LEAST_MEANING, LEAST_BOTH, NAMED = 0.43, 0.36, 0.6
+LEAST_USES = 2  # files that use a utility
+_SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
+_TEST = re.compile(r"(^|/)(tests?|__tests__|stories|e2e|fixtures?|__mocks__)/|\.(test|spec|stories)\.", re.IGNORECASE)
+_VUE_PROPS = re.compile(r"defineProps\s*<\s*\{(.*?)\}\s*>", re.DOTALL)
+_VUE_OBJECT = re.compile(r"(?:defineProps\s*\(\s*|props\s*:\s*)\{(.*?)\n\s*\}", re.DOTALL)
+_SVELTE = re.compile(r"^\s*export\s+let\s+(\w+)\s*(?::\s*([^=;\n]+))?(?:=\s*([^;\n]+))?;?", re.MULTILINE)
+_RUNES = re.compile(r"let\s*\{([^}]*)\}\s*(?::\s*\w+)?\s*=\s*\$props\(")
+_PIECES = frozenset(
+    {"root", "content", "item", "trigger", "header", "footer", "title", "description", "group", "indicator", "portal"}
+    | {"overlay", "close", "action", "cancel", "provider", "viewport", "value", "icon", "list", "panel", "body", "impl"}
+    | {"arrow", "anchor", "thumb", "track", "range", "link", "text", "demo", "example", "modal", "non", "cell", "head"}
+)
+PATTERNS: Mapping[str, tuple[str, ...]] = {
+    "form with validation": ("form", "validation"),
+    "list with loading state": ("list", "loading"),
+    "fetching with loading and error state": ("fetching", "loading", "error state"),
+    "table with pagination": ("table", "pagination"),
+    "form in a dialog": ("dialog", "form"),
+    "list with empty state": ("list", "empty state"),
+}
+
+
+@cache
+def ui_kinds() -> Mapping[str, str]:
+    """Kinds of components and other words for them, shipped."""
+    text = files("lithos.habits").joinpath("data/ui_kinds.txt").read_text(encoding="utf-8")
+    rows = (row.partition(": ") for row in text.splitlines() if row and not row.startswith("#"))
+    return {name: words for name, _, words in rows}
+
+
+class Prop(TypedDict):
+    name: str
+    type: str
+    required: bool
+    default: NotRequired[str]
+
+
+class ComponentShown(TypedDict):
+    name: str
+    type: str
+    path: str
+    description: NotRequired[str]
+    props: NotRequired[list[Prop]]
+    variants: NotRequired[dict[str, list[str]]]
+    signature: NotRequired[str]
+    usage_example: NotRequired[str]
+    uses: int
+    also_in: NotRequired[list[str]]
+    similarity: float
+
+
+class ComponentsFound(TypedDict):
+    found: bool
+    matches: NotRequired[list[ComponentShown]]
+    suggestion: NotRequired[str]
+    degraded: bool
+    degraded_reason: NotRequired[str]
+
+
+@dataclass(slots=True)
+class Part:
+    name: str
+    kind: str
+    path: str
+    line: int
+    facts: Mapping[str, Any]
+    uses: int = 0
+    example: str = ""
+    also: list[str] = field(default_factory=list)
+
+    @property
+    def words(self) -> str:
+        return " ".join(split_words(self.name))
+
+    @property
+    def family(self) -> str:
+        """Its words without those that name a piece of a component: `DialogContent` belongs to `dialog`."""
+        words = split_words(self.name)
+        while len(words) > 1 and words[-1] in _PIECES:
+            words.pop()
+        return " ".join(words)
+
+    @property
+    def text(self) -> str:
+        """Its name and purpose as one short sentence; without a comment, what people say of such a component."""
+        said = str(self.facts.get("doc", "")) or (ui_kinds().get(self.family, "") if self.kind == "ui" else "")
+        return f"{self.words}: {said}" if said else self.words
+
+
+@dataclass(slots=True)
+class _Registry:
+    changes: int
+    parts: list[Part]
+    by_word: dict[str, list[int]]
+    weights: dict[str, float]
+    common: list[int]  # places of the parts that are compared by meaning, too
+
+
+class Components:
+    def __init__(self, code: Code, surveys: Surveys, matcher: Matcher) -> None:
+        self._code = code
+        self._surveys = surveys
+        self._matcher = matcher
+        self._lock = threading.Lock()
+        self._held: dict[str, _Registry] = {}
+
+    def find(self, call: Call, need: str, kind: str = "any", root_name: str | None = None) -> ComponentsFound:
+        wanted = " ".join(need.split())[:LONGEST_NEED]
+        if not wanted:
+            raise InvalidInput("need is empty", hint='For example "modal dialog".')
+        kind = _ALIASES.get(kind, kind)
+        roots = self._code.visible(call, root_name)
+        if not roots:
+            raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+        scored: list[tuple[float, Part]] = []
+        for root in roots:
+            scored += self._scored(root, wanted, kind)
+        scored.sort(key=lambda pair: (-pair[0], -pair[1].uses, pair[1].name))
+        behind = next((reason for root in roots if (reason := root.behind())), "")
+        answer: ComponentsFound = {"found": bool(scored), "degraded": bool(behind)}
+        if behind:
+            answer["degraded_reason"] = behind
+        if not scored:
+            return {
+                **answer,
+                "suggestion": "Nothing here fits. lithos_check_dependency asks the packages.",
+            }
+        best: dict[str, tuple[float, Part]] = {}
+        for score, part in scored:
+            best.setdefault(f"{part.kind} {part.family}", (score, part))
+        return {**answer, "matches": [_shown(part, score) for score, part in [*best.values()][:SHOWN]]}
+
+    def _near(self, registry: _Registry, need: str, kind: str) -> list[int]:
+        """Parts nearest in meaning, among those that are used the most."""
+        wanted = self._matcher.vector(need)
+        if wanted is None:
+            return []
+        scored = []
+        for place in registry.common:
+            part = registry.parts[place]
+            if kind in ("any", part.kind):
+                vector = self._matcher.vector(part.text)
+                if vector is not None:
+                    scored.append((float(vector @ wanted), place))
+        scored.sort(reverse=True)
+        return [place for _, place in scored[:NEAREST]]
+
+    def registry(self, root: OpenRoot) -> _Registry:
+        with self._lock:
+            held = self._held.get(root.spec.name)
+            if held is not None and held.changes == root.store.changes:
+                return held
+        surveyed, changes = self._surveys.get(root, "components", _chosen, _prepared)
+        made = _registered(changes, [*_parts(surveyed, _used_in(root))])
+        with self._lock:
+            self._held[root.spec.name] = made
+        return made
+
+    def _scored(self, root: OpenRoot, need: str, kind: str) -> Iterator[tuple[float, Part]]:
+        registry = self.registry(root)
+        asked = key_words(need)
+        places = dict.fromkeys([*_candidates(registry, asked, kind), *self._near(registry, need, kind)])
+        for place in places:
+            part = registry.parts[place]
+            name = key_words(part.words)
+            shared = asked & name
+            weight = sum(registry.weights.get(word, 1.0) for word in shared)
+            total = sum(registry.weights.get(word, 1.0) for word in name) or 1.0
+            covered = weight / total
+            asked_total = sum(registry.weights.get(word, 1.0) for word in asked) or 1.0
+            meaning = self._matcher.meaning(need, part.text)
+            said = 0.0 if meaning is None else meaning
+            relevant = (
+                said >= LEAST_MEANING
+                or (said >= LEAST_BOTH and covered >= NAMED)
+                or (meaning is None and covered >= 0.75)
+            )
+            if relevant:
+                score = 0.55 * said + 0.25 * covered + 0.2 * weight / asked_total + 0.01 * math.log1p(part.uses)
+                yield round(min(1.0, score), 4), part
+
+
+def _candidates(registry: _Registry, asked: Iterable[str], kind: str) -> list[int]:
+    """Parts that share a word with the need, the rarest words first; all of a small repository."""
+    allowed = [place for place, part in enumerate(registry.parts) if kind in ("any", part.kind)]
+    if len(allowed) <= CANDIDATES:
+        return allowed
+    counts: Counter[int] = Counter()
+    for word in asked:
+        for place in registry.by_word.get(word, ()):
+            part = registry.parts[place]
+            if kind in ("any", part.kind):
+                counts[place] += round(1000 * registry.weights.get(word, 1.0) / (1 + 0.3 * len(key_words(part.words))))
+    return [place for place, _ in counts.most_common(CANDIDATES)]
+
+
+def _chosen(rows: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for path, language in rows:
+        if language in ("tsx", "javascript", "typescript"):
+            yield path, f"components:{language}"
+        elif path.endswith((".vue", ".svelte")):
+            yield path, "components:tsx"
+
+
+def _prepared(path: str, data: bytes) -> bytes:
+    """Vue and Svelte: their script blocks as one TypeScript text, its props as a type that the survey reads."""
+    if not path.endswith((".vue", ".svelte")):
+        return data
+    text = data.decode("utf-8", "replace")
+    scripts = "\n".join(_SCRIPT.findall(text))
+    name = re.sub(r"\W", "", path.rpartition("/")[2].partition(".")[0]) or "Component"
+    name = name[0].upper() + name[1:]
+    template = _SCRIPT.sub("", text)
+    uses = " ".join(f"<{tag} />" for tag in dict.fromkeys(re.findall(r"<([A-Z]\w+)", template)))
+    members = "; ".join(_members(scripts))
+    made = f"export function {name}(props: {{ {members} }}) {{ return <div>{uses}</div> }}"
+    return f"{scripts}\n{made}\n".encode()
+
+
+def _members(script: str) -> Iterator[str]:
+    if found := _VUE_PROPS.search(script):
+        yield from (each.strip().rstrip(",;") for each in re.split(r"[;\n]", found[1]) if ":" in each)
+        return
+    if found := _VUE_OBJECT.search(script):
+        for name, kind in re.findall(r"(\w+)\s*:\s*(?:\{[^}]*?type:\s*(\w+)|\w+)", found[1]):
+            needed = re.search(rf"{name}\s*:\s*\{{[^}}]*required:\s*true", found[1])
+            yield f"{name}{'' if needed else '?'}: {(kind or 'unknown').lower()}"
+        return
+    for name, kind, default in _SVELTE.findall(script):
+        yield f"{name}{'?' if default else ''}: {kind.strip() or 'unknown'}"
+    if found := _RUNES.search(script):
+        for each in found[1].split(","):
+            name, _, default = each.partition("=")
+            if re.fullmatch(r"\s*\w+\s*", name):
+                yield f"{name.strip()}{'?' if default else ''}: unknown"
+
+
+def _used_in(root: OpenRoot) -> dict[tuple[str, str], int]:
+    """(path, symbol) → files that use it, for functions of every language."""
+    rows = root.store.read(lambda tx: tx.all(_USED))
+    return {(row["path"], row["local"]): row["used"] for row in rows}
+
+
+def _parts(surveyed: Mapping[str, FileSurvey], used: Mapping[tuple[str, str], int]) -> Iterator[Part]:
+    uses: Counter[str] = Counter()
+    examples: dict[str, tuple[int, str]] = {}
+    for path, each in surveyed.items():
+        for name, (count, line, text) in each.values.get("uses", {}).items():
+            uses[name] += count
+            worth = (0 if _TEST.search(path) else 100) + min(text.count("="), 6) * 10 - len(text) // 20
+            if name not in examples or worth > examples[name][0]:
+                examples[name] = (worth, f"{text}  // {path}:{line}")
+    made: dict[tuple[str, str], Part] = {}
+    for path, each in sorted(surveyed.items()):
+        if _TEST.search(path):
+            continue
+        exported = set(each.values.get("exported", ()))
+        for facts in each.values.get("made", ()):
+            name, kind = facts["name"], facts["kind"]
+            count = uses[name] if kind == "ui" else used.get((path, name), 0)
+            if name not in exported or (kind == "utility" and count < LEAST_USES):
+                continue
+            part = Part(name, kind, path, facts["line"], facts, count, examples.get(name, (0, ""))[1])
+            known = made.get((name, kind))
+            if known is None:
+                made[name, kind] = part
+            else:
+                better, other = (part, known) if _better(part, known) else (known, part)
+                better.also = [*known.also, other.path][:20]
+                made[name, kind] = better
+    yield from made.values()
+    known_utilities = {name for name, kind in made if kind != "ui"}
+    for (path, local), count in used.items():
+        if path not in surveyed and count >= LEAST_USES and not local.startswith("_") and local not in known_utilities:
+            yield Part(local.rpartition(".")[2], "utility", path, 1, {"doc": ""}, count)
+    yield from _patterns(surveyed)
+
+
+def _better(one: Part, other: Part) -> bool:
+    return _worth(one) > _worth(other)
+
+
+def _worth(part: Part) -> tuple[int, int, int]:
+    return len(part.facts.get("props", ())), part.uses, -len(part.path)
+
+
+def _patterns(surveyed: Mapping[str, FileSurvey]) -> Iterator[Part]:
+    for name, marks in PATTERNS.items():
+        where = [
+            (len(each.values.get("flags", ())), path)
+            for path, each in surveyed.items()
+            if set(marks) <= set(each.values.get("flags", ())) and each.values.get("uses") and not _TEST.search(path)
+        ]
+        if len(where) >= LEAST_USES:
+            where.sort()
+            path = where[0][1]
+            used = [*surveyed[path].values["uses"]][:6]
+            facts = {"doc": f"composed of {', '.join(used)}"}
+            first = next(iter(surveyed[path].values["uses"].values()))
+            yield Part(name, "pattern", path, first[1], facts, len(where), f"{first[2]}  // {path}:{first[1]}")
+
+
+def _registered(changes: int, parts: list[Part]) -> _Registry:
+    by_word: dict[str, list[int]] = defaultdict(list)
+    for place, part in enumerate(parts):
+        for word in key_words(part.text):
+            by_word[word].append(place)
+    total = max(1, len(parts))
+    weights = {word: math.log(1 + total / len(places)) for word, places in by_word.items()}
+    order = sorted(range(len(parts)), key=lambda place: (parts[place].kind == "utility", -parts[place].uses, place))
+    return _Registry(changes, parts, dict(by_word), weights, order[:MOST_COMMON])
+
+
+def _shown(part: Part, score: float) -> ComponentShown:
+    facts = part.facts
+    shown: ComponentShown = {
+        "name": part.name,
+        "type": part.kind,
+        "path": f"{part.path}:{part.line}",
+        "uses": part.uses,
+        "similarity": round(score, 3),
+    }
+    if facts.get("doc"):
+        shown["description"] = facts["doc"]
+    if facts.get("props"):
+        shown["props"] = facts["props"][:10]
+    if facts.get("variants"):
+        shown["variants"] = facts["variants"]
+    if facts.get("signature"):
+        shown["signature"] = facts["signature"]
+    if part.example:
+        shown["usage_example"] = part.example
+    if part.also:
+        shown["also_in"] = part.also[:3]
+    return shown
+
+
+_USED = """
+SELECT f.path, n.local, count(DISTINCT s.file) AS used FROM nodes n JOIN files f ON f.number = n.file
+JOIN edges e ON e.target = n.number JOIN nodes s ON s.number = e.source
+WHERE n.type = 2 AND s.file <> n.file AND f.reason = '' GROUP BY n.number HAVING count(DISTINCT s.file) >= 2
+"""

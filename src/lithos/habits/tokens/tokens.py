@@ -1,0 +1,404 @@
+"""The design tokens of a repository: by category and theme, by value, and raw values where a token exists."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from lithos.core.call import Call
+from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from lithos.graph.code import Code, OpenRoot, file_bytes
+from lithos.habits.tokens.reading import (
+    DEFAULT,
+    RuleUse,
+    Token,
+    read_css,
+    read_json_tokens,
+    read_tailwind,
+    read_theme,
+    read_variables,
+)
+from lithos.habits.tokens.values import SAME_COLOUR, Colour, colour_distance, colour_of, length_of
+
+TokenCategory = Literal[
+    "colors", "spacing", "typography", "shadows", "radii", "all", "color", "shadow", "border", "radius"
+]
+CATEGORIES = ("colors", "spacing", "typography", "shadows", "radii")
+_ALIASES = {"color": "colors", "shadow": "shadows", "border": "radii", "radius": "radii"}
+MOST_SHOWN = 60
+MOST_ALL = 15  # of a category, in an answer about all
+MOST_FINDINGS = 50
+NEAR_COLOUR = 0.15
+DEEPEST = 16
+_VAR = re.compile(r"var\(\s*--([\w-]+)\s*(?:,\s*([^()]*(?:\([^()]*\))?[^()]*))?\)")
+_SCSS_VAR = re.compile(r"[$@]([\w-]+)")
+_W3C_REF = re.compile(r"\{([\w.-]+)\}")
+_WRAPPED = re.compile(
+    r"(?:hsl|rgb|oklch|hsla|rgba)\(\s*(.+?)\s*(?:/\s*(?:<alpha-value>|[\d.%]+)\s*)?\)\Z", re.IGNORECASE
+)
+_SOURCE = re.compile(
+    r"\.(css|scss|less|pcss)\Z|(^|/)tailwind\.config\.[cm]?[jt]s\Z|(^|/)[\w.-]*tokens?\.json\Z|\.tokens\.json\Z"
+    r"|(^|/)(theme|tokens|palette|colors|design-tokens)\.[cm]?[jt]sx?\Z",
+    re.IGNORECASE,
+)
+_RAW = re.compile(
+    r"#[0-9a-fA-F]{3,8}\b|(?:rgba?|hsla?|oklch|oklab)\([^()]*\)|(?<![\w.#-])\d*\.?\d+(?:px|rem)\b", re.IGNORECASE
+)
+
+
+class TokenShown(TypedDict):
+    name: str
+    value: str
+    category: str
+    resolved: NotRequired[str]
+    theme: NotRequired[str]
+    where: NotRequired[str]
+    distance: NotRequired[float]
+    parts: NotRequired[dict[str, str]]
+
+
+class DesignTokens(TypedDict):
+    root: str
+    tokens: dict[str, dict[str, str]]
+    typography: NotRequired[dict[str, dict[str, str]]]
+    themes: list[str]
+    counts: dict[str, int]
+    component_patterns: NotRequired[list[dict[str, Any]]]
+    sources: list[str]
+    problems: NotRequired[list[str]]
+
+
+class TokenFound(TypedDict):
+    found: bool
+    matches: NotRequired[list[TokenShown]]
+    nearest: NotRequired[list[TokenShown]]
+    suggestion: NotRequired[str]
+
+
+class RawValue(TypedDict):
+    line: int
+    value: str
+    token: str
+    text: str
+
+
+class TokenLint(TypedDict):
+    path: str
+    findings: list[RawValue]
+    count: int
+    degraded: NotRequired[bool]
+
+
+@dataclass(slots=True)
+class System:
+    """All tokens of a root, resolved."""
+
+    changes: int
+    tokens: list[Token] = field(default_factory=list)
+    rules: list[RuleUse] = field(default_factory=list)
+    resolved: dict[tuple[str, str], str] = field(default_factory=dict)  # name, theme → final value
+    problems: list[str] = field(default_factory=list)
+    parsed: list[tuple[Token, str, Colour | None, float | None]] = field(default_factory=list)
+
+    def value(self, token: Token) -> str:
+        return self.resolved.get((token.name, token.theme), token.value)
+
+    def compared(self) -> list[tuple[Token, str, Colour | None, float | None]]:
+        """Each token with its final value as a colour and as pixels, computed once; the same definition once."""
+        if not self.parsed:
+            once = {(each.name, each.theme, self.value(each)): each for each in reversed(self.tokens)}
+            for (_, _, known), token in once.items():
+                self.parsed.append((token, known, colour_of(known), length_of(known)))
+        return self.parsed
+
+
+class DesignSystems:
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._lock = threading.Lock()
+        self._held: dict[str, System] = {}
+
+    def get(
+        self,
+        call: Call,
+        category: str = "all",
+        theme: str | None = None,
+        name: str | None = None,
+        root: str | None = None,
+    ) -> DesignTokens:
+        """Values to use instead of raw ones."""
+        place = self._root(call, root)
+        system = self.system(place)
+        wanted = _ALIASES.get(category, category)
+        themes = sorted({token.theme for token in system.tokens}, key=lambda each: (each != DEFAULT, each))
+        if theme is not None and theme not in themes:
+            raise NotFound(f"there is no theme {theme[:40]!r}", hint=f"There are: {', '.join(themes) or 'none'}.")
+        chosen = [each for each in system.tokens if theme is None or each.theme in (theme, DEFAULT)]
+        chosen = [each for each in chosen if wanted in ("all", each.category) and each.category != "other"]
+        if name is not None:
+            word = name.strip().lstrip("-$@")
+            chosen = [each for each in chosen if word in each.name]
+        answer: DesignTokens = {
+            "root": place.spec.name,
+            "tokens": _by_category(system, chosen, theme, MOST_ALL if wanted == "all" and name is None else MOST_SHOWN),
+            "themes": themes,
+            "counts": dict(Counter(each.category for each in chosen)),
+            "sources": [path for path, _ in Counter(each.path for each in chosen).most_common(5)],
+        }
+        composite = _composite(system, chosen)
+        if composite:
+            answer["typography"] = composite
+        if wanted == "all" and name is None and system.rules:
+            answer["component_patterns"] = _component_patterns(system)
+        if system.problems:
+            answer["problems"] = system.problems[:3]
+        return answer
+
+    def find(self, call: Call, value: str, root: str | None = None) -> TokenFound:
+        """The token of a raw value; the nearest, with its distance, when none is equal."""
+        wanted = value.strip()
+        if not wanted:
+            raise InvalidInput("value is empty", hint='For example "#3B82F6" or "16px".')
+        system = self.system(self._root(call, root))
+        equal, near = matching(system, wanted)
+        if equal:
+            return {"found": True, "matches": [_shown(system, each) for each in equal[:5]]}
+        if near:
+            shown: list[TokenShown] = [{**_shown(system, each), "distance": round(far, 4)} for far, each in near[:3]]
+            return {
+                "found": False,
+                "nearest": shown,
+                "suggestion": f"No token is equal; {shown[0]['name']} is nearest.",
+            }
+        return {"found": False, "suggestion": "No token has this value. Add one, or use another value."}
+
+    def lint(self, call: Call, path: str) -> TokenLint:
+        """Raw values of a file that a token exists for; lines that define tokens are not findings."""
+        root, inside, data, _ = file_bytes(self._code, call, path)
+        system = self.system(root)
+        own = {token.line for token in system.tokens if token.path == inside}
+        findings: list[RawValue] = []
+        count = 0
+        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
+            if number in own or re.match(r"\s*(//|\*|/\*|#\s)", line):
+                continue
+            for raw in _RAW.finditer(line):
+                token = _fitting(system, raw[0], line)
+                if token is None:
+                    continue
+                count += 1
+                if len(findings) < MOST_FINDINGS:
+                    entry: RawValue = {"line": number, "value": raw[0], "token": token.name, "text": line.strip()[:120]}
+                    findings.append(entry)
+        return {"path": inside, "findings": findings, "count": count}
+
+    # -- steps
+
+    def _root(self, call: Call, name: str | None) -> OpenRoot:
+        roots = self._code.visible(call, name)
+        if not roots:
+            raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+        if len(roots) > 1 and name is None:
+            names = [root.spec.name for root in roots]
+            raise InvalidInput("there are several roots", hint=f"Send root: {', '.join(names)}.", candidates=names)
+        return roots[0]
+
+    def system(self, root: OpenRoot) -> System:
+        with self._lock:
+            held = self._held.get(root.spec.name)
+            if held is not None and held.changes == root.store.changes:
+                return held
+            made = self._held[root.spec.name] = self._read(root)
+            return made
+
+    def _read(self, root: OpenRoot) -> System:
+        system = System(root.store.changes)
+        rows = root.store.read(lambda tx: tx.all("SELECT path FROM files WHERE reason = '' ORDER BY path"))
+        for path in (row["path"] for row in rows if _SOURCE.search(row["path"])):
+            try:
+                data = root.index.tree.read(path)[0]
+            except (NotFound, Forbidden, InvalidInput, Unavailable):
+                continue
+            self._read_file(system, path, data)
+        _resolve(system)
+        return system
+
+    def _read_file(self, system: System, path: str, data: bytes) -> None:
+        if path.endswith((".css", ".pcss")):
+            tokens, rules = read_css(path, data)
+            system.tokens += tokens
+            system.rules += rules
+        elif path.endswith((".scss", ".less")):
+            system.tokens += read_variables(path, data)
+            tokens, rules = read_css(path, data)
+            system.tokens += tokens
+        elif path.endswith(".json"):
+            system.tokens += read_json_tokens(path, data)
+        else:
+            grammar = "tsx" if path.endswith("x") else "typescript" if path.endswith("ts") else "javascript"
+            facts = self._code.facts(path, f"literals:{grammar}", data)
+            values = facts.extra if facts is not None else {}
+            if "tailwind" in path:
+                system.tokens += read_tailwind(path, values.get("exports"))
+            else:
+                exported = values.get("exports")
+                names = dict(values.get("names") or {})
+                system.tokens += read_theme(
+                    path, names | ({"theme": [exported, 1]} if isinstance(exported, dict) else {})
+                )
+
+
+def _resolve(system: System) -> None:
+    """Follow var(), $name, @name and {a.b}; a circle is named and left as it is."""
+    by_name: dict[str, dict[str, str]] = defaultdict(dict)
+    for token in system.tokens:
+        by_name[token.name].setdefault(token.theme, token.value)
+
+    def value_of(name: str, theme: str) -> str | None:
+        themed = by_name.get(name)
+        return None if themed is None else themed.get(theme, themed.get(DEFAULT, next(iter(themed.values()))))
+
+    def follow(text: str, theme: str, seen: tuple[str, ...]) -> str:
+        def inner(found: re.Match[str]) -> str:
+            name = found[1]
+            if name in seen:
+                problem = f"circular: {' → '.join((*seen[seen.index(name) :], name))}"
+                if problem not in system.problems:
+                    system.problems.append(problem)
+                return found[0]
+            known = value_of(name, theme)
+            if known is None or len(seen) > DEEPEST:
+                return found[2].strip() if found.re is _VAR and found[2] else found[0]
+            return follow(known, theme, (*seen, name))
+
+        for pattern in (_VAR, _W3C_REF, _SCSS_VAR):
+            if pattern is not _SCSS_VAR or "$" in text or text.startswith("@"):
+                text = pattern.sub(inner, text)
+        return text
+
+    for token in system.tokens:
+        key = (token.name, token.theme)
+        if key not in system.resolved:
+            system.resolved[key] = _unwrapped(follow(token.value, token.theme, (token.name,)))
+
+
+def _unwrapped(value: str) -> str:
+    """`hsl(222 84% 5%)` of a triple is the triple's colour; a colour in a colour function is itself."""
+    found = _WRAPPED.match(value)
+    if found is not None and colour_of(value) is None and colour_of(found[1]) is not None:
+        return found[1]
+    return value
+
+
+def matching(system: System, value: str) -> tuple[list[Token], list[tuple[float, Token]]]:
+    """Tokens equal to a value, and the nearest ones with their distance."""
+    colour, length = colour_of(value), length_of(value)
+    equal: list[Token] = []
+    near: list[tuple[float, Token]] = []
+    for token, known, own, size in system.compared():
+        if colour is not None:
+            far = None if own is None else colour_distance(colour, own)
+            limit, least = NEAR_COLOUR, SAME_COLOUR
+        elif length is not None:
+            far = None if size is None or token.category == "colors" else abs(size - length)
+            limit, least = max(4.0, length / 4), 0.01
+        else:
+            far, limit, least = (0.0 if _plain(known) == _plain(value) else None), 0.0, 0.0
+        if far is not None and far <= least:
+            equal.append(token)
+        elif far is not None and far < limit:
+            near.append((far, token))
+    equal.sort(key=lambda token: (token.theme != DEFAULT, len(token.name), token.name))
+    near.sort(key=lambda pair: (pair[0], len(pair[1].name), pair[1].name))
+    return _once(equal), [pair for pair in near if pair[1].name not in {token.name for token in equal}]
+
+
+def _once(tokens: Iterable[Token]) -> list[Token]:
+    return list({(token.name, token.theme): token for token in reversed([*tokens])}.values())[::-1]
+
+
+def _plain(value: str) -> str:
+    return re.sub(r"[\s'\"]+", "", value.lower())
+
+
+def _fitting(system: System, raw: str, line: str) -> Token | None:
+    """A token for a raw value in a line: colours anywhere, lengths where spacing, radius or font size is set."""
+    if colour_of(raw) is not None:
+        equal, _ = matching(system, raw)
+        return next((each for each in equal if each.category == "colors"), None)
+    wanted = _length_category(line)
+    if wanted is None or length_of(raw) in (None, 0, 1):
+        return None
+    equal, _ = matching(system, raw)
+    return next((each for each in equal if each.category == wanted), None)
+
+
+def _length_category(line: str) -> str | None:
+    word = line.lower()
+    if re.search(r"radius|rounded", word):
+        return "radii"
+    if re.search(r"font-?size|text-\[|line-?height|leading", word):
+        return "typography"
+    return "spacing" if re.search(r"padding|margin|gap|inset|\b[pm][xytrbl]?-\[|space-[xy]", word) else None
+
+
+def _shown(system: System, token: Token) -> TokenShown:
+    resolved = system.value(token)
+    shown: TokenShown = {"name": token.name, "value": token.value, "category": token.category}
+    if resolved != token.value:
+        shown["resolved"] = resolved
+    if token.theme != DEFAULT:
+        shown["theme"] = token.theme
+    if token.parts:
+        shown["parts"] = dict(token.parts)
+    return {**shown, "where": f"{token.path}:{token.line}"}
+
+
+def _by_category(system: System, tokens: Sequence[Token], theme: str | None, most: int) -> dict[str, dict[str, str]]:
+    """Name → value; a theme's own value before the default. Without a theme, other themes are marked by their name."""
+    found: dict[str, dict[str, str]] = {}
+    uses = Counter(name for rule in system.rules for name in rule.tokens)
+    ordered = sorted(tokens, key=lambda each: (each.kind == "theme", -uses[each.name], each.theme != DEFAULT))
+    for token in ordered:
+        names = found.setdefault(token.category, {})
+        name = token.name if token.theme == DEFAULT or theme is not None else f"{token.name} ({token.theme})"
+        if len(names) < most and (name not in names or (theme is not None and token.theme == theme)):
+            names[name] = system.value(token)
+    return found
+
+
+def _composite(system: System, tokens: Sequence[Token]) -> dict[str, dict[str, str]]:
+    """Typography tokens of several parts: W3C and Tailwind objects, and CSS names such as --text-sm--line-height."""
+    found: dict[str, dict[str, str]] = {}
+    by_name = {token.name: token for token in tokens if token.category == "typography"}
+    for name, token in by_name.items():
+        if token.parts:
+            found[name] = dict(token.parts)
+            continue
+        base, _, part = name.partition("--")
+        if part and base in by_name:
+            entry = found.setdefault(base, {"font_size": system.value(by_name[base])})
+            entry[part.replace("-", "_")] = system.value(token)
+    return dict([*found.items()][:20])
+
+
+def _component_patterns(system: System) -> list[dict[str, Any]]:
+    """Rules that use the most tokens: how components of this system are built."""
+    best = sorted(system.rules, key=lambda rule: (-len(rule.tokens), rule.path, rule.line))
+    rows: Iterator[RuleUse] = iter({rule.selector: rule for rule in reversed(best)}.values())
+    chosen = sorted(rows, key=lambda rule: (-len(rule.tokens), rule.selector))[:3]
+    return [
+        {
+            "name": rule.selector,
+            "tokens": list(rule.tokens[:6]),
+            "example": rule.text,
+            "where": f"{rule.path}:{rule.line}",
+        }
+        for rule in chosen
+    ]

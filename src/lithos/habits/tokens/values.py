@@ -1,0 +1,158 @@
+"""Values of design tokens compared by what they mean: colours in any notation, lengths with rem."""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+ROOT_PX = 16.0
+SAME_COLOUR = 0.004  # distance in OKLab below which two colours are one
+_HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\Z", re.IGNORECASE)
+_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|oklab|hwb)\(\s*([^()]*)\)\Z", re.IGNORECASE)
+_TRIPLE = re.compile(r"(-?[\d.]+)(?:deg)?\s+([\d.]+)%\s+([\d.]+)%(?:\s*/\s*([\d.]+%?))?\Z")
+_LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|rem|em|pt)?\Z", re.IGNORECASE)
+_BASIC = """
+black 000000 white ffffff red ff0000 green 008000 blue 0000ff yellow ffff00 cyan 00ffff magenta ff00ff gray 808080
+grey 808080 silver c0c0c0 maroon 800000 olive 808000 purple 800080 teal 008080 navy 000080 orange ffa500 pink ffc0cb
+lime 00ff00 aqua 00ffff fuchsia ff00ff brown a52a2a gold ffd700 indigo 4b0082 violet ee82ee coral ff7f50 crimson dc143c
+salmon fa8072 tomato ff6347 turquoise 40e0d0 khaki f0e68c lavender e6e6fa beige f5f5dc ivory fffff0 tan d2b48c
+rebeccapurple 663399 slategray 708090 whitesmoke f5f5f5 lightgray d3d3d3 darkgray a9a9a9 dimgray 696969
+"""
+NAMED = dict(zip(_BASIC.split()[::2], _BASIC.split()[1::2], strict=True))
+
+
+class Colour(NamedTuple):
+    """sRGB, each from 0 to 1."""
+
+    red: float
+    green: float
+    blue: float
+    alpha: float = 1.0
+
+    @property
+    def hex(self) -> str:
+        parts = [round(max(0.0, min(1.0, each)) * 255) for each in self]
+        return "#" + "".join(f"{each:02x}" for each in (parts if parts[3] < 255 else parts[:3]))
+
+
+def colour_of(text: str) -> Colour | None:
+    """None: the text is no colour that is known here."""
+    value = text.strip().lower()
+    if value == "transparent":
+        return Colour(0, 0, 0, 0)
+    if value in NAMED:
+        return _hex(NAMED[value])
+    if found := _HEX.match(value):
+        return _hex(found[1])
+    if found := _FUNCTION.match(value):
+        return _function(found[1].removesuffix("a"), found[2])
+    if found := _TRIPLE.match(value):  # the way of shadcn/ui: hsl(var(--primary))
+        alpha = _number(found[4], 1.0) if found[4] else 1.0
+        return _hsl(float(found[1]), float(found[2]) / 100, float(found[3]) / 100, alpha or 0.0)
+    return None
+
+
+def _hex(digits: str) -> Colour:
+    long = "".join(each * 2 for each in digits) if len(digits) <= 4 else digits
+    parts = [int(long[place : place + 2], 16) / 255 for place in range(0, len(long), 2)]
+    return Colour(parts[0], parts[1], parts[2], parts[3] if len(parts) == 4 else 1.0)
+
+
+def _function(name: str, inner: str) -> Colour | None:
+    parts = [each for each in re.split(r"[\s,/]+", inner.strip()) if each]
+    if len(parts) not in (3, 4):
+        return None
+    try:
+        alpha = _number(parts[3], 1.0) if len(parts) == 4 else 1.0
+        if name == "rgb":
+            red, green, blue = (_number(each, 255.0) for each in parts[:3])
+            return Colour(red, green, blue, alpha)
+        if name == "hsl":
+            return _hsl(_angle(parts[0]), _number(parts[1], 100.0), _number(parts[2], 100.0), alpha)
+        if name == "oklch":
+            light, chroma, hue = _number(parts[0], 1.0), _number(parts[1], 0.4, 1.0), math.radians(_angle(parts[2]))
+            return _oklab(light, chroma * math.cos(hue), chroma * math.sin(hue), alpha)
+        if name == "oklab":
+            return _oklab(_number(parts[0], 1.0), _number(parts[1], 0.4, 1.0), _number(parts[2], 0.4, 1.0), alpha)
+    except ValueError:
+        return None
+    return None
+
+
+def _number(text: str, whole: float, plain: float | None = None) -> float:
+    """A share of `whole`: a percentage, or a number up to it. `plain`: a bare number counts as it is."""
+    if text == "none":
+        return 0.0
+    if text.endswith("%"):
+        share = float(text[:-1]) / 100
+        return share * whole if plain is not None else share
+    return float(text) / (whole if plain is None else plain)
+
+
+def _angle(text: str) -> float:
+    if text == "none":
+        return 0.0
+    if text.endswith("turn"):
+        return float(text[:-4]) * 360
+    if text.endswith("rad"):
+        return math.degrees(float(text[:-3]))
+    return float(text.removesuffix("deg"))
+
+
+def _hsl(hue: float, saturation: float, light: float, alpha: float) -> Colour:
+    def part(shift: float) -> float:
+        k = (shift + hue / 30) % 12
+        return light - saturation * min(light, 1 - light) * max(-1.0, min(k - 3, 9 - k, 1.0))
+
+    return Colour(part(0), part(8), part(4), alpha)
+
+
+def _oklab(light: float, a: float, b: float, alpha: float) -> Colour:
+    one = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3
+    two = (light - 0.1055613458 * a - 0.0638541728 * b) ** 3
+    three = (light - 0.0894841775 * a - 1.2914855480 * b) ** 3
+    linear = (
+        4.0767416621 * one - 3.3077115913 * two + 0.2309699292 * three,
+        -1.2684380046 * one + 2.6097574011 * two - 0.3413193965 * three,
+        -0.0041960863 * one - 0.7034186147 * two + 1.7076147010 * three,
+    )
+    red, green, blue = (_gamma(max(0.0, min(1.0, each))) for each in linear)
+    return Colour(red, green, blue, alpha)
+
+
+def _gamma(linear: float) -> float:
+    return 12.92 * linear if linear <= 0.0031308 else 1.055 * linear ** (1 / 2.4) - 0.055
+
+
+def _linear(channel: float) -> float:
+    return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+
+
+@lru_cache(8_192)
+def _lab(colour: Colour) -> tuple[float, float, float]:
+    red, green, blue = (_linear(max(0.0, min(1.0, each))) for each in colour[:3])
+    one = math.cbrt(0.4122214708 * red + 0.5363325363 * green + 0.0514459929 * blue)
+    two = math.cbrt(0.2119034982 * red + 0.6806995451 * green + 0.1073969566 * blue)
+    three = math.cbrt(0.0883024619 * red + 0.2817188376 * green + 0.6299787005 * blue)
+    return (
+        0.2104542553 * one + 0.7936177850 * two - 0.0040720468 * three,
+        1.9779984951 * one - 2.4285922050 * two + 0.4505937099 * three,
+        0.0259040371 * one + 0.7827717662 * two - 0.8086757660 * three,
+    )
+
+
+def colour_distance(one: Colour, other: Colour) -> float:
+    """In OKLab: 0 is the same colour, 0.02 is hardly seen, 1 is black and white."""
+    first, second = _lab(one), _lab(other)
+    return math.dist(first, second) + abs(one.alpha - other.alpha)
+
+
+def length_of(text: str) -> float | None:
+    """Pixels; rem and em at 16. None: no length."""
+    found = _LENGTH.match(text.strip())
+    if found is None or (found[2] is None and float(found[1]) != 0):
+        return None
+    factor = {"px": 1.0, "rem": ROOT_PX, "em": ROOT_PX, "pt": 4 / 3, None: 1.0}[found[2].lower() if found[2] else None]
+    return float(found[1]) * factor
