@@ -76,7 +76,7 @@ class Everything:
 
     def search_all(self, call: Call, text: str, domains: Sequence[str], limit: int, path_prefix: str | None) -> AllPage:
         """The best of each domain; a prefix of paths narrows code and sources, and leaves out history."""
-        reasons: list[str] = []
+        reasons = [self.graph.catch_up()]
         answer: dict[str, Any] = {}
         for domain in _checked(domains):
             rows, reason = self._find(call, domain, text, limit, path_prefix)
@@ -87,7 +87,7 @@ class Everything:
     def smart_search(self, call: Call, text: str, budget: int, thoroughness: Thoroughness) -> SmartPage:
         """Widen until a round brings nothing new or the budget is full. No node comes twice."""
         found: dict[str, AllRow] = {}
-        reasons: list[str] = []
+        reasons = [self.graph.catch_up()]
         rounds = 0
         for limit in ROUNDS[thoroughness]:
             rounds += 1
