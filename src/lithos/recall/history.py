@@ -42,7 +42,7 @@ class CommitKind:
         roots = tuple(root.spec.name for root in self._code.visible(question.call))
         if not roots or not asked.where.is_open or not (named or _ABOUT_HISTORY.search(asked.text)):
             return lambda least=0.0: _NOTHING
-        behind = self._graph.catch_up(0.05)
+        behind = self._graph.catch_up(0.05, alone=0.05)
         entries = self._graph.commits.entries
         begun = entries.projector.begin(replace(asked, by="both", where=Where(any_of={"root": roots})))
 

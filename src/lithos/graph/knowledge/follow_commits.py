@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lithos.errors import LithosError, Unsupported
+from lithos.errors import LithosError, Unavailable, Unsupported
 from lithos.graph.code import NODE_NAMES, Code, NodeType, OpenRoot
-from lithos.graph.git import Git
+from lithos.graph.git import Git, GitRefused
 from lithos.graph.history.commits import Commit, CommitLog, Tracked, described, read_commits, track
 from lithos.graph.history.commits.log import blobs, head_of, listed, parts, working_tree
 from lithos.graph.knowledge.commit_entries import CommitEntries
@@ -38,6 +38,8 @@ class RootState:
     head: str = ""
     problem: str = ""  # why its commits are not read
     log: CommitLog | None = None
+    git: Git | None = None
+    refused: tuple[Any, LithosError] | None = None  # dates of git's files then, and why
 
 
 class CommitFollower:
@@ -75,19 +77,24 @@ class CommitFollower:
 
     def _follow(self, root: OpenRoot, state: RootState, until: float) -> bool:
         changes, restarts = root.store.changes, self._store.restarts
-        git = Git.find(Path(root.spec.path))
-        if git is None:
-            state.stamp = ()
+        path = Path(root.spec.path)
+        if not (path / ".git").exists():
+            state.stamp, state.git = (), None
             return True
+        if state.git is not None:
+            now = (_stamp(state.git), changes, restarts)
+            if now == (state.stamp, state.changes, state.restarts):
+                return True  # the usual question: a few stats, and no process
+        git = state.git = _found(path, state)
         stamp = _stamp(git)
-        if (state.stamp, state.changes, state.restarts) == (stamp, changes, restarts):
-            return True
         if state.stamp != stamp or state.restarts != restarts or state.log is None:
             if self._is_large(git, root) and until - time.monotonic() < SHORT:
                 return False
             self._read(git, root, state)
-        self._track(git, root, state)
-        state.stamp, state.changes, state.restarts = stamp, changes, restarts
+            state.stamp, state.restarts = stamp, restarts
+        if not self._track(git, root, state, until):
+            return False
+        state.changes = changes
         return True
 
     def _is_large(self, git: Git, root: OpenRoot) -> bool:
@@ -114,20 +121,23 @@ class CommitFollower:
         name = root.spec.name
         self.commits.touch(name, (), {}, [*self.commits.tracked(name)])
 
-    def _track(self, git: Git, root: OpenRoot, state: RootState) -> None:
-        """Edges of the files that changed since they were last tracked."""
+    def _track(self, git: Git, root: OpenRoot, state: RootState, until: float) -> bool:
+        """Edges of the files that changed since they were last tracked; False: too many for a question."""
         assert state.log is not None
         name = root.spec.name
         versions, before = root.store.versions(), self.commits.tracked(name)
-        local = working_tree(git) if state.log.head else []
         changed = {path: version for path, version in versions.items() if before.get(path) != version}
         gone = [path for path in before if path not in versions]
         if not changed and not gone:
-            return
+            return True
+        if len(changed) > FEW and until - time.monotonic() < SHORT:
+            return False
         spans = root.store.spans(None if len(changed) > FEW else [*changed])
         files = [Tracked(path, spans.get(path, {})) for path in changed]
+        local = working_tree(git) if state.log.head else []
         touches = track(state.log.commits, local, files)
         self.commits.touch(name, touches, changed, gone)
+        return True
 
     def _removed(self, git: Git, commits: Sequence[Commit]) -> Iterator[Tombstone]:
         """Symbols and files that these commits removed; earlier versions are parsed for the names."""
@@ -152,13 +162,30 @@ class CommitFollower:
                         yield Tombstone(sha, f"{path}#{symbol.local}", kind)
 
 
+def _found(path: Path, state: RootState) -> Git:
+    """The repository, checked again since something changed. A refusal holds until its files change."""
+    dates = tuple(map(_date, (path / ".git", path / ".git" / "config")))
+    if state.refused is not None and state.refused[0] == dates:
+        raise state.refused[1]
+    try:
+        git = Git.find(path)
+    except GitRefused as error:
+        state.git, state.refused = None, (dates, error)
+        raise
+    if git is None:
+        raise Unavailable("it is no git repository")
+    state.refused = None
+    return git
+
+
 def _stamp(git: Git) -> tuple[Any, ...]:
     """Changes when HEAD moves: dates of the files that git writes then."""
     common = git.git_dir / "commondir"
     shared = (git.git_dir / common.read_text().strip()).resolve() if common.is_file() else git.git_dir
     head = (git.git_dir / "HEAD").read_bytes()
     ref = head.removeprefix(b"ref: ").strip().decode("utf-8", "replace") if head.startswith(b"ref: ") else "HEAD"
-    files = (git.git_dir / "HEAD", git.git_dir / "logs/HEAD", shared / ref, shared / "packed-refs", shared / "shallow")
+    own = (git.git_dir / "HEAD", git.git_dir / "logs/HEAD")
+    files = (*own, shared / ref, shared / "packed-refs", shared / "shallow", shared / "config")
     return (head, *map(_date, files))
 
 

@@ -28,6 +28,7 @@ from lithos.graph.model import EDGE_RULES, KnowledgeEdge
 WAIT_SECONDS = 2.0  # how long a question waits for what was not derived yet
 ALONE_SECONDS = 600.0
 PAUSE_SECONDS = 1.0
+LOOK_SECONDS = 5.0
 _log = logging.getLogger(__name__)
 Direction = Literal["out", "in", "both"]
 
@@ -128,13 +129,13 @@ class Knowledge(Part):
             except LithosError as error:
                 _log.warning("edges could not be derived: %s", error.message)
             if not self._behind:
-                self._wake.wait()
+                self._wake.wait(LOOK_SECONDS)  # no event says that files or commits changed; a look costs a few stats
             self._stopping.wait(PAUSE_SECONDS)
 
-    def catch_up(self, seconds: float = WAIT_SECONDS) -> str:
-        """Derive what the owners have that the store lacks; why edges may be missing, or nothing."""
-        if self._thread is None:  # there is no background job
-            seconds = ALONE_SECONDS
+    def catch_up(self, seconds: float = WAIT_SECONDS, *, alone: float = ALONE_SECONDS) -> str:
+        """Derive what the owners have that the store lacks; why edges may be missing, or nothing. `alone`: how long it
+        may take in a process without the background job."""
+        seconds = seconds if self._thread is not None else alone
         deadline = time.monotonic() + seconds
         if not self._lock.acquire(timeout=seconds):
             return "edges of the graph are being derived"
@@ -144,6 +145,7 @@ class Knowledge(Part):
                     self._behind.pop(each.name, None)
                 else:
                     self._behind[each.name] = f"edges of {each.name} are being derived"
+                    self._wake.set()
         finally:
             self._lock.release()
         return "; ".join(self._behind.values())

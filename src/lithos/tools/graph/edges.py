@@ -21,7 +21,7 @@ Agent = Annotated[str | None, Field(max_length=200), Rare]
 Asked = Annotated[str, Field(max_length=2_000)]
 
 
-@tool(toolset="graph", title="Link two nodes")
+@tool(toolset="graph", notes=True, title="Link two nodes")
 def lithos_link_nodes(
     lithos: Lithos,
     call: Call,
@@ -45,7 +45,7 @@ def lithos_unlink_nodes(
     return lithos.graph.unlink(call, source_id, target_id, edge_type)
 
 
-@tool(toolset="graph", reads=True, title="Get edges")
+@tool(toolset="graph", notes=True, reads=True, title="Get edges")
 def lithos_get_edges(
     lithos: Lithos,
     call: Call,

@@ -242,7 +242,7 @@ def lithos_find_failures(
     return lithos.history.failures(call, query, limit, resolved_only=resolved_only)
 
 
-@tool(toolset="history", reads=True, title="Get decisions")
+@tool(toolset="history", notes=True, reads=True, title="Get decisions")
 def lithos_get_decisions(
     lithos: Lithos, call: Call, query: Asked, limit: Ten = 10, agent: Agent = None
 ) -> DecisionPage:
