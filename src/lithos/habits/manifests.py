@@ -85,7 +85,7 @@ def read_manifests(paths: Iterable[str], read: Read) -> Manifests:
         locked, deprecated = _locked(path, read, found.problems)
         for each in packages:
             known = _normal(each.ecosystem, each.name)
-            version = locked.get(known, "") or _exact(each.wanted)
+            version = locked.get(known, "") or each.version or _exact(each.wanted)
             found.packages.append(replace(each, version=version, deprecated=deprecated.get(known, "")))
     return found
 

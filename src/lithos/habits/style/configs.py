@@ -160,9 +160,11 @@ def _biome(folder: str, read: Read, literal: Literal) -> Iterator[tuple[str, Set
     if base.get("enabled") is False:
         return
     script = {**base, **_part(_part(options, "javascript"), "formatter")}
+    editor = dict(_editor(folder, "javascript", read, literal)) if script.get("useEditorconfig") is True else {}
     style = script.get("indentStyle", "tab")
-    yield "indent_style", Setting("tabs" if style == "tab" else "spaces", where)
-    if style != "tab":
+    if "indentStyle" in script or "indent_style" not in editor:
+        yield "indent_style", Setting("tabs" if style == "tab" else "spaces", where)
+    if style != "tab" and ("indentWidth" in script or "indent_size" not in editor):
         yield "indent_size", Setting(_int(script.get("indentWidth"), 2), where)
     yield "quote_style", Setting(script.get("quoteStyle", "double"), where)
     yield "semicolons", Setting(script.get("semicolons", "always") == "always", where)

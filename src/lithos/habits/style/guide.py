@@ -221,8 +221,9 @@ def _sample(rows: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:
             groups[language]["/".join(path.split("/")[:-1][:2])].append(path)
     for language, folders in groups.items():
         total = sum(map(len, folders.values()))
+        least = 4 if 4 * len(folders) <= MOST_FILES else 1
         for paths in folders.values():
-            share = max(4, round(MOST_FILES * len(paths) / total))
+            share = max(least, round(MOST_FILES * len(paths) / total))
             ordered = sorted(
                 paths, key=lambda path: hashlib.blake2b(path.encode("utf-8", "replace"), digest_size=8).digest()
             )
