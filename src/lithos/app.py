@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from lithos import from_settings
 from lithos.agents import Agents, Tokens
@@ -15,9 +13,8 @@ from lithos.chronicle import Checkpoints, Chronicle, Section, Snapshots
 from lithos.core.call import Call
 from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
-from lithos.core.part import Part
+from lithos.core.part import Parts
 from lithos.core.periodic import Job, PeriodicJobs
-from lithos.errors import ReadOnly, StorageFull
 from lithos.graph import Everything
 from lithos.graph.knowledge import KnowledgeStore, SourceNodes, open_knowledge
 from lithos.graph.sources import Sources
@@ -58,27 +55,19 @@ REST_SECONDS = 30.0
 TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
 FINISH_SECONDS = 5.0
 SCRUB_SECONDS = 10.0
-P = TypeVar("P", bound=Part)
-_log = logging.getLogger("lithos")
 
 
-class Lithos:
+class Lithos(Parts):
     """Everything a tool may reach. To add a part, build it in `_build` after what it needs."""
 
     def __init__(self, config: LithosConfig, clock: Clock, ids: Ids, faults: Faults) -> None:
+        super().__init__()
         self.clock = clock
-        self.parts: list[Part] = []
-        self._finishing = threading.Lock()
-        with ExitStack() as opened:
-            self._opened = opened
+        with ExitStack() as failed:
+            failed.callback(self.close)
             self._build(config, clock, ids, faults)
-            self._unopened = [part for part in self.parts if not _opens(part)]
-            self._opened = opened.pop_all()
-
-    def _add(self, part: P) -> P:
-        self.parts.append(part)
-        self._opened.callback(part.close)
-        return part
+            self._open_all()
+            failed.pop_all()
 
     def _build(self, config: LithosConfig, clock: Clock, ids: Ids, faults: Faults) -> None:
         storage = self.storage = self._add(
@@ -171,7 +160,7 @@ class Lithos:
     def _open_graph(self, storage: Storage) -> KnowledgeStore:
         """Before the ledger, which drops what it forgets from it."""
         graph = open_knowledge(storage.data_dir / ".graph" / "knowledge.db", storage.clock)
-        self._opened.callback(graph.close)
+        self._closing.callback(graph.close)
         return graph
 
     def _build_graph(self, config: LithosConfig, store: KnowledgeStore, embedding: Embedding, work: WorkIndex) -> None:
@@ -220,24 +209,6 @@ class Lithos:
         if config.backup.every_hours:
             yield Job("make a backup when it is due", BACKUP_SECONDS, partial(from_settings.backup_when_due, config))
 
-    def start(self) -> None:
-        """Begin background work: watching files, indexing, periodic jobs."""
-        for part in self.parts:
-            part.start()
-
-    def finish_opening(self) -> None:
-        """Before a change: do what a full or read-only disk kept from being done at the start, or refuse as it does."""
-        if not self._unopened:
-            return
-        with self._finishing:
-            while self._unopened:
-                self._unopened[0].open()
-                del self._unopened[0]
-
-    def health(self) -> str | None:
-        """The first part's problem, without paths or stored text; None: all parts work."""
-        return next((problem for part in self.parts if (problem := part.problem()) is not None), None)
-
     def collections(self) -> dict[str, Collection]:
         """Contents of search, by owner."""
         thoughts = self.ledger.collection
@@ -246,27 +217,6 @@ class Lithos:
     def compare_indexes(self) -> int:
         """Compare what search holds with its owners and apply what it lacks; the number of changes."""
         return self.notes.complete() + self.ledger.complete_search()
-
-    def busy(self) -> bool:
-        """Whether an idle host should stay for background work."""
-        return any(part.busy() for part in self.parts)
-
-    def sizes(self) -> dict[str, int]:
-        return {name: size for part in self.parts for name, size in part.sizes().items()}
-
-    def close(self) -> None:
-        """Close the parts in reverse order; twice is harmless."""
-        self._opened.close()
-
-
-def _opens(part: Part) -> bool:
-    """False: the disk is full or read-only. Reading goes on, and the part opens before the first change."""
-    try:
-        part.open()
-    except (StorageFull, ReadOnly) as refusal:
-        _log.warning("changes are refused: %s", refusal.message)
-        return False
-    return True
 
 
 def open_lithos(

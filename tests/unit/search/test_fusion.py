@@ -52,3 +52,20 @@ def test_scores_of_different_collections_have_one_scale() -> None:
     for weight in (0.02, 0.5, 2.0):
         best = fuse(words(10.0), {(0, 0): 1.0}, {(0, 0): 1.0}, LegWeights(1.0, weight), 1).ranked[0]
         assert best.score == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize(("cosine", "is_answer"), [(0.521, True), (0.519, False)])
+def test_a_similarity_of_052_is_an_answer(cosine: float, is_answer: bool) -> None:
+    alone = {(0, 0): cosine}
+    assert fuse(words(), alone, alone, LegWeights(1.0, 0.5), 5).relevant is is_answer
+
+
+def test_one_of_the_best_three_must_be_the_answer() -> None:
+    """The fourth by rank is the only one whose words and meaning together reach it."""
+    found = Words({ordinal: 10.0 - ordinal for ordinal in range(4)}, {}, possible=40.0)
+    far = {(ordinal, 0): 0.1 for ordinal in range(3)} | {(3, 0): 0.49}
+    for count, is_answer in ((3, True), (4, False)):
+        words_of = Words({o: s for o, s in found.scores.items() if o >= 4 - count}, {}, possible=40.0)
+        shown = {place: value for place, value in far.items() if place[0] >= 4 - count}
+        ranks = dict.fromkeys(shown, 0.1)
+        assert fuse(words_of, shown, ranks, LegWeights(1.0, 0.5), 5).relevant is is_answer
