@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from lithos.core.markdown import RAW, Kind, scan
 from lithos.graph.trust.claims.values import CODE_ENDINGS, Claim, ClaimKind, Mention
 
 LONGEST_TEXT = 20_000
 MOST_CLAIMS = 50
-_FENCE = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[\w`\"'(\[*-])|\n\s*\n|\n\s*(?=[-*+•]\s|\d+[.)]\s)")
 _KINDS = (
     "class|classes|struct|interface|enum|function|method|constructor|helper|decorator|mixin|module|package|file|folder|directory|"
@@ -75,8 +75,7 @@ class _Sentence:
 def claims_in(text: str) -> list[Claim]:
     """The claims of a text, in order, each once."""
     found: dict[tuple[object, ...], Claim] = {}
-    plain = _FENCE.sub("\n\n", text[:LONGEST_TEXT])
-    for sentence in _SENTENCE.split(plain):
+    for sentence in _SENTENCE.split(_without_code(text[:LONGEST_TEXT])):
         words = " ".join(sentence.split()).strip().lstrip("-*+•> ")
         if not 5 <= len(words) <= 1_000 or words.endswith("?") or words.startswith(("|", "#", ">>>")):
             continue
@@ -85,6 +84,12 @@ def claims_in(text: str) -> list[Claim]:
                 (claim.kind, claim.subject.name, claim.value, claim.of and claim.of.name, claim.negated), claim
             )
     return list(found.values())[:MOST_CLAIMS]
+
+
+def _without_code(text: str) -> str:
+    scanned = scan(text)
+    kept = zip(scanned.lines, scanned.kinds, scanned.inline, strict=True)
+    return "".join(line if inline != RAW or kind is Kind.HTML else "\n" for line, kind, inline in kept)
 
 
 def _of_sentence(words: str) -> Iterator[Claim]:

@@ -85,6 +85,9 @@ OPEN = (
     "Fixed a bug where `load_row` calls `check_stock`.",
     "`Cart` has about 9 methods.",
     "```\n`Cart` is defined in `shop/store.py`.\n```",
+    "- A list item:\n  ```\n  `Cart` is defined in `shop/store.py`.\n  ```\n",
+    "````\n```\n`Cart` is defined in `shop/store.py`.\n````",
+    "Text.\n\n    `Cart` is defined in `shop/store.py`.\n",
     "`json.dumps` calls `check_stock`.",
     "`Cart` is in `https://example.org/cart.py`.",
 )
