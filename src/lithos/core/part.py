@@ -51,7 +51,7 @@ P = TypeVar("P", bound=Part)
 
 
 class Parts:
-    """What `app` inherits: it adds each part after those that it needs, then opens all."""
+    """The base of `app.Lithos`, which adds each part after those that it needs, then opens all."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
