@@ -3,8 +3,8 @@
     python -m benchmarks.recall               # embeds 20,000 passages the first time: four minutes of two cores
     python -m benchmarks.recall --fresh       # every time, in a host, and tells what memory that leaves behind
 
-The vault stays in `.bench/search/vault10000`, its vectors with it. The bare limit beside each number is the model
-alone, on the same questions in the same run: no question that was not asked before can be faster.
+The vault stays in `.bench/search/vault10000`, its vectors with it, and tasks, findings, thoughts and skills beside the
+notes. The limits are multiples of the bare model and of a trivial call, taken by turns in the same run.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.corpus import notes, questions
@@ -22,10 +25,12 @@ from benchmarks.report import line, milliseconds, percentile
 from lithos.app import open_lithos
 from lithos.search import Document, open_embedder
 from lithos.settings import LithosConfig, StorageSettings
+from lithos.tools.catalogue import catalogue
 
 NOTES = 10_000
 VAULT = Path(f".bench/search/vault{NOTES}")
-ASKED = 200
+ASKED, TURN = 200, 20
+TASKS, THOUGHTS, SKILLS = 1_000, 3_000, 30
 
 
 def main() -> None:
@@ -33,12 +38,12 @@ def main() -> None:
     if "--fresh" in sys.argv:
         measure_first_index(VAULT)
     prepare(VAULT)
-    bare = bare_model(questions(ASKED))
+    fill_other_kinds(VAULT)
     measure_cold(VAULT, "lithos_search", 1.5)
     measure_cold(VAULT, "lithos_semantic", 2.0)
     client = Client(VAULT).begin()
     try:
-        measure_tools(client, bare)
+        measure_tools(client)
     finally:
         client.end()
         end_host(VAULT)
@@ -84,13 +89,6 @@ def as_file(note: Document) -> str:
     return f'---\ntitle: "{title}"\nauthor: {note.author}\ntags: [{", ".join(note.tags)}]\n---\n\n{note.text}\n'
 
 
-def bare_model(asked: list[str]) -> float:
-    """Median milliseconds of a question in the model, with nothing around it."""
-    model = open_embedder("all-MiniLM-L6-v2")
-    model.embed("warm")
-    return percentile([milliseconds(lambda text=text: model.embed(text)) for text in asked], 0.5)
-
-
 def measure_cold(vault: Path, tool: str, limit: float) -> None:
     """From nothing: a guest that starts a host that opens the indexes."""
     command = [sys.executable, "-m", "lithos.cli.entry", "--help"]
@@ -106,26 +104,73 @@ def measure_cold(vault: Path, tool: str, limit: float) -> None:
     end_host(vault)
 
 
-def measure_tools(client: Client, bare: float) -> None:
-    asked = questions(ASKED)
-    for tool, half, most in (("lithos_search", 2, 6), ("lithos_recall", 5, 15)):
+def fill_other_kinds(vault: Path) -> None:
+    """Tasks, findings, thoughts and skills beside the notes: a recall asks all of them."""
+    lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=vault)))
+    tools = catalogue()
+    try:
+        if lithos.skills.count() < SKILLS:
+            texts = iter([each.text[:240] for each in notes(TASKS * 2 + THOUGHTS + SKILLS, seed=5)])
+            for text in islice(texts, TASKS):
+                task = tools.call(lithos, "lithos_task_create", {"title": text[:60], "description": text, "agent": "a"})
+                finding = {"task_id": task["task_id"], "summary": next(texts), "agent": "a"}
+                tools.call(lithos, "lithos_finding_post", finding)
+            for text in islice(texts, THOUGHTS):
+                thought = {"thought_type": "Idea", "content": text, "agent_id": "a"}
+                tools.call(lithos, "mentisdb_append", thought)
+            for number, text in enumerate(texts):
+                skill = {
+                    "agent_id": "a",
+                    "skill_id": f"s{number}",
+                    "content": f"---\nname: Skill {number}\n---\n\n{text}",
+                }
+                tools.call(lithos, "mentisdb_upload_skill", skill)
+        lithos.embedding.start()
+        while tools.call(lithos, "lithos_recall", {"query": "warm"})["degraded"]:
+            time.sleep(1)
+    finally:
+        lithos.close()
+
+
+def measure_tools(client: Client) -> None:
+    """By turns: the bare model, a trivial call, a question by words, one by both, and that again. Wall time of each,
+    and CPU of the host, in which other processes of the machine do not show."""
+    model = open_embedder("all-MiniLM-L6-v2")
+    host = host_of(VAULT)
+    for tool in ("lithos_search", "lithos_recall"):
         client.ask(call(1, tool, query="warm"))
-        host = host_of(VAULT)
-        before = cpu(host)
-        times = [
-            milliseconds(lambda number=number, text=text, tool=tool: client.ask(call(number, tool, query=text)))
-            for number, text in enumerate(asked)
+    model.embed("warm")
+    trivial: dict[str, str] = {"id": "a"}
+    asked = questions(ASKED)
+    wall: dict[str, list[float]] = defaultdict(list)
+    spent: dict[str, float] = defaultdict(float)
+    for start in range(0, ASKED, TURN):
+        part = asked[start : start + TURN]
+        turns: list[tuple[str, Callable[[str], object]]] = [
+            ("bare", model.embed),
+            ("trivial", lambda _: client.ask(call(1, "lithos_agent_info", **trivial))),
+            ("lithos_search", lambda text: client.ask(call(2, "lithos_search", query=text))),
+            ("lithos_recall", lambda text: client.ask(call(3, "lithos_recall", query=text))),
+            ("again", lambda text: client.ask(call(4, "lithos_recall", query=text))),
         ]
-        spent = (cpu(host) - before) * 1000 / ASKED
-        line(f"{tool} over MCP, {NOTES:,} real notes, p50", percentile(times, 0.5), half, "ms")
-        line(f"{tool} over MCP, {NOTES:,} real notes, p95", percentile(times, 0.95), most, "ms")
-        print(f"  {spent:.2f} ms CPU of the host a question; the bare model takes {bare:.2f} ms for one", flush=True)
-    again = [
-        milliseconds(lambda number=number, text=text: client.ask(call(number, "lithos_recall", query=text)))
-        for number, text in enumerate(asked[-100:])
-    ]
-    line("lithos_recall over MCP, asked before, p50", percentile(again, 0.5), 5, "ms")
-    line("host with these notes and the model loaded", host_of(VAULT).memory_info().rss / 1e6, 250, "MB")
+        for name, ask in turns:
+            before, own = cpu(host), time.process_time()
+            wall[name] += [milliseconds(ask, text) for text in part]
+            spent[name] += time.process_time() - own if name == "bare" else cpu(host) - before
+    half = {name: percentile(times, 0.5) for name, times in wall.items()}
+    used = {name: seconds * 1000 / ASKED for name, seconds in spent.items()}
+    for unit, each in (("ms", half), ("ms CPU of the host", used)):
+        print(f"  the bare model takes {each['bare']:.2f} {unit}, a trivial call {each['trivial']:.2f}")
+        line(
+            f"lithos_recall, {NOTES:,} notes, every kind",
+            each["lithos_recall"],
+            1.6 * each["bare"] + each["trivial"],
+            unit,
+        )
+        line("lithos_recall, asked before", each["again"], 3 * each["trivial"], unit)
+        line("lithos_search", each["lithos_search"], 2.5 * each["trivial"], unit)
+    line("lithos_recall, p95", percentile(wall["lithos_recall"], 0.95), 15, "ms")
+    line("host with these notes and the model loaded", host.memory_info().rss / 1e6, 250, "MB")
 
 
 if __name__ == "__main__":

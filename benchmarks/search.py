@@ -56,6 +56,9 @@ class Noise:
         vector = np.random.default_rng(seed).standard_normal(384).astype(np.float32)
         return vector / np.linalg.norm(vector)
 
+    def readable(self, text: str) -> float:
+        return self._model.readable(text)
+
     def give_back(self) -> None:
         self._model.give_back()
 

@@ -39,7 +39,7 @@ from lithos.recall import (
     WorkIndex,
     WorkKind,
 )
-from lithos.search import Collection, Embedding, open_embedder
+from lithos.search import Collection, Embedding, open_embedder, open_reranker
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
 
@@ -135,7 +135,7 @@ class Lithos(Parts):
             SourceKind(self.note_search),
             MessageKind(mail, self.messages),
         ]
-        self.recall = Recall(kinds, most=config.search.max_results)
+        self.recall = Recall(kinds, most=config.search.max_results, reranker=open_reranker(config.search.reranker))
         self.changes = Changes(
             storage.database,
             storage.events,

@@ -83,6 +83,9 @@ class StorageSettings(Section):
 
 class SearchSettings(Section):
     embedding_model: str = Field("all-MiniLM-L6-v2", description="The model in the package, or a folder of another.")
+    reranker: str = Field(
+        "", description="Folder of a cross-encoder that rescores the best 30 of a recall; empty: none."
+    )
     semantic_threshold: float = Field(0.3, ge=0, le=1, description="Least similarity of lithos_semantic.")
     max_results: int = Field(50, ge=1, description="Most results of one search.")
     chunk_size: int = Field(500, ge=50, description="Characters that a chunk aims at.")

@@ -88,6 +88,15 @@ class TwoStepKind(Protocol):
     def begin(self, question: Question) -> FinishKind: ...
 
 
+@runtime_checkable
+class LinkedKind(Protocol):
+    """A kind whose things are linked to each other."""
+
+    def linked(self, question: Question, hit: Hit, most: int) -> list[Hit]:
+        """Of what a hit is linked to, what the question lets through, with the passage that answers it best."""
+        ...
+
+
 def begin(kind: Kind, question: Question) -> FinishKind:
     if isinstance(kind, TwoStepKind):
         return kind.begin(question)

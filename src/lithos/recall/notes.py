@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+from lithos.errors import NotFound
 from lithos.graph.sources import KINDS
 from lithos.notes import Notes, NoteSearch, cited
 from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
@@ -36,6 +38,22 @@ class NoteKind:
             return KindHits(found, render)
 
         return finish
+
+    def linked(self, question: Question, hit: Hit, most: int) -> list[Hit]:
+        try:
+            links = self._notes.reader.links(hit.id, limit=most)
+        except NotFound:  # deleted since
+            return []
+        within = question.query.where.path_prefix or ""
+        paths = [each["path"] for each in (*links["outgoing"], *links["incoming"]) if each["path"].startswith(within)]
+        found: list[Hit] = []
+        for path in paths[:most]:
+            where = replace(question.query.where, path_prefix=path)
+            hits = self._search.find(replace(question.query, where=where, limit=1, explain=False), question.scope)[
+                0
+            ].hits
+            found += [each for each in hits if each.path == path]
+        return found
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         """Notes by any hand, those that were deleted included."""

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, NamedTuple, NotRequired, cast
+from typing import Any, NotRequired, cast
 
 from lithos.core.cursor import NextPage, ShownBefore
 from lithos.core.text import cut, estimate_tokens
 from lithos.notes import FIRST_PAGE, NoteHit, ScopeRequest, checked_query
-from lithos.recall.kind import Kind, KindHits, Question, begin
-from lithos.search import Hit
+from lithos.recall.hops import (
+    LINKED_FROM,
+    MOST_LINKED,
+    Scored,
+    asks_for_two,
+    further_questions,
+    with_further,
+    with_linked,
+)
+from lithos.recall.kind import Kind, KindHits, LinkedKind, Question, begin
+from lithos.search import RERANKER_UNUSABLE, Reranker
 
 PASSAGES_OF_ONE = 3  # with a token budget: most passages that one document may fill it with
 CANDIDATE_PASSAGES = 60
+RERANKED = 30  # of the best hits, where there is a reranker
 
 
 OTHERS = 0.8  # of its score counts for a hit that is no note: equal evidence, and the note comes first
@@ -40,9 +50,10 @@ class RecallAnswer(NextPage):
 class Recall:
     """A `limit` above `most` is clamped, and the answer then says which limit was used."""
 
-    def __init__(self, kinds: Sequence[Kind], *, most: int = 50) -> None:
+    def __init__(self, kinds: Sequence[Kind], *, most: int = 50, reranker: Reranker | None = None) -> None:
         self.kinds = {kind.name: kind for kind in kinds}
         self._most = most
+        self._reranker = reranker
 
     def recall(
         self,
@@ -50,23 +61,33 @@ class Recall:
         token_budget: int | None = None,
         kinds: Sequence[str] | None = None,
         after: ShownBefore = FIRST_PAGE,
+        *,
+        hops: int = 0,
     ) -> RecallAnswer:
         """Without a budget the best passage of each document; with one the best passages that fit, and no further
-        page. `kinds`: only these; without it all, unless a filter or a scope is for notes alone."""
+        page. `kinds`: only these; without it all, unless a filter or a scope is for notes alone. `hops`: also what
+        the best hits lead to, if the question names two things or compares."""
         asked, limit = question.query, min(question.query.limit, self._most)
         query = replace(asked, text=checked_query(asked.text), limit=after.depth(limit))
         if token_budget is not None:
             query = replace(query, limit=CANDIDATE_PASSAGES, per_document=PASSAGES_OF_ONE)
-        asked_of = self._asked_of(question, kinds)
-        answered = self._answered(replace(question, query=query, kinds=tuple(asked_of)), token_budget is None)
+        elif self._reranker is not None or hops:
+            query = replace(query, limit=max(query.limit, RERANKED))
+        question = replace(question, query=query, kinds=tuple(self._asked_of(question, kinds)))
+        answered = self._answered(question, token_budget is None)
         joined, more = _joined(answered), NextPage()
+        if hops and asks_for_two(query.text):
+            joined = self._hopped(question, joined)
+        if self._reranker is not None:
+            joined = self._reranked(self._reranker, query.text, joined)
         if token_budget is None:
-            joined, more = after.page(joined, limit, lambda each: f"{each.kind} {each.hit.id}")
-        hits: Iterable[RecallHit] = (each.shown() for each in joined)
+            joined, more = after.page(joined, limit, lambda each: each.key)
+        hits: Iterable[RecallHit] = (_shown(each) for each in joined)
         if token_budget is not None:
             hits = islice(_fitting(hits, token_budget), limit)
         clamped = self._most if asked.limit > self._most else None
-        return {**_answer([*answered.values()], [*hits], clamped), **more}
+        reason = RERANKER_UNUSABLE if self._reranker is not None and self._reranker.failure else ""
+        return {**_answer([*answered.values()], [*hits], clamped, reason), **more}
 
     def _answered(self, question: Question, whole: bool) -> dict[str, KindHits]:
         """Every kind begins before any is finished. Of the others only those hits are fetched that can come before
@@ -81,6 +102,28 @@ class Recall:
                 least = min(hit.score for hit in hits) / OTHERS
         return answered
 
+    def _hopped(self, question: Question, joined: list[Scored]) -> list[Scored]:
+        """One step on: a second round with what the best say, then the notes that the best are linked to."""
+        asked = [
+            replace(question, query=replace(question.query, text=text, explain=False))
+            for text in further_questions(question.query.text, joined)
+        ]
+        joined = with_further(joined, [_joined(self._answered(each, False)) for each in asked])
+        notes: object = self.kinds.get(NOTE)
+        if not isinstance(notes, LinkedKind):
+            return joined
+        best = [each for each in joined if each.kind == NOTE][:LINKED_FROM]
+        return with_linked(joined, {each.key: notes.linked(question, each.hit, MOST_LINKED) for each in best})
+
+    def _reranked(self, reranker: Reranker, text: str, joined: list[Scored]) -> list[Scored]:
+        """The best in the order of the reranker; the rest as it was."""
+        best, rest = joined[:RERANKED], joined[RERANKED:]
+        scores = reranker.scores(text, [f"{each.hit.title}\n{each.hit.passage}".strip() for each in best])
+        if scores is None:
+            return joined
+        order = sorted(range(len(best)), key=lambda at: -scores[at])  # stable: equal scores keep their order
+        return [best[at] for at in order] + rest
+
     def _asked_of(self, question: Question, kinds: Sequence[str] | None) -> list[str]:
         if kinds:
             return [name for name in self.kinds if name in kinds]
@@ -88,26 +131,18 @@ class Recall:
         return [NOTE] if notes_alone else [*self.kinds]
 
 
-class _Joined(NamedTuple):
-    """A hit among those of other kinds; rendered only if it is shown."""
-
-    score: float
-    kind: str
-    hit: Hit
-    render: Callable[[Hit], dict[str, Any]]
-
-    def shown(self) -> RecallHit:
-        return cast(RecallHit, {"kind": self.kind, **self.render(self.hit)})
+def _shown(scored: Scored) -> RecallHit:
+    return cast(RecallHit, {"kind": scored.kind, **scored.render(scored.hit)})
 
 
-def _joined(answered: Mapping[str, KindHits]) -> list[_Joined]:
+def _joined(answered: Mapping[str, KindHits]) -> list[Scored]:
     """By score, which every collection computes the same way; the hits of one kind keep their own order.
 
     A kind that has nothing relevant contributes nothing beside one that has: 20,000 unrelated tasks must not push down
     the note that answers. A hit without evidence is no hit.
     """
     relevant = any(each.found.relevant for each in answered.values())
-    rows: list[_Joined] = []
+    rows: list[Scored] = []
     for name, each in answered.items():
         if relevant and not each.found.relevant and len(answered) > 1 and name != NOTE:
             continue
@@ -116,12 +151,12 @@ def _joined(answered: Mapping[str, KindHits]) -> list[_Joined]:
             if hit.score <= 0:
                 continue
             lowest = min(lowest, hit.score)  # its own order stays
-            rows.append(_Joined(lowest if name == NOTE else lowest * OTHERS, name, hit, each.render))
+            rows.append(Scored(lowest if name == NOTE else lowest * OTHERS, name, hit, each.render))
     return sorted(rows, key=lambda each: -each.score)
 
 
-def _answer(answered: Sequence[KindHits], hits: list[RecallHit], clamped: int | None) -> RecallAnswer:
-    reasons = list(dict.fromkeys(each.found.degraded for each in answered if each.found.degraded))
+def _answer(answered: Sequence[KindHits], hits: list[RecallHit], clamped: int | None, reason: str = "") -> RecallAnswer:
+    reasons = list(dict.fromkeys(filter(None, [*(each.found.degraded for each in answered), reason])))
     answer: RecallAnswer = {
         "results": hits,
         "tokens_used": sum(map(_tokens, hits)),

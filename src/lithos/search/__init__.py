@@ -7,6 +7,7 @@ from lithos.search.collection.chunking import PassageLimits
 from lithos.search.collection.collection import Collection, open_collection
 from lithos.search.embedding.background import Embedding
 from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embedder
+from lithos.search.embedding.reranker import RERANKER_UNUSABLE, Reranker, open_reranker
 from lithos.search.projector import Feed, Projector
 from lithos.search.text.analysis import query_terms
 from lithos.search.values import (
@@ -28,6 +29,7 @@ from lithos.search.values import (
 )
 
 __all__ = [
+    "RERANKER_UNUSABLE",
     "RESTRICTED",
     "Bounds",
     "By",
@@ -47,11 +49,13 @@ __all__ = [
     "Projector",
     "Query",
     "Remove",
+    "Reranker",
     "SearchResult",
     "SequencePlace",
     "Where",
     "open_collection",
     "open_embedder",
+    "open_reranker",
     "place_in",
     "query_terms",
 ]

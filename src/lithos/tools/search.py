@@ -32,6 +32,9 @@ Standing = Annotated[StatusFilter | None, Field(description="Default: what count
 AsOf = Annotated[str | None, Field(description="Notes that were current then"), Rare]
 Window = Annotated[int | None, Field(ge=1, description="Created in so many days before as_of or now"), Rare]
 Ranking = Annotated[Rank, Rare]
+Hops = Annotated[
+    int, Field(ge=0, le=1, description="1: also what the best hits lead to, for questions that compare or join"), Rare
+]
 
 
 class Recalled(RecallAnswer):
@@ -55,14 +58,15 @@ def lithos_recall(
     rank: Ranking = "relevance",
     explain: Explain = False,
     cursor: MoreCursor = None,
+    hops: Hops = 0,
 ) -> Recalled:
     """Ask the shared memory; use this first. Searches notes, tasks, findings, thoughts and skills by words and meaning.
     Each result is the best passage of one thing, with its kind and what to cite. `relevant: false`: nothing here
     answers it, do not build on the results. `degraded: true`: part was not searched yet; ask again soon."""
     asked = Query(query, limit=limit, where=_where(tags, author, path_prefix), explain=explain)
     scope = ScopeRequest(status, as_of, window_days, rank)
-    after = shown_before(cursor, ["recall", query, asked.where, scope, sorted(kinds or ())])
-    found = lithos.recall.recall(Question(call, asked, scope), token_budget, kinds, after)
+    after = shown_before(cursor, ["recall", query, asked.where, scope, sorted(kinds or ()), hops])
+    found = lithos.recall.recall(Question(call, asked, scope), token_budget, kinds, after, hops=hops)
     receipt = lithos.knowledge.feedback.receipt(query, [hit["id"] for hit in found["results"] if hit["kind"] == "note"])
     return {**found, "receipt": receipt}
 

@@ -16,7 +16,7 @@ from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, comparable, match_unindexed
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
 from lithos.search.fusion import JUDGED, NO_WORDS, Fused, LegWeights, PassageKey, Ranked, Words, fuse, leg_weights
-from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms, readable_share
+from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms
 from lithos.search.text.snippets import snippet
 from lithos.search.text.syntax import Reading, read
 from lithos.search.values import Document, Hit, Passage, Query, SearchResult
@@ -207,7 +207,7 @@ class QueryRun:
     def _weight_of_meaning(self, similarities: dict[tuple[int, int], float]) -> float:
         if self.query.by == "words" or not similarities:
             return 0.0
-        return 1.0 if self.query.by == "meaning" else readable_share(self.query.text)
+        return 1.0 if self.query.by == "meaning" else self.embedding.embedder.readable(self.query.text)
 
     def _code_share(self) -> float:
         """How much of the collection is code; a question that names an identifier means what has it."""

@@ -12,8 +12,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lithos.core.text import estimate_tokens
 from lithos.errors import ConfigInvalid
+from lithos.search.embedding.onnx_folder import (
+    TEXT_INPUT,
+    missing_from,
+    opened_session,
+    opened_tokenizer,
+    typed_inputs,
+)
 from lithos.search.malloc import give_back
+from lithos.search.text.analysis import readable_share
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,6 +56,10 @@ class Embedder(Protocol):
         """A vector of length one. Safe from several threads at once."""
         ...
 
+    def readable(self, text: str) -> float:
+        """How much of a text the model can read, 0 to 1: full text carries the rest of a question."""
+        ...
+
     def give_back(self) -> None:
         """Memory that many texts took and the next question does not need."""
         ...
@@ -70,13 +83,15 @@ def _packaged() -> OnnxEmbedder:
     return OnnxEmbedder(FOLDER, f"{PACKAGED}/int8/3d6e6ff2")
 
 
-def _from_folder(folder: Path) -> OnnxEmbedder:
-    missing = [name for name in ("model.onnx", "tokenizer.json") if not (folder / name).is_file()]
-    if missing:
-        raise ConfigInvalid(f"search.embedding_model: {folder} has no {' and no '.join(missing)}", hint=_FOLDER_HINT)
+def _from_folder(folder: Path) -> Embedder:
+    missing = missing_from(folder)
+    reads_text = missing == "tokenizer.json" and find_spec("onnxruntime_extensions") is not None
+    if missing and not reads_text:
+        raise ConfigInvalid(f"search.embedding_model: {folder} has no {missing}", hint=_FOLDER_HINT)
     with open(folder / "model.onnx", "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return OnnxEmbedder(folder, f"{folder.name}/{digest[:16]}")
+    id = f"{folder.name}/{digest[:16]}"
+    return TextOnnxEmbedder(folder, id) if reads_text else OnnxEmbedder(folder, id)
 
 
 def _by_name(name: str) -> SentenceTransformersEmbedder:
@@ -127,27 +142,11 @@ class OnnxEmbedder:
 
     @cached_property
     def _tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        tokenizer = Tokenizer.from_file(str(self._folder / "tokenizer.json"))
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        return tokenizer
+        return opened_tokenizer(self._folder)
 
     @cached_property
     def _session(self) -> Any:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        return onnxruntime.InferenceSession(
-            str(self._folder / "model.onnx"),
-            options,
-            providers=["CPUExecutionProvider"],
-            disabled_optimizers=["SkipLayerNormFusion"],  # a quarter slower than what it replaces
-        )
+        return opened_session(self._folder)
 
     def count(self, text: str) -> int:
         """Word by word, each remembered; exact, as the tokenizer never joins across a space or a sign."""
@@ -168,6 +167,9 @@ class OnnxEmbedder:
     def embed(self, text: str) -> Floats:
         return _unit(self._run(text)[0][0])
 
+    def readable(self, text: str) -> float:
+        return readable_share(text) if self._folder == FOLDER else _known_share(self._loaded("_tokenizer"), text)
+
     def give_back(self) -> None:
         if "_session" in self.__dict__:
             import onnxruntime
@@ -187,12 +189,7 @@ class OnnxEmbedder:
 
     @cached_property
     def _inputs(self) -> dict[str, str]:
-        wanted = {put.name: _KINDS.get(put.type, "") for put in self._session.get_inputs()}
-        if not all(name in _TAKEN and kind for name, kind in wanted.items()):
-            raise ConfigInvalid(
-                f"search.embedding_model: the model in {self._folder} asks for {sorted(wanted)}", hint=_ASKED
-            )
-        return wanted
+        return typed_inputs(self._session, "search.embedding_model", self._folder)
 
     def _loaded(self, part: str) -> Any:
         """Load once; concurrent callers wait."""
@@ -214,15 +211,22 @@ def _unusable(model: object, error: Exception) -> ConfigInvalid:
     return ConfigInvalid(f"search.embedding_model: {model} cannot be loaded: {str(error)[:200]}", hint=_FOLDER_HINT)
 
 
-_FOLDER_HINT = "The folder needs a sentence embedding model as model.onnx, and its tokenizer.json."
-_TAKEN = ("input_ids", "attention_mask", "token_type_ids")
-_ASKED = f"It must take {', '.join(_TAKEN)}, or some of them, as integers."
-_KINDS = {"tensor(int32)": "int32", "tensor(int64)": "int64"}
+_UNKNOWN = ("[UNK]", "<unk>", "<UNK>")
+_FOLDER_HINT = (
+    "The folder needs a sentence embedding model as model.onnx, and its tokenizer.json; a model that reads text itself "
+    "needs onnxruntime-extensions instead."
+)
 
 
 def _bounded(ids: list[int], longest: int) -> list[int]:
     """A question may be longer than the model reads: its beginning, and the closing mark."""
     return ids if len(ids) <= longest else [*ids[: longest - 1], ids[-1]]
+
+
+def _known_share(tokenizer: Any, text: str) -> float:
+    """The share of a text's tokens that are in the vocabulary."""
+    tokens = tokenizer.encode(text, add_special_tokens=False).tokens
+    return 1.0 - sum(token in _UNKNOWN for token in tokens) / len(tokens) if tokens else 1.0
 
 
 def _unit(output: Any) -> Floats:
@@ -233,6 +237,52 @@ def _unit(output: Any) -> Floats:
     vector = vector.mean(axis=0) if vector.ndim == 2 else vector
     length = float(np.linalg.norm(vector))
     return vector / np.float32(length) if length > 0 else vector
+
+
+class TextOnnxEmbedder:
+    """A model that reads text itself, such as a universal sentence encoder: `model.onnx` with one input of strings and
+    its own tokenizer inside, run with the package onnxruntime-extensions. What it counts as a token is estimated."""
+
+    longest = 256
+
+    def __init__(self, folder: Path, id: str) -> None:
+        self.id = id
+        self._folder = folder
+        self._loading = threading.Lock()
+
+    @cached_property
+    def _session(self) -> Any:
+        from onnxruntime_extensions import get_library_path
+
+        session = opened_session(self._folder, get_library_path())
+        kinds = [put.type for put in session.get_inputs()]
+        if kinds != [TEXT_INPUT]:
+            raise ConfigInvalid(f"it asks for {kinds}, and there is no tokenizer.json", hint=_FOLDER_HINT)
+        return session
+
+    def _loaded(self) -> Any:
+        with self._loading:
+            try:
+                return self._session
+            except Exception as error:  # the library raises its own, which name no setting
+                raise _unusable(self._folder, error) from error
+
+    @cached_property
+    def dimension(self) -> int:
+        return len(self.embed("dimension"))
+
+    def count(self, text: str) -> int:
+        return estimate_tokens(text)
+
+    def embed(self, text: str) -> Floats:
+        session = self._loaded()
+        return _unit(session.run(None, {session.get_inputs()[0].name: [text]})[0][0])
+
+    def readable(self, text: str) -> float:
+        return 1.0  # it has its own tokenizer, which leaves nothing out
+
+    def give_back(self) -> None:
+        give_back()
 
 
 class SentenceTransformersEmbedder:
@@ -272,6 +322,11 @@ class SentenceTransformersEmbedder:
         with self._loading:
             return _unit(self._loaded().encode(text, show_progress_bar=False))
 
+    def readable(self, text: str) -> float:
+        tokenizer = self._loaded().tokenizer
+        ids = tokenizer.encode(text, add_special_tokens=False)
+        return 1.0 - ids.count(tokenizer.unk_token_id) / len(ids) if ids else 1.0
+
     def give_back(self) -> None:
         give_back()
 
@@ -299,6 +354,9 @@ class HashedEmbedder:
             seed = int.from_bytes(hashlib.sha256(word.encode()).digest()[:8], "big")
             total += times * np.random.default_rng(seed).standard_normal(self._dimension).astype(np.float32)
         return _unit(total)
+
+    def readable(self, text: str) -> float:
+        return readable_share(text)
 
     def give_back(self) -> None:
         """It takes none."""

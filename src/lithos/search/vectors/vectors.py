@@ -69,10 +69,7 @@ class Vectors:
         """The sound records of the file; under another epoch they serve as a store of known vectors only."""
         import numpy as np
 
-        try:
-            data = read_file(self._path)
-        except (FileNotFoundError, Damaged):
-            data = b""
+        data = self._read()
         usable = data[: len(self._head) - 16] == self._head[:-16]
         same_epoch = data[:HEADER] == self._head
         whole = (len(data) - HEADER) // self._record.itemsize * self._record.itemsize if usable else 0
@@ -89,6 +86,30 @@ class Vectors:
         if not same_epoch or len(sound) * self._record.itemsize + HEADER != len(data):
             self._rewrite(sound)
         return sound
+
+    def _read(self) -> bytes:
+        """The file of this model. One of another model is set aside, for the way back: its vectors cost hours."""
+        own = self._aside(self._head)
+        try:
+            data = read_file(self._path)
+            if data[: len(MAGIC)] == MAGIC and data[: HEADER - 16] != self._head[: HEADER - 16] and len(data) > HEADER:
+                for older in set(self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}")) - {own}:
+                    older.unlink(missing_ok=True)
+                self._path.replace(self._aside(data))
+                data = b""
+        except (FileNotFoundError, Damaged):
+            data = b""
+        if not data and own.is_file():
+            try:
+                data = read_file(own)
+            except (FileNotFoundError, Damaged):
+                return b""
+            own.replace(self._path)
+        return data
+
+    def _aside(self, head: bytes) -> Path:
+        """Where the vectors of the model with this header are while another one is used."""
+        return self._path.with_stem(f"{self._path.stem}-{head[len(MAGIC) : len(MAGIC) + 6].hex()}")
 
     def _rewrite(self, rows: NDArray[Any]) -> None:
         unfinished = self._path.with_suffix(".part")
@@ -217,6 +238,9 @@ class Vectors:
     def compact(self, *, always: bool = False) -> None:
         """Rewrite the file without the records that count no more; `always` also when few are dead (forgetting)."""
         with self._lock:
+            if always:
+                for other in self._path.parent.glob(f"{self._path.stem}-*{self._path.suffix}"):
+                    other.unlink(missing_ok=True)
             kept = self._living | (not always and self._unclaimed())
             if always or self._count - int(kept.sum()) > max(WORN_LEAST, self._count // 2):
                 rows = self._rows()[kept]

@@ -22,6 +22,7 @@ def test_the_same_question_has_the_same_answer_until_something_changes(tmp_path:
         made.apply([note("c", "Blue whales, blue whales.")])
         assert "c" in {hit.id for hit in made.query(ASKED).hits}
         assert made.settle()
+        assert "c" in {hit.id for hit in made.query(ASKED).hits}
         assert made.query(ASKED) is made.query(ASKED)
         made.apply([Remove("c")])
         assert "c" not in {hit.id for hit in made.query(ASKED).hits}
