@@ -52,7 +52,7 @@ def asks_for_two(text: str) -> bool:
 
 
 def names(text: str) -> list[str]:
-    """What a text calls by name: capitalised words that follow each other, and what is in quotes."""
+    """The names in a text: capitalised words that follow each other, and quoted ones."""
     found: dict[str, None] = {}
     for match in _NAME.finditer(text):
         name = next((group for group in match.groups() if group), match[0])
