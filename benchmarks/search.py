@@ -2,6 +2,7 @@
 
     python -m benchmarks.search               # 10,000 notes; a minute once the index is kept
     python -m benchmarks.search --large       # 100,000 as well: ten minutes the first time
+    python -m benchmarks.search --growth      # 100,000 beside 10,000, by turns
     python -m benchmarks.search --real        # the 10,000 with vectors of the model: many minutes the first time
     python -m benchmarks.search --peer=FOLDER # chromadb + sentence-transformers in the same run: see benchmarks/peer.py
 
@@ -78,15 +79,18 @@ def opened(folder: Path, embedder: Embedder) -> Iterator[tuple[Collection, Embed
 
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = set(sys.argv[1:] if arguments is None else arguments)
+    if asked == {"--growth"}:
+        measure_growth()
+        return
     measure_full_text_index()
     measure_embedding()
     kind = "vectors of the model" if "--real" in asked else "synthetic vectors"
     small = measure_questions(10_000, open_embedder(MODEL) if "--real" in asked else Noise(), kind)
     measure_cold(small_folder(kind, 10_000))
     if "--large" in asked:
-        large = measure_questions(100_000, Noise(), "synthetic vectors")
-        for by in small:
-            line(f"growth from 10,000 to 100,000 notes, {by}", large[by] / small[by], 4.0, "x ")
+        measure_questions(100_000, Noise(), "synthetic vectors")
+    if {"--large", "--growth"} & asked:
+        measure_growth()
     for folder in (each.removeprefix("--peer=") for each in asked if each.startswith("--peer=")):
         measure_peer(folder, small["both"], Noise().embed)
 
@@ -121,7 +125,7 @@ def measure_embedding() -> None:
         for at, text in enumerate(texts):
             collection.apply([_plain(at, text)])
         collection._indexer.indexed(time.monotonic() + 60)
-        collection._indexer.meaning()
+        collection._indexer.semantic()
         ours = milliseconds(lambda: (embedding.resume(), collection.settle(600))) / 1000
     line("embedding, share of the bare session's rate", bare / ours, 0.8, "  ", more_is_better=True)
     print(f"  {len(texts) / ours:.0f} passages a second, the bare session {len(texts) / bare:.0f}")
@@ -180,6 +184,30 @@ def measure_questions(count: int, embedder: Embedder, kind: str) -> dict[str, fl
         bare = percentile(model, 0.5)
         line(f"{count:,} notes, both: time / embedding the question alone", medians["both"] / bare, 4.0, "x ")
     return medians
+
+
+def measure_growth() -> None:
+    """The same questions by turns of 10,000 and of 100,000 notes, with the model: wall time, and CPU, which others
+    on the machine do not lengthen."""
+    small, large = (small_folder("synthetic", count) for count in (10_000, 100_000))
+    with opened(small, Noise()) as (few, _), opened(large, Noise()) as (many, _):
+        for collection, count in ((few, 10_000), (many, 100_000)):
+            if len(collection.known()) != count:
+                collection.apply(notes(count))
+            if not collection.settle(7200):
+                raise SystemExit("the notes could not be indexed")
+        for by in ("words", "both"):
+            wall: dict[str, list[float]] = {"few": [], "many": []}
+            spent: dict[str, list[float]] = {"few": [], "many": []}
+            for text in questions(ASKED, seed=3):
+                for name, collection in (("few", few), ("many", many)):
+                    started = time.process_time()
+                    wall[name].append(milliseconds(collection.query, Query(text, by)))
+                    spent[name].append((time.process_time() - started) * 1000)
+            for kind, taken in (("wall", wall), ("CPU", spent)):
+                half = {name: percentile(times, 0.5) for name, times in taken.items()}
+                print(f"  {by}: {half['few']:.2f} and {half['many']:.2f} ms {kind}", flush=True)
+                line(f"growth from 10,000 to 100,000 notes, {by}, {kind}", half["many"] / half["few"], 1.5, "x ")
 
 
 COLD = """
