@@ -39,6 +39,7 @@ class SemanticIndex:
         self._changed = threading.Condition()
         self._taking = threading.RLock()  # held while texts are read or vectors written; close() waits for it
         self._ready: list[Job] = []
+        self._under_way: dict[bytes, list[Wanted]] = {}  # words in the hands of the model, and who waits for them
         self._closed = False
         self._stored = 0  # since memory was last given back
         self._next = catalogue.next_ordinal()
@@ -85,7 +86,7 @@ class SemanticIndex:
             return None if self._closed else self._ready.pop()
 
     def _jobs(self, ordinals: list[int]) -> list[Job]:
-        """One job for all passages of equal words; none for words whose vector is known."""
+        """One job for all passages of equal words; none for words whose vector is known or being made."""
         texts: dict[bytes, str] = {}
         wanted: list[Wanted] = []
         for entry in self._catalogue.entries(ordinals):
@@ -98,14 +99,18 @@ class SemanticIndex:
         unknown = self._vectors.reuse(wanted)
         left = set(unknown)
         self._have([each for each in wanted if each not in left])
-        groups: dict[bytes, list[Wanted]] = defaultdict(list)
+        fresh: dict[bytes, list[Wanted]] = {}
         for each in unknown:
-            groups[each.key].append(each)
-        return [self._job(texts[key], group) for key, group in groups.items()]
+            waiting = self._under_way.get(each.key)
+            if waiting is None:
+                waiting = fresh[each.key] = self._under_way[each.key] = []
+            waiting.append(each)
+        return [self._job(texts[key], key, group) for key, group in fresh.items()]
 
-    def _job(self, text: str, group: list[Wanted]) -> Job:
+    def _job(self, text: str, key: bytes, group: list[Wanted]) -> Job:
         def done(vector: Floats) -> None:
             with self._taking:
+                self._under_way.pop(key, None)
                 if self._closed:
                     return
                 for each in group:
@@ -114,7 +119,8 @@ class SemanticIndex:
                 self._have(group)
 
         def put_back() -> None:
-            with self._changed:
+            with self._taking, self._changed:
+                self._under_way.pop(key, None)
                 self._line[:0] = [each.ordinal for each in group]
 
         return Job(text, done, put_back)

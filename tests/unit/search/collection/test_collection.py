@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from lithos.search.vectors.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
 from tests.support.collections_at_hand import collection as at_hand
 from tests.support.collections_at_hand import note, opened
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -198,6 +201,38 @@ def test_embedding_can_be_paused_and_the_answer_says_so(notes: Collection, embed
     embedding.resume()
     assert notes.settle()
     assert notes.query(Query("lava", by="meaning")).degraded == ""
+
+
+def test_words_in_the_hands_of_the_model_are_not_given_to_it_again(tmp_path: Path) -> None:
+    """The second note comes while the first is being embedded: it waits for that vector."""
+    asked: list[str] = []
+    begun, go_on = threading.Event(), threading.Event()
+
+    class Slow(HashedEmbedder):
+        def embed(self, text: str) -> Any:
+            asked.append(text)
+            begun.set()
+            assert go_on.wait(60)
+            return super().embed(text)
+
+    embedding = Embedding(Slow(), threads=2)
+    made = opened(tmp_path, embedding)
+    embedding.start()
+    made.apply([note("a", "the same words", title="")])
+    made._indexer.indexed(time.monotonic() + 60)
+    made._indexer.semantic().wake()
+    assert begun.wait(60)
+    made.apply([note("b", "the same words", title="")])
+    made._indexer.indexed(time.monotonic() + 60)
+    semantic = made._indexer.semantic()
+    semantic.wake()
+    until(lambda: not semantic._line)  # the other thread took the second note up
+    go_on.set()
+    assert made.settle()
+    assert asked == ["the same words"]
+    assert {hit.id for hit in made.query(Query("the same words", "meaning")).hits} == {"a", "b"}
+    made.close()
+    embedding.close()
 
 
 def test_equal_passages_are_embedded_once(tmp_path: Path) -> None:
