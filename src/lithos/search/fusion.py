@@ -19,9 +19,8 @@ collections can be compared.
 
 from __future__ import annotations
 
-import heapq
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -105,10 +104,10 @@ def leg_weights(words: Words, scored: Mapping[PassageKey, float], meaning: float
     """`code`: how much of the collection is code, 0 where the question names an identifier."""
     if not meaning or not words.scores:
         return LegWeights(meaning, WORDS_WEIGHT)
-    cosines = heapq.nlargest(DROP_PLACE, _best_of_each(scored).values())
+    cosines = _largest(DROP_PLACE, best_of_each(scored).values())
     if len(cosines) < DROP_PLACE:  # a handful of documents says nothing of either leg
         return LegWeights(meaning, WORDS_WEIGHT)
-    best, matches = cosines[0], heapq.nlargest(DROP_PLACE, words.scores.values())
+    best, matches = cosines[0], _largest(DROP_PLACE, words.scores.values())
     words_drop = _drop(matches[0], matches[-1] if len(matches) == DROP_PLACE else 0.0)
     cosine_drop = _drop(best, cosines[-1])
     sure = math.sqrt((1.0 - meaning * best) / cosine_drop)
@@ -157,7 +156,8 @@ def _documents(
     beside: Beside | None,
 ) -> list[Ranked]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
-    nearest, best_scored = _best_of_each(similarities), _best_of_each(scored)
+    best_scored = best_of_each(scored)
+    nearest = best_scored if scored is similarities else best_of_each(similarities)
     bm25 = words.scores
     scores = {ordinal: weight * score for ordinal, score in bm25.items()}
     for ordinal, similarity in best_scored.items():
@@ -174,7 +174,7 @@ def _documents(
 
 def _shared(scores: dict[int, float], beside: Beside) -> dict[int, float]:
     """Each of the best with some of the score of what is beside it, as far as that is above the least candidate."""
-    neighbours = beside(heapq.nlargest(SHARING, scores, key=scores.__getitem__))
+    neighbours = beside(best_keys(scores, SHARING))
     if not neighbours:
         return scores
     floor = min(scores.values())
@@ -184,7 +184,16 @@ def _shared(scores: dict[int, float], beside: Beside) -> dict[int, float]:
     return shared
 
 
-def _best_of_each(similarities: Mapping[PassageKey, float]) -> dict[int, float]:
+def best_keys(scores: Mapping[int, float], count: int) -> list[int]:
+    """Those with the highest scores, best first. A few hundred are sorted in a third of the time of a heap."""
+    return sorted(scores, key=scores.__getitem__, reverse=True)[:count]
+
+
+def _largest(count: int, values: Iterable[float]) -> list[float]:
+    return sorted(values, reverse=True)[:count]
+
+
+def best_of_each(similarities: Mapping[PassageKey, float]) -> dict[int, float]:
     """Document: the similarity of its best passage."""
     best: dict[int, float] = {}
     for (ordinal, _), similarity in similarities.items():

@@ -204,11 +204,12 @@ class Collection:
         Who asks several collections begins them all first: their full text then runs beside the one run of the model.
         """
         stamp = None if query.explain else self._indexer.stamp()
-        kept = None if stamp is None or self._indexer.files_changed() else self._answers.get(query, stamp)
+        damage = self._indexer.files_changed()
+        kept = None if stamp is None or damage else self._answers.get(query, stamp)
         if kept is not None:
             known = kept
             return lambda least=0.0: known.found if least >= known.least else self._finished(None, query, least)
-        run = self._started(query)
+        run = self._started(query, damage)
 
         def finish(least: float = 0.0) -> SearchResult:
             found = self._finished(run, query, least)
@@ -218,15 +219,15 @@ class Collection:
 
         return finish
 
-    def _run(self, query: Query) -> QueryRun:
-        run = QueryRun(self._indexer, self._embedding, self._shape, query, time.monotonic() + self._wait)
+    def _run(self, query: Query, damage: str) -> QueryRun:
+        run = QueryRun(self._indexer, self._embedding, self._shape, query, time.monotonic() + self._wait, damage)
         run.start()
         return run
 
-    def _started(self, query: Query) -> QueryRun | None:
+    def _started(self, query: Query, damage: str) -> QueryRun | None:
         """None where an engine was exchanged under the question: it is asked once more when it is finished."""
         with contextlib.suppress(Unavailable, Damaged):
-            return self._run(query)
+            return self._run(query, damage)
         return None
 
     def _finished(self, run: QueryRun | None, query: Query, least: float) -> SearchResult:
@@ -234,7 +235,7 @@ class Collection:
             if run is not None:
                 return run.finish(least)
         try:
-            return self._run(query).finish(least)
+            return self._run(query, self._indexer.files_changed()).finish(least)
         except (Unavailable, Damaged) as failure:
             _log.warning("a question failed in %s: %s", self._shape.name, failure)
             self._indexer.run_soon(self._indexer.verify)

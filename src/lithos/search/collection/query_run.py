@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +14,18 @@ from lithos.search.collection.indexer import Indexer
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.unindexed import MOST, UnindexedChange, UnindexedHit, comparable, match_unindexed
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
-from lithos.search.fusion import JUDGED, NO_WORDS, Fused, LegWeights, PassageKey, Ranked, Words, fuse, leg_weights
+from lithos.search.fusion import (
+    JUDGED,
+    NO_WORDS,
+    Fused,
+    LegWeights,
+    PassageKey,
+    Ranked,
+    Words,
+    best_keys,
+    fuse,
+    leg_weights,
+)
 from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms
 from lithos.search.text.snippets import snippet
 from lithos.search.text.syntax import Reading, read
@@ -46,6 +56,7 @@ class QueryRun:
     shape: CollectionSchema
     query: Query
     deadline: float
+    damage: str = ""  # what other programs did to the files of the index
 
     def __post_init__(self) -> None:
         self.degraded: list[str] = []
@@ -119,9 +130,9 @@ class QueryRun:
     def _wait_for_index(self) -> dict[str, UnindexedChange]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""
         self.degraded += self.indexer.problems.values()  # one that is solved meanwhile counts: it may have cost hits
-        if changed := self.indexer.files_changed():
+        if self.damage:
             self.indexer.run_soon(self.indexer.verify)
-            self.degraded.append(changed)
+            self.degraded.append(self.damage)
         if large := self.indexer.large_unindexed():
             self.degraded.append(f"{large} large documents are not indexed yet")
         if self.query.by == "words":
@@ -193,7 +204,7 @@ class QueryRun:
         """Of the nearest passages, and of every passage of what the words found."""
         started = time.perf_counter()
         count = self._candidates()
-        by_words = heapq.nlargest(count // 2, words.scores, key=words.scores.__getitem__)
+        by_words = best_keys(words.scores, count // 2)
         near, self.smoothed = self.indexer.semantic().nearest(vector, mask, count, by_words, self.query.limit)
         self._took("vectors", started)
         least = self.query.threshold

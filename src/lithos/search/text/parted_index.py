@@ -7,7 +7,6 @@ collection: 16 of 2,048 ordinals, then 16 of 8,192, and so on. 100,000 thoughts 
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import operator
 import shutil
@@ -85,7 +84,7 @@ class PartedTextIndex(TextIndex):
         if len(parts) == 1:
             return parts[0].search(query, limit)
         found = itertools.chain.from_iterable(part.search(query, limit) for part in parts)
-        return heapq.nlargest(limit, found, key=lambda scored: scored[2])
+        return sorted(found, key=operator.itemgetter(2), reverse=True)[:limit]
 
     def deleted(self) -> int:
         return sum(part.deleted() for part in self._parts.values())

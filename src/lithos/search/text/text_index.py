@@ -243,7 +243,7 @@ class TextIndex:
             positions = searcher.fast_field_values("position", addresses) if self._of_passages else [0] * len(hits)
         if None in ordinals or None in positions or min(*ordinals, *positions, 0, 0) < 0:
             raise Damaged("the full-text index names what cannot be")
-        return cast("list[Scored]", list(zip(ordinals, positions, (score for score, _ in hits), strict=True)))
+        return cast("list[Scored]", list(zip(ordinals, positions, [score for score, _ in hits], strict=True)))
 
     def best(self, query: tantivy.Query, limit: int, where: Where, mask: Mask) -> list[Scored]:
         """The best that the filter lets through. `mask`, if given, says the same as `where`.
