@@ -221,6 +221,25 @@ def test_a_mistake_warns_before_it_is_repeated_and_counts_up(call: CallTool) -> 
         call("lithos_mistake_outcome", id="nothing", outcome="wrong", agent="dora")
 
 
+def test_history_and_mistakes_see_the_same_failures(call: CallTool) -> None:
+    call("lithos_report_mistake", agent="ann", **TOKENS)
+    found = call("lithos_find_failures", query="auth tokens in localStorage", resolved_only=True)["results"]
+    assert "storing auth tokens in localStorage" in str(found[0])
+    call(
+        "lithos_record_failure",
+        approach="polling the API every second",
+        reason="rate limit",
+        resolution="webhooks",
+        agent="ann",
+    )
+    (warning,) = call("lithos_check_mistakes", approach="poll the API each second", agent="bob")["warnings"]
+    assert (warning["pattern"], warning["error"], warning["fix"]) == (
+        "polling the API every second",
+        "rate limit",
+        "webhooks",
+    )
+
+
 def test_a_mistake_of_a_session_is_its_own_until_the_session_is_completed(call: CallTool) -> None:
     started(call)
     call("lithos_report_mistake", agent="ann", **TOKENS)
@@ -234,7 +253,7 @@ def test_a_mistake_of_a_session_is_its_own_until_the_session_is_completed(call: 
 @pytest.mark.sqlite_only("no database is asked")
 def test_the_arithmetic_of_mistakes_and_their_words() -> None:
     assert [round(confidence(n), 2) for n in (1, 2, 12)] == [0.7, 0.74, 0.95]
-    told = Mistake("a: b\n\nc", "d", "", "f")
+    told = Mistake("a: b\n\nc", "d", "e", "f")
     assert parsed(told.content) == told
     assert parsed("only words").pattern == "only words"
 

@@ -61,11 +61,9 @@ def test_a_style_is_what_the_project_says_else_what_its_files_show(call: CallToo
     assert python["naming"]["functions"]["value"] == "snake_case"
     assert python["naming"]["functions"]["examples"][0].endswith(":1")
     assert "components" in script["naming"]
-    assert {each["language"] for each in call("lithos_get_style_guide")["styles"]} == {
-        "python",
-        "typescript",
-        "javascript",
-    }
+    everything = call("lithos_get_style_guide")["in_short"]
+    assert set(everything) == {"python", "typescript", "javascript"}
+    assert everything["typescript"]["quote_style"] == "double (config)"
     with pytest.raises(NotFound, match="cobol"):
         style(call, "cobol")
 

@@ -12,6 +12,7 @@ from lithos.core.call import Call
 from lithos.core.clock import Clock, micros
 from lithos.core.validators import text_block
 from lithos.errors import Forbidden, InvalidInput, NotFound
+from lithos.graph.history import RESOLVED
 from lithos.ledger import EntryScope, Ledger, Thought
 from lithos.sessions import HISTORY, PROMOTIONS, Session, SessionChanged, Sessions
 from lithos.storage import Database, Effects, EventDraft, Outcome, Tx
@@ -20,7 +21,6 @@ LONGEST_REASON = 2_000
 MOST_IDS = 200
 PROVEN = frozenset({"Decision", "PatternDetected", "LessonLearned"})
 FAILURES = frozenset({"Mistake", "AssumptionInvalidated"})
-RESOLVED = "resolved"  # the tag of a failure that was reported with its fix
 RESOLVING = frozenset({"Correction", "LessonLearned", "StrategyShift", "TaskComplete"})
 
 

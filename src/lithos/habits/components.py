@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, NotRequired
+from typing import Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -155,7 +155,7 @@ class Components:
         best: dict[str, tuple[float, Part]] = {}
         for score, part in scored:
             best.setdefault(f"{part.kind} {part.family}", (score, part))
-        return {**answer, "matches": [_shown(part, score) for score, part in [*best.values()][:SHOWN]]}
+        return {**answer, "matches": _listed([*best.values()][:SHOWN])}
 
     def _near(self, registry: _Registry, need: str, kind: str) -> list[int]:
         """Parts nearest in meaning, among those that are used the most."""
@@ -336,6 +336,14 @@ def _registered(changes: int, parts: list[Part]) -> _Registry:
     weights = {word: math.log(1 + total / len(places)) for word, places in by_word.items()}
     order = sorted(range(len(parts)), key=lambda place: (parts[place].kind == "utility", -parts[place].uses, place))
     return _Registry(changes, parts, dict(by_word), weights, order[:MOST_COMMON])
+
+
+def _listed(best: list[tuple[float, Part]]) -> list[ComponentShown]:
+    """The first with all that is known of it, the others by name: ask for one of them by its name."""
+    shown = [_shown(part, score) for score, part in best]
+    brief = ("name", "type", "path", "uses", "similarity", "description")
+    others = [cast(ComponentShown, {name: each[name] for name in brief if name in each}) for each in shown[1:]]  # type: ignore[literal-required]
+    return [*shown[:1], *others]
 
 
 def _shown(part: Part, score: float) -> ComponentShown:

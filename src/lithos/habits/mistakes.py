@@ -16,6 +16,7 @@ from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.names import one_line, plain_text
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, NotFound
+from lithos.graph.history import RESOLVED, labelled
 from lithos.habits.matching import REPEATS, Matcher
 from lithos.ledger import Draft, Filter, Ledger, Thought
 from lithos.sessions import HISTORY, Sessions, Viewer
@@ -26,13 +27,12 @@ FIRST, STEP = 0.3, 0.85  # confidence = 1 − 0.3 · 0.85^(n−1): 0.7 at first,
 WRONG_COSTS = 0.25  # of the confidence, for each agent that found the warning wrong
 LEAST_CONFIDENCE = 0.2  # below it a warning is not shown
 TAG = "mistake"
-RESOLVED = "resolved"
 LONGEST = 4_000
 LONGEST_APPROACH = 8_000  # of a longer one the beginning is compared
 CANDIDATES = 12
 SHOWN = 5
-_PARTS = (("pattern", "Tried"), ("error", "Failed"), ("fix", "Fix"), ("context", "Applies"))
-_SPLIT = re.compile(r"\n\n(?=(?:Failed|Fix|Applies): )")
+_PARTS = (("pattern", "Approach"), ("error", "Reason"), ("context", "Context"), ("fix", "Resolution"))
+_SPLIT = re.compile(r"\n(?=(?:Reason|Context|Resolution): )")
 
 
 class MistakeReported(TypedDict):
@@ -83,27 +83,28 @@ class Mistake:
         texts = [plain_text(each.strip(), name, LONGEST) for name, each in named]
         for name, text in zip(("pattern", "error"), texts, strict=False):
             one_line(" ".join(text.split())[:200], name, LONGEST, hint="Say what was tried and what went wrong.")
-        return Mistake(texts[0], texts[1], texts[2], texts[3], self.tags)
+        return Mistake(texts[0], texts[1], texts[3], texts[2], self.tags)
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
-        return self.pattern, self.error, self.fix, self.context
+        """In the order of `_PARTS`."""
+        return self.pattern, self.error, self.context, self.fix
 
     @property
     def content(self) -> str:
-        """As people read it; `parsed` is the inverse."""
-        named = zip((word for _, word in _PARTS), self.texts, strict=True)
-        return "\n\n".join(f"{word}: {text}" for word, text in named if text)
+        """As history records a failure, so that each sees the other's entries; `parsed` is the inverse."""
+        return labelled([*zip((word for _, word in _PARTS), self.texts, strict=True)])
 
 
 def parsed(content: str) -> Mistake:
-    """Any failure: without our headings the whole text is what was tried."""
-    found = {"Tried": "", "Failed": "", "Fix": "", "Applies": ""}
+    """Any failure: without our labels the whole text is what was tried."""
+    found: dict[str, str] = {}
     for part in _SPLIT.split(content):
         word, colon, text = part.partition(": ")
-        if colon and word in found:
-            found[word] = text
-    return Mistake(found["Tried"] or content, found["Failed"], found["Fix"], found["Applies"])
+        if colon and word in (label for _, label in _PARTS):
+            found.setdefault(word, text)
+    said = [found.get(label, "") for _, label in _PARTS]
+    return Mistake(said[0] or content, said[1], said[3], said[2])
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ MOST_FILES = 160  # of a language whose syntax is counted; naming is counted ove
 LEAST_SHARE, LEAST_CASES = 0.7, 20
 MOST_OF_FILE = 60  # cases of one convention that one file contributes
 MOST_FOLDERS = 12
+MOST_LANGUAGES = 3  # in an answer about all
 MIXED = "mixed"
 SURVEYED = {"python", "javascript", "typescript", "tsx", "go", "rust", "java", "c_sharp", "php", "ruby"}
 FORMATTING = ("indent_style", "indent_size", "quote_style", "semicolons", "trailing_comma")
@@ -42,7 +43,7 @@ class LanguageStyle(TypedDict):
 class StyleGuide(TypedDict):
     root: NotRequired[str]
     styles: list[LanguageStyle]
-    languages: NotRequired[dict[str, str]]
+    in_short: NotRequired[dict[str, dict[str, str]]]  # by language: values alone, "(config)" where a setting says it
     degraded: bool
     degraded_reason: NotRequired[str]
 
@@ -69,7 +70,7 @@ class StyleGuides:
             answer["degraded_reason"] = behind
         asked = language.strip().casefold()
         if asked in ("", "all"):
-            answer["styles"] = [short(self.style(root, each, folder)) for each in [*known][:4]]
+            answer["in_short"] = {each: short(self.style(root, each, folder)) for each in [*known][:MOST_LANGUAGES]}
             return answer
         if asked not in known:
             named = ", ".join(known) or "none"
@@ -173,21 +174,16 @@ class StyleGuides:
         return broken
 
 
-def short(style: LanguageStyle) -> LanguageStyle:
-    """Values with their source, without evidence: for an answer about several languages."""
+def short(style: LanguageStyle) -> dict[str, str]:
+    """Settled values without evidence: for an answer about several languages."""
+    every = {**style["naming"], **style["formatting"], **style["patterns"]}
+    return {name: _in_words(each) for name, each in every.items() if each["value"] != MIXED}
 
-    def plain(values: Mapping[str, StyleValue]) -> dict[str, StyleValue]:
-        return {name: {"value": each["value"], "source": each["source"]} for name, each in values.items()}
 
-    shown: LanguageStyle = {
-        "language": style["language"],
-        "naming": plain(style["naming"]),
-        "formatting": plain(style["formatting"]),
-        "patterns": plain(style["patterns"]),
-        "files": style["files"],
-        "files_read": style["files_read"],
-    }
-    return shown
+def _in_words(value: StyleValue) -> str:
+    said = value["value"]
+    text = " > ".join(said) if isinstance(said, list) else str(said).lower() if isinstance(said, bool) else str(said)
+    return f"{text} (config)" if value["source"] == "config" else text
 
 
 def _placed(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:

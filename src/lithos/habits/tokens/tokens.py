@@ -31,8 +31,8 @@ TokenCategory = Literal[
 ]
 CATEGORIES = ("colors", "spacing", "typography", "shadows", "radii")
 _ALIASES = {"color": "colors", "shadow": "shadows", "border": "radii", "radius": "radii"}
-MOST_SHOWN = 60
-MOST_ALL = 15  # of a category, in an answer about all
+MOST_SHOWN = 24
+MOST_ALL = 5  # of a category, in an answer about all
 MOST_FINDINGS = 50
 NEAR_COLOUR = 0.15
 DEEPEST = 16
@@ -397,7 +397,7 @@ def _component_patterns(system: System) -> list[dict[str, Any]]:
         {
             "name": rule.selector,
             "tokens": list(rule.tokens[:6]),
-            "example": rule.text,
+            "example": rule.text[:100],
             "where": f"{rule.path}:{rule.line}",
         }
         for rule in chosen
