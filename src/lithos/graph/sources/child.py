@@ -16,6 +16,14 @@ import orjson
 MEMORY = 1024 * 1024 * 1024
 CPU_SECONDS = 60
 MOST_PAGES = 2_000
+HYPHEN = "\x02"  # pdfium's mark of a word that was divided at the end of a line
+MOST_LINES = 4  # of a title
+_STAMP = re.compile(
+    r"\s*(?:arxiv:|preprint|published (?:as|in)|(?:in )?proceedings of|vol(?:ume|\.)|issn|isbn|https?:|www\.|copyright|"
+    r"technical report|this paper (?:is|was)|open access|research article|journal of|ieee trans|acm trans|appeared in|"
+    r"to appear|draft|abstract|introduction|contents|\d+\.? introduction|[0-9]+(?:st|nd|rd|th) usenix|usenix)",
+    re.IGNORECASE,
+)
 MOST_TEXT = 5_000_000
 LONGEST_TITLE = 300
 _BAD_TITLE = re.compile(
@@ -56,7 +64,7 @@ def read_pdf(data: bytes) -> dict[str, Any]:
     for number in range(len(document)):
         page = document[number]
         text_page = page.get_textpage()
-        text = text_page.get_text_bounded().replace("\r\n", "\n").replace("\x00", "")
+        text = text_page.get_text_bounded().replace("\r\n", "\n").replace(HYPHEN, "").replace("\x00", "")
         if number == 0:
             first = _largest(text_page)
         pages.append(text)
@@ -72,37 +80,61 @@ def read_pdf(data: bytes) -> dict[str, Any]:
 
 
 def _largest(text_page: Any) -> str:
-    """The lines in the largest letters of a page, which is where papers have their title."""
+    """The lines in the largest letters of the first page, which is where papers have their title."""
+    lines = [each for each in _lines(text_page) if _reads_like_a_title(each[1])]
+    if not lines:
+        return ""
+    largest = max(size for size, _, _ in lines)
+    start = next(number for number, each in enumerate(lines) if each[0] >= largest - 0.5)
+    title: list[str] = []
+    last = lines[start][2]
+    for size, text, place in lines[start:]:
+        if size < largest - 0.5 or place - last > 1 or len(title) == MOST_LINES:
+            break
+        title.append(text)
+        last = place
+    return " ".join(" ".join(title).split())
+
+
+def _lines(text_page: Any) -> list[tuple[float, str, int]]:
+    """Size of most letters, text and number of each line at the beginning."""
     import pypdfium2.raw as raw
 
-    runs: list[tuple[float, list[str], float]] = []  # size, letters, height on the page
-    for place in range(min(text_page.count_chars(), 3_000)):
+    lines: list[tuple[float, str, int]] = []
+    letters: list[str] = []
+    sizes: list[float] = []
+    box = [ctypes.c_double() for _ in range(4)]
+    number = 0
+    for place in range(min(text_page.count_chars(), 10_000)):
         letter = chr(raw.FPDFText_GetUnicode(text_page.raw, place))
-        box = [ctypes.c_double() for _ in range(4)]
-        raw.FPDFText_GetCharBox(text_page.raw, place, *(ctypes.byref(each) for each in box))
-        size = round(raw.FPDFText_GetFontSize(text_page.raw, place), 1)
-        tall = round(box[3].value - box[2].value, 1)
-        size = size if size > 1.5 else tall  # some files scale letters of size 1
-        if runs and (abs(runs[-1][0] - size) <= 0.6 or letter.isspace()):
-            runs[-1][1].append(letter)
-        else:
-            runs.append((size, [letter], box[3].value))
-    texts = [(size, " ".join("".join(letters).split())) for size, letters, _ in runs]
-    likely = [(size, text) for size, text in texts if sum(each.isalpha() for each in text) >= 8 and not _stamp(text)]
-    if not likely:
-        return ""
-    size = max(size for size, _ in likely)
-    return next(text for each, text in likely if each == size)
+        if letter in "\r\n":
+            if sizes:
+                lines.append((max(set(sizes), key=sizes.count), " ".join("".join(letters).split()), number))
+                number += 1
+            letters, sizes = [], []
+            continue
+        letters.append("-" if letter == HYPHEN else letter)
+        if letter.isalpha():
+            raw.FPDFText_GetCharBox(text_page.raw, place, *(ctypes.byref(each) for each in box))
+            size = round(raw.FPDFText_GetFontSize(text_page.raw, place), 1)
+            sizes.append(size if size > 1.5 else round(box[3].value - box[2].value))  # some scale letters of size 1
+    return lines
+
+
+def _reads_like_a_title(text: str) -> bool:
+    if len(text) < 5 or len(text) > 200 or not text.isprintable() or _stamp(text):
+        return False
+    return sum(each.isalpha() or each.isspace() for each in text) >= 0.7 * len(text)
 
 
 def _stamp(text: str) -> bool:
     """Whether publishers print such a line along the edge."""
-    return bool(re.match(r"(?i)\s*(?:arxiv:|preprint|published as|proceedings of|vol\.|issn|https?:)", text))
+    return bool(_STAMP.match(text))
 
 
 def _first_line(pages: list[str]) -> str:
     lines = [line.strip() for line in (pages[0] if pages else "").splitlines()]
-    return next((line for line in lines if len(line) > 8 and not _stamp(line)), "")
+    return next((line for line in lines if len(line) > 8 and _reads_like_a_title(line)), "")
 
 
 _NOISE = (

@@ -84,7 +84,8 @@ def _source(found: dict[str, Any], name: str, kind: str) -> SourceText:
     else:
         text = pages[0]
     authors = tuple(each.strip() for each in found.get("authors", "").replace(" and ", ";").split(";") if each.strip())
-    title = one_line(found.get("title") or name)
+    stem = name.rpartition(".")[0] or name
+    title = one_line(found.get("title") or stem.replace("-", " ").replace("_", " "))
     return SourceText(title, text, authors=authors[:20], published_at=str(found.get("published_at", ""))[:40])
 
 
