@@ -261,7 +261,7 @@ def described(top: Path, package: PackageUse) -> tuple[str, str, str]:
     if package.ecosystem == "npm":
         for folder in _above(top, package.manifest):
             file = folder / "node_modules" / package.name / "package.json"
-            facts = _json(file)
+            facts = _json(file) if _inside(top, file) else None
             if facts is not None:
                 text = str(facts.get("description") or "")[:160]
                 return text, str(facts.get("deprecated") or "")[:200], "installed package.json"
@@ -270,8 +270,17 @@ def described(top: Path, package: PackageUse) -> tuple[str, str, str]:
         for folder in _above(top, package.manifest):
             for name in _INSTALLED[1:]:
                 for found in (folder / name).glob(f"lib/python*/site-packages/{wanted}-*.dist-info/METADATA"):
-                    return _metadata(found)
+                    if _inside(top, found):
+                        return _metadata(found)
     return "", "", ""
+
+
+def _inside(top: Path, file: Path) -> bool:
+    """Whether a file is in the root when its links are followed; package managers link within it."""
+    try:
+        return file.resolve(strict=True).is_relative_to(top.resolve())
+    except (OSError, RuntimeError):
+        return False
 
 
 def _metadata(file: Path) -> tuple[str, str, str]:
