@@ -41,7 +41,7 @@ from lithos.recall import (
 )
 from lithos.search import Collection, Embedding, open_embedder, open_reranker
 from lithos.skills import Skills
-from lithos.storage import Faults, NoFaults, Storage
+from lithos.storage import Faults, NoFaults, Storage, derived_folder
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
@@ -159,7 +159,7 @@ class Lithos(Parts):
 
     def _open_graph(self, storage: Storage) -> KnowledgeStore:
         """Before the ledger, which drops what it forgets from it."""
-        graph = open_knowledge(storage.data_dir / ".graph" / "knowledge.db", storage.clock)
+        graph = open_knowledge(derived_folder(storage.data_dir / ".graph") / "knowledge.db", storage.clock)
         self._closing.callback(graph.close)
         return graph
 
