@@ -63,11 +63,13 @@ def test_a_name_shows_one_schema_with_all_its_arguments(lithos: Lithos) -> None:
         find(lithos, name="lithos_writ")
 
 
-def test_without_a_query_all_names_are_listed_by_toolset(lithos: Lithos) -> None:
+def test_without_a_query_names_are_listed_by_toolset_and_one_toolset_whole(lithos: Lithos) -> None:
     answer = find(lithos)
-    assert answer["total"] == len(catalogue())
-    assert "lithos_fs_patch" in answer["toolsets"]["garden"]
+    left_out = sum(answer["more"].values())
+    assert sum(map(len, answer["toolsets"].values())) + left_out == answer["total"] == len(catalogue())
     assert estimate_tokens(orjson.dumps(answer).decode()) <= 1000
+    whole = find(lithos, toolset="garden")
+    assert "lithos_fs_patch" in whole["toolsets"]["garden"] and "more" not in whole
 
 
 def test_a_tool_that_is_named_in_the_query_comes_first(lithos: Lithos) -> None:

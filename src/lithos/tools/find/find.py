@@ -18,6 +18,7 @@ from lithos.tools.find.tool_index import ranked
 from lithos.tools.registry import Registry, Tool, tool
 
 USUAL_HITS = 5
+NAMES_SHOWN = 8  # of each toolset, where none is asked for: an answer has at most 1,000 tokens
 MOST_SCHEMA_TOKENS = 250  # of the first hit; above it the optional arguments lose their descriptions
 LONGEST_LINE = 72
 BY_WORDS = "found by words alone: the embedding model cannot be used; lithos stats says why"
@@ -34,6 +35,7 @@ class FoundTool(TypedDict):
 class FoundTools(TypedDict):
     tools: list[FoundTool]
     toolsets: NotRequired[dict[str, list[str]]]
+    more: NotRequired[dict[str, int]]  # names of a toolset that are left out
     total: int
     degraded: bool
     degraded_reason: NotRequired[str]
@@ -50,14 +52,12 @@ def lithos_tool_find(
     limit: Annotated[int, Field(ge=1, le=20), schemas.Rare] = USUAL_HITS,
 ) -> FoundTools:
     """Find the tool for a job; more exist than are listed. Best first, the first with its input_schema; name= shows
-    another. Then call it with lithos_tool_call. Without query: all names."""
+    another. Then call it with lithos_tool_call. Without query: names by toolset; toolset= shows all of one."""
     if name is not None:
         return {"tools": [_whole(registry.get(name))], "total": 1, "degraded": False}
     pool = [each for each in registry if toolset is None or toolset in (each.toolset, *each.toolsets)]
     if not query.strip():
-        homes = dict.fromkeys(each.toolset for each in pool)
-        names = {home: [each.name for each in pool if each.toolset == home] for home in homes}
-        return {"tools": [], "toolsets": names, "total": len(pool), "degraded": False}
+        return _by_toolset(pool, len(pool) if toolset is not None else NAMES_SHOWN)
     found, by_meaning = ranked(lithos, registry, pool, query)
     hits = [_first(each) if place == 0 else _line(each) for place, each in enumerate(found[:limit])]
     answer: FoundTools = {"tools": hits, "total": len(found), "degraded": not by_meaning}
@@ -73,6 +73,17 @@ def lithos_tool_call(
 ) -> dict[str, Any]:
     """Call any tool by name, listed or not. Answers and errors are that tool's."""
     raise Internal("lithos_tool_call reached its own function", hint="Registry.ready unwraps it before.")
+
+
+def _by_toolset(pool: list[Tool], most: int) -> FoundTools:
+    """The names of each toolset, `most` at most; those that are listed come first."""
+    ordered = sorted(pool, key=lambda each: not each.listed)
+    homes = dict.fromkeys(each.toolset for each in pool)
+    names = {home: [each.name for each in ordered if each.toolset == home] for home in homes}
+    answer: FoundTools = {"tools": [], "toolsets": {}, "total": len(pool), "degraded": False}
+    answer["toolsets"] = {home: own[:most] for home, own in names.items()}
+    more = {home: len(own) - most for home, own in names.items() if len(own) > most}
+    return {**answer, "more": more} if more else answer
 
 
 def one_line(text: str) -> str:

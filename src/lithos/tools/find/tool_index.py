@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from lithos.tools.dispatch.dispatch import OPERATOR
 from lithos.tools.dispatch.toolsets import CORE
 from lithos.tools.find.phrases import phrases
 
@@ -42,7 +43,8 @@ _FURTHER = 0.8  # of the mean of the next best phrases: several that fit say mor
 _NEXT = 3
 _WORDS = 0.4  # of words shared with all texts of a tool, beside the cosine
 _PHRASE = 0.2  # of words shared with one phrase
-_DAILY = 0.04  # a tool of daily work is meant more often
+_DAILY = 0.08  # a tool of daily work is meant more often
+_OPERATORS = 0.05  # less for a tool that no agent may call
 
 
 def ranked(lithos: Lithos, registry: Registry, pool: list[Tool], query: str) -> tuple[list[Tool], bool]:
@@ -51,8 +53,8 @@ def ranked(lithos: Lithos, registry: Registry, pool: list[Tool], query: str) -> 
     asked = next((names[word] for word in query.split() if word in names), None)
     scores = _by_words(tuple(pool), query)
     meaning = _by_meaning(lithos, registry, tuple(names), query)
-    for name in names:
-        scores[name] += meaning.get(name, 0.0) + _DAILY * (name in CORE)
+    for name, each in names.items():
+        scores[name] += meaning.get(name, 0.0) + _DAILY * (name in CORE) - _OPERATORS * (each.toolset == OPERATOR)
     order = sorted(pool, key=lambda each: -scores[each.name])
     if asked is not None:
         order = [asked, *(each for each in order if each is not asked)]
