@@ -115,7 +115,7 @@ class Dependencies:
         if not wanted:
             raise InvalidInput("need is empty", hint='For example "date formatting".')
         wanted = wanted[:LONGEST_NEED]
-        root = self._root(call, root_name)
+        root = self._code.one(call, root_name)
         held = self._manifests(root)
         here = sorted({each.ecosystem for each in held.manifests.packages}) or self._ecosystems(root)
         fitting = self.capabilities(wanted)
@@ -137,7 +137,7 @@ class Dependencies:
 
     def manifests(self, call: Call, root_name: str | None = None) -> Manifests:
         """The packages that the manifests of a root name; tool discovery asks this too."""
-        return self._manifests(self._root(call, root_name)).manifests
+        return self._manifests(self._code.one(call, root_name)).manifests
 
     def capabilities(self, need: str) -> list[tuple[Capability, float]]:
         """Capabilities of the table that a need means, the best first."""
@@ -161,15 +161,6 @@ class Dependencies:
         return [(each, score) for score, each in scored if score >= top - 0.12][:4]
 
     # -- steps
-
-    def _root(self, call: Call, name: str | None) -> OpenRoot:
-        roots = self._code.visible(call, name)
-        if not roots:
-            raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
-        if len(roots) > 1 and name is None:
-            names = [root.spec.name for root in roots]
-            raise InvalidInput("there are several roots", hint=f"Send root: {', '.join(names)}.", candidates=names)
-        return roots[0]
 
     def _manifests(self, root: OpenRoot) -> _Held:
         with self._lock:

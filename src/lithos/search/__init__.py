@@ -8,7 +8,7 @@ from lithos.search.collection.collection import Collection, open_collection
 from lithos.search.embedding.background import Embedding
 from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embedder
 from lithos.search.embedding.reranker import RERANKER_UNUSABLE, Reranker, open_reranker
-from lithos.search.projector import Feed, Projector
+from lithos.search.projector import ComparedFeed, Feed, Projector
 from lithos.search.text.analysis import query_terms
 from lithos.search.values import (
     RESTRICTED,
@@ -35,6 +35,7 @@ __all__ = [
     "By",
     "Collection",
     "CollectionStatus",
+    "ComparedFeed",
     "Document",
     "DocumentChange",
     "Embedder",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol
@@ -38,6 +38,29 @@ class Feed(Protocol):
 
     def next_batch(self) -> Sequence[DocumentChange]:
         """The next changes, called under `lock`; empty when the collection has everything."""
+
+
+class ComparedFeed:
+    """A feed of rows that are compared as a whole: a subclass lists in `_missing` what the collection lacks."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._batches: Iterator[Sequence[DocumentChange]] = iter(())
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        return self._lock
+
+    def restart(self, known: Mapping[str, str]) -> bool:
+        self._batches = self._missing(dict(known))
+        return True
+
+    def next_batch(self) -> Sequence[DocumentChange]:
+        return next((batch for batch in self._batches if batch), [])
+
+    def _missing(self, known: dict[str, str]) -> Iterator[Sequence[DocumentChange]]:
+        """Batches that bring a collection with these documents (id → hash) to the rows."""
+        raise NotImplementedError
 
 
 class Projector:

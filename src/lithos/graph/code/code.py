@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from lithos.core.call import Call
 from lithos.core.clock import Clock
 from lithos.core.part import Part
-from lithos.errors import InvalidInput
+from lithos.errors import InvalidInput, NotFound
 from lithos.graph.code.index import CodeIndex, Progress
 from lithos.graph.code.languages import language_of
 from lithos.graph.code.parser import Parser, Source
@@ -21,7 +19,7 @@ from lithos.graph.code.roots.rule import SKIPPED_FOLDERS
 from lithos.graph.code.roots.tree import Tree
 from lithos.graph.code.store import open_store
 from lithos.graph.code.values import Facts
-from lithos.search import Collection, DocumentChange, Projector, Remove
+from lithos.search import Collection, ComparedFeed, DocumentChange, Projector, Remove
 from lithos.storage import Watcher, folder_size
 
 KEYWORDS = ("root", "type", "language", "file")
@@ -170,6 +168,16 @@ class Code(Part):
         with self._lock:
             return list(self._open.values())
 
+    def one(self, call: Call, name: str | None) -> OpenRoot:
+        """The root of this name, or the only one that the caller may see."""
+        roots = self.visible(call, name)
+        if not roots:
+            raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+        if len(roots) > 1 and name is None:
+            names = [root.spec.name for root in roots]
+            raise InvalidInput("there are several roots", hint=f"Send root: {', '.join(names)}.", candidates=names)
+        return roots[0]
+
     def visible(self, call: Call, name: str | None = None) -> list[OpenRoot]:
         """The roots that this caller may see; with a name that one, or NotFound."""
         seen = [root for root in self.roots() if root.spec.visible_to(call)]
@@ -227,24 +235,12 @@ class Code(Part):
         return root
 
 
-class _CodeFeed:
+class _CodeFeed(ComparedFeed):
     """Symbols that search lacks: cards are not stored, so files that hold a missing one are parsed again."""
 
     def __init__(self, code: Code) -> None:
+        super().__init__()
         self._code = code
-        self._lock = threading.RLock()
-        self._batches: Iterator[list[DocumentChange]] = iter(())
-
-    @property
-    def lock(self) -> AbstractContextManager[Any]:
-        return self._lock
-
-    def restart(self, known: Mapping[str, str]) -> bool:
-        self._batches = self._missing(dict(known))
-        return True
-
-    def next_batch(self) -> Sequence[DocumentChange]:
-        return next((batch for batch in self._batches if batch), [])
 
     def _missing(self, known: dict[str, str]) -> Iterator[list[DocumentChange]]:
         by_root: dict[str, dict[str, str]] = {}

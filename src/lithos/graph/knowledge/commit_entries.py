@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any
 
 from lithos.core.call import Call
 from lithos.core.canonical import sha256_hex
@@ -17,7 +14,7 @@ from lithos.graph.history.question import GIT, Answered, HistoryQuestion
 from lithos.graph.history.values import THOUGHT_OF_SUMMARY, HistoryRow
 from lithos.graph.knowledge.commit_store import CommitStore, commit_id
 from lithos.graph.knowledge.nodes import NodeShown
-from lithos.search import Collection, Document, DocumentChange, Projector, Query, Remove, Where
+from lithos.search import Collection, ComparedFeed, Document, DocumentChange, Projector, Query, Remove, Where
 from lithos.storage import Row
 
 COMMIT_KEYWORDS = ("root", "summary")
@@ -120,25 +117,13 @@ def commit_shown(row: HistoryRow) -> NodeShown:
     }
 
 
-class _CommitFeed:
+class _CommitFeed(ComparedFeed):
     """Commits that search lacks, root by root."""
 
     def __init__(self, commits: CommitStore, code: Code) -> None:
+        super().__init__()
         self._commits = commits
         self._code = code
-        self._lock = threading.RLock()
-        self._batches: Iterator[list[DocumentChange]] = iter(())
-
-    @property
-    def lock(self) -> AbstractContextManager[Any]:
-        return self._lock
-
-    def restart(self, known: Mapping[str, str]) -> bool:
-        self._batches = self._missing(dict(known))
-        return True
-
-    def next_batch(self) -> Sequence[DocumentChange]:
-        return next((batch for batch in self._batches if batch), [])
 
     def _missing(self, known: dict[str, str]) -> Iterator[list[DocumentChange]]:
         for root in self._code.roots():

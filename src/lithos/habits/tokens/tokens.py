@@ -133,7 +133,7 @@ class DesignSystems:
         root: str | None = None,
     ) -> DesignTokens:
         """Values to use instead of raw ones."""
-        place = self._root(call, root)
+        place = self._code.one(call, root)
         system = self.system(place)
         wanted = _ALIASES.get(category, category)
         themes = sorted({token.theme for token in system.tokens}, key=lambda each: (each != DEFAULT, each))
@@ -165,7 +165,7 @@ class DesignSystems:
         wanted = value.strip()
         if not wanted:
             raise InvalidInput("value is empty", hint='For example "#3B82F6" or "16px".')
-        system = self.system(self._root(call, root))
+        system = self.system(self._code.one(call, root))
         equal, near = matching(system, wanted)
         if equal:
             return {"found": True, "matches": [_shown(system, each) for each in equal[:5]]}
@@ -199,15 +199,6 @@ class DesignSystems:
         return {"path": inside, "findings": findings, "count": count}
 
     # -- steps
-
-    def _root(self, call: Call, name: str | None) -> OpenRoot:
-        roots = self._code.visible(call, name)
-        if not roots:
-            raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
-        if len(roots) > 1 and name is None:
-            names = [root.spec.name for root in roots]
-            raise InvalidInput("there are several roots", hint=f"Send root: {', '.join(names)}.", candidates=names)
-        return roots[0]
 
     def system(self, root: OpenRoot) -> System:
         with self._lock:
