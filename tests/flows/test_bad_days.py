@@ -94,7 +94,7 @@ def test_the_log_goes_where_the_settings_say_and_never_to_stdout(
 
 
 def test_a_database_of_the_future_is_refused_by_name(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["stats", "--data-dir", str(data_dir)]) == 0
+    assert run(["keys", "rotate", "--data-dir", str(data_dir)]) == 0
     connection = apsw.Connection(str(data_dir / ".lithos" / "coordination.db"))
     connection.execute("INSERT INTO migrations (number, name, applied_at) VALUES (9999, 'what is to come', 0)")
     connection.close()
