@@ -21,6 +21,7 @@ from tests.torture.load import Agent, Told
 from tests.torture.system_calls import library, preloaded
 
 GUESTS = 3
+TRIES = 10
 AS_GUEST = "import sys; sys.executable = sys.argv.pop(1); from lithos.cli.entry import main; raise SystemExit(main())"
 
 
@@ -136,9 +137,15 @@ class Client:
         self._guest = self._new()
 
     def _new(self) -> GuestProcess:
-        guest = self._home.guest("--toolsets", "all")
-        guest.initialize()
-        return guest
+        """A guest gives up when the start of its host meets a fault of the disk; the next one starts another host."""
+        for _ in range(TRIES):
+            guest = self._home.guest("--toolsets", "all")
+            try:
+                guest.initialize()
+                return guest
+            except (AssertionError, OSError):
+                guest.process.wait(PATIENCE)  # raises if it still runs
+        raise AssertionError(f"{TRIES} guests one after the other have given up")
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any] | None:
         try:

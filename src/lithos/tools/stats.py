@@ -38,6 +38,7 @@ class Stats(TypedDict):
     tags: int
     bytes: NotRequired[dict[str, int]]
     index: NotRequired[IndexState]
+    problem: NotRequired[str | None]  # what /health says: the first part that does not work
     file_reads: NotRequired[Savings]
     vectors: NotRequired[Vectors]
 
@@ -64,6 +65,7 @@ def stats(lithos: Lithos) -> Stats:
         "file_reads": lithos.habits.files.savings(),
         "vectors": {"embedded": status.embedded, "waiting": status.passages - status.embedded},
         "index": _index(progress, notes["unreadable"], lithos.notes.watcher.problem),
+        "problem": lithos.health(),
     }
 
 

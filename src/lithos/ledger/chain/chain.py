@@ -263,8 +263,9 @@ class Chain:
 
     def check_segments(self) -> None:
         """Check what no hash covers: each segment begins as one does."""
-        for segment in self._log.segments:
-            check_magic(segment)
+        with self._lock:  # a conversion replaces them
+            for segment in self._log.segments:
+                check_magic(segment)
 
     def check_forgotten(self, entry: ThoughtEntry) -> None:
         """A content may be missing only where a later thought says so; it vouches for what is left of the record."""
@@ -273,8 +274,6 @@ class Chain:
         if said is None or (wanted is not None and said.record.get("redacted") != wanted):
             what = "is gone, and nothing says why" if said is None else "was forgotten, and its record changed since"
             raise Damaged(f"the content of thought {entry.index} {what}", finding="content_missing", index=entry.index)
-
-    # -- proofs
 
     @property
     def nodes(self) -> Nodes:

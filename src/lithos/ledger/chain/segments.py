@@ -191,9 +191,12 @@ def read_blocks(segment: Segment, start: int = 0, block_bytes: int = BLOCK_BYTES
 
 def check_magic(segment: Segment) -> None:
     """That a segment begins as one does: no hash covers these bytes."""
-    with segment.path.open("rb") as file:
-        if not _magic_matches(segment, file.read(len(segment.adapter.magic))):
+    descriptor = _opened(segment)
+    try:
+        if not _magic_matches(segment, os.pread(descriptor, len(segment.adapter.magic), 0)):
             raise Damaged(f"{segment.path.name} does not begin as a segment does", finding="malformed")
+    finally:
+        os.close(descriptor)
 
 
 def _magic_matches(segment: Segment, head: bytes) -> bool:

@@ -131,6 +131,7 @@ class Events:
 
     def verify(self, tx: Tx, expected_head: str | None = None) -> Verdict:
         """Verify the audit of this store. A head that was kept elsewhere also reveals a rolled-back database."""
+        self._keys.check_files()
         verdict = Audit(tx, self.store, self._keys).verdict(expected_head)
         if verdict["ok"]:
             self.record_anchor(tx)

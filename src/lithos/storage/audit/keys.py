@@ -47,6 +47,17 @@ class Keyring:
                 self._known[version] = _read_key(path)
             return self._known[version]
 
+    def check_files(self) -> None:
+        """Raise `Damaged` if a key that this process uses is no longer on the disk as it was read."""
+        with self._lock:
+            for version, key in self._known.items():
+                path = self._path(version)
+                if not os.path.lexists(path) or _read_key(path) != key:
+                    raise Damaged(
+                        f"the key {path.name} of the audit was removed or changed",
+                        hint="Restore .lithos/keys from a backup before the next start: no event can be verified else.",
+                    )
+
     def add(self, version: int) -> bytes:
         """Create a key; an existing one of that version is kept and returned."""
         with self._lock:
