@@ -131,3 +131,14 @@ def test_the_lost_end_of_a_registry_is_damage_and_is_not_cut_away(tmp_path: Path
     ledger = open_ledger(tmp_path)
     assert judged(ledger) is True
     ledger.close()
+
+
+def test_a_folder_in_place_of_the_checkpoints_is_a_finding_and_stops_no_close(tmp_path: Path) -> None:
+    ledger = filled(tmp_path, "binary")
+    ledger.checkpoint_all()
+    (file,) = (tmp_path / "checkpoints").glob("*.jsonl")
+    file.unlink()
+    file.mkdir()
+    append(ledger, thought_type="Insight", content="x", agent_id="a")
+    ledger.close()
+    assert verify(tmp_path) == ["checkpoint_damaged"]

@@ -564,7 +564,7 @@ class Chain:
         try:
             if self.needs_checkpoint:
                 self.write_checkpoint()
-        except OSError as error:
+        except (OSError, Damaged) as error:
             _log.warning("no checkpoint of chain %s could be written: %s", self.folder.name, error)
 
     def write_checkpoint(self) -> Checkpoint:

@@ -98,7 +98,7 @@ class Verification:
         workers: int = 1,
     ) -> None:
         self._folder = folder
-        self._checkpoints = list(CheckpointFile(checkpoints / f"{folder.name}.jsonl").lines())
+        self._checkpoints, self._unread = _read(CheckpointFile(checkpoints / f"{folder.name}.jsonl"))
         self._full = full
         self._against = against
         self._workers = workers
@@ -114,6 +114,8 @@ class Verification:
         return named[-1] if named else self._folder.name
 
     def run(self) -> Report:
+        if self._unread is not None:
+            self._add("checkpoint_damaged", self._unread, file="checkpoints")
         try:
             header = read_header(self._folder)
             self.report.chain_key = header.chain_key
@@ -277,6 +279,14 @@ class Verification:
         self, code: str, message: str, index: int | None = None, *, file: str | None = None, place: int | None = None
     ) -> None:
         self.report.findings.append(VerifyFinding(code, message, index, file, place))
+
+
+def _read(file: CheckpointFile) -> tuple[list[tuple[int, Checkpoint | None]], str | None]:
+    """Its lines; or why there are none: a folder or a FIFO is in its place."""
+    try:
+        return list(file.lines()), None
+    except (Damaged, OSError) as error:
+        return [], str(error)
 
 
 @contextmanager
