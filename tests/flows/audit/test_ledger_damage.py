@@ -142,3 +142,11 @@ def test_a_folder_in_place_of_the_checkpoints_is_a_finding_and_stops_no_close(tm
     append(ledger, thought_type="Insight", content="x", agent_id="a")
     ledger.close()
     assert verify(tmp_path) == ["checkpoint_damaged"]
+
+
+def test_a_link_in_place_of_a_segment_is_a_finding(tmp_path: Path) -> None:
+    filled(tmp_path, "binary").close()
+    segment = segments(tmp_path / "ledger")[0]
+    segment.unlink()
+    segment.symlink_to(tmp_path / "nothing")
+    assert verify(tmp_path) == ["malformed"]

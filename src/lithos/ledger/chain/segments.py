@@ -131,7 +131,7 @@ class Segment:
 
     @property
     def size(self) -> int:
-        return self.path.stat().st_size
+        return self.path.lstat().st_size
 
 
 @dataclass(frozen=True, slots=True)
