@@ -20,7 +20,7 @@ def stats(terminal: Terminal) -> None:
     if terminal.as_json:
         show(answer)
         return
-    sizes, index = answer.pop("bytes", {}), answer.pop("index", {})
+    sizes, index, problem = answer.pop("bytes", {}), answer.pop("index", {}), answer.pop("problem", None)
     answer["vectors_waiting"] = answer.pop("vectors")["waiting"]
     for name, count in _flat(answer).items():
         print(f"{name.replace('_', ' '):24} {count:12,}")
@@ -28,6 +28,8 @@ def stats(terminal: Terminal) -> None:
         print(f"{part + ' (bytes)':24} {size:12,}")
     if index:
         print(_index_line(index))
+    if problem:
+        print(f"problem: {problem} (`lithos doctor` says what to do)")
 
 
 def _flat(answer: dict[str, Any]) -> dict[str, int]:

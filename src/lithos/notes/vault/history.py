@@ -152,6 +152,7 @@ class History:
     def restore(self, call: Call, note: str) -> Restored:
         """Bring a deleted note back to where it was; `note` is its id or its path."""
         deletion, version = self._deletion(note)
+        self._need_deleted(deletion["thing"])
         path = self._vault.checked_place(str(deletion["path"]))
         kept = [each for each in self._kept(path) if each.version == version]
         if not kept:
@@ -196,15 +197,18 @@ class History:
             return named, named["before_hash"]
         raise NotFound(f"no deletion of {note[:200]!r} is known", hint="Give the id or the path that it had.")
 
-    def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:
-        self._vault.check_key(read_note(path, data), note_id, held)
-        self._vault.hold_path(path, held)
+    def _need_deleted(self, note_id: str) -> None:
         if (now := self._path(note_id)) is not None:
             raise Conflict(
                 f"the note {note_id} is not deleted: it is {now!r}",
                 hint="lithos_note_history lists its versions, lithos_note_revert brings one back.",
                 path=now,
             )
+
+    def _decide_restore(self, note_id: str, path: str, data: bytes, held: ExitStack) -> Plan:
+        self._vault.check_key(read_note(path, data), note_id, held)
+        self._vault.hold_path(path, held)
+        self._need_deleted(note_id)
         taken = self._vault.catalogue.read(lambda tx: queries.notes_by_key(tx, path_key(path)))
         if taken or self._vault.root.exists(path):
             raise Conflict(f"{path!r} is taken by another note", hint="Move that one first.", path=path)

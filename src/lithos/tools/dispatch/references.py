@@ -117,11 +117,13 @@ def _note(lithos: Lithos, tool: Tool, mark: Refers, given: str, done: Resolved) 
     if deleted is not None and mark.needed:
         raise deleted_note(given, deleted)
     if mark.needed and len(given) != FULL_ID:  # one that is just being written is waited for by the vault
-        raise NotFound(
-            f"there is no note {given[:80]!r}",
-            hint="Use the id of one of the nearest, or lithos_recall to find it.",
-            nearest=_nearest(bare_name(given), lithos.notes.reader.all_titles()),
+        nearest = _nearest(bare_name(given), lithos.notes.reader.all_titles())
+        hint = (
+            "Use the id of one of the nearest, or lithos_recall to find it."
+            if nearest
+            else "lithos_recall finds notes."
         )
+        raise NotFound(f"there is no note {given[:80]!r}", hint=hint, nearest=nearest)
     done.nearest = _nearest(bare_name(given), lithos.notes.reader.all_titles())
     return None
 
