@@ -55,7 +55,12 @@ def serve(path: str, log: str, seed: int, armed: bool = True, speed: float = 1.0
         guest, _ = listener.accept()
         with guest:
             size, fds, _, _ = socket.recv_fds(guest, 4, FDS)
-            wish = json.loads(_exactly(guest, int.from_bytes(size, "big")))
+            said = _exactly(guest, int.from_bytes(size, "big"))
+            if not said:  # the guest has given up meanwhile
+                for fd in fds:
+                    os.close(fd)
+                continue
+            wish = json.loads(said)
             plan = _plan(dice) if armed else None
             pid = os.fork()
             if pid == 0:
@@ -92,9 +97,13 @@ def _plan(dice):  # type: ignore[no-untyped-def]
 
 
 def _exactly(guest: socket.socket, size: int) -> bytes:
+    """Empty where the other end closed before all of it came."""
     data = b""
     while len(data) < size:
-        data += guest.recv(size - len(data))
+        part = guest.recv(size - len(data))
+        if not part:
+            return b""
+        data += part
     return data
 
 
