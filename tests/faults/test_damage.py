@@ -59,6 +59,14 @@ def test_every_kind_has_a_ruling(ground: Ground) -> None:
     assert unruled == [], "a new kind of file: say in RULINGS what is owed when it is damaged"
 
 
+def test_a_loss_that_nothing_shows_turns_the_matrix_red(ground: Ground) -> None:
+    def lose(path: Path) -> None:
+        (path.parents[1] / "knowledge/note-1.md").unlink()
+
+    with pytest.raises(AssertionError, match="silent"):
+        ground.verdict("coordination.db.reserve", Path(".lithos/coordination.db.reserve"), lose)
+
+
 def faults(ground: Ground, damages: list[tuple[str, Path, Damage]]) -> list[str]:
     wrong = []
     for kind, place, damage in damages:

@@ -181,11 +181,8 @@ def _call(memory: Lithos, tool: str, arguments: dict[str, Any]) -> dict[str, Any
         return {"counts": {"error": 1}, "degraded": True, "problem": error.message}
 
 
-@pytest.mark.parametrize("case", FAULTS, ids=lambda each: each.name)
-def test_a_planted_fault_turns_the_instruments_red_and_its_end_green(
-    pristine: Path, tmp_path: Path, case: Fault
-) -> None:
-    data = Case(pristine, tmp_path / "case").data
+def judge(pristine: Path, folder: Path, case: Fault) -> None:
+    data = Case(pristine, folder).data
     plant, heal = case.planted
     with opened(data) as memory:
         if case.name == "the same id twice":
@@ -201,3 +198,19 @@ def test_a_planted_fault_turns_the_instruments_red_and_its_end_green(
     if case.reopened:
         with opened(data) as memory:
             assert reading(memory, valid) == set()
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda each: each.name)
+def test_a_planted_fault_turns_the_instruments_red_and_its_end_green(
+    pristine: Path, tmp_path: Path, case: Fault
+) -> None:
+    judge(pristine, tmp_path / "case", case)
+
+
+@pytest.mark.parametrize(("name", "bug"), [("chain.json gone", "lithos.tools.doctor.CHECKS")])
+def test_an_instrument_that_does_not_look_turns_this_red(
+    pristine: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, bug: str
+) -> None:
+    monkeypatch.setattr(bug, ())
+    with pytest.raises(AssertionError, match="doctor"):
+        judge(pristine, tmp_path / "case", next(each for each in FAULTS if each.name == name))
