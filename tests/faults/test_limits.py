@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import socket
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
 from tests.support.guests import INITIALIZE
+from tests.support.ledgers import append, open_ledger
 from tests.support.served import Served, served
 
 THOUGHT = {"thought_type": "Insight", "content": "c", "agent_id": "ann"}
@@ -117,3 +120,16 @@ def _alive(host: Served, session: str) -> bool:
 def _set(data_dir: Path, **server: Any) -> None:
     data_dir.mkdir(exist_ok=True)
     (data_dir / "config.yaml").write_text(json.dumps({"server": server}))
+
+
+def test_a_chain_that_was_closed_is_not_kept_in_memory(tmp_path: Path) -> None:
+    """What a session may see of a chain once kept it: 14 KB for each."""
+    ledger = open_ledger(tmp_path)
+    append(ledger, thought_type="Insight", content="x", agent_id="a", chain_key="one")
+    ledger.scopes(ledger.chain("one")).marks()
+    kept = weakref.ref(ledger.chain("one"))
+    ledger.close_chain("one")
+    gc.collect()
+    assert kept() is None
+    assert ledger.scopes(ledger.chain("one")).marks() == {}
+    ledger.close()

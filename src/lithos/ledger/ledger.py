@@ -17,7 +17,7 @@ from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
 from lithos.core.text import with_article
 from lithos.core.validators import text_block
-from lithos.errors import Damaged, InvalidInput, LedgerFork, NotFound, SecretRefused
+from lithos.errors import InvalidInput, LedgerFork, NotFound, SecretRefused
 from lithos.ledger import render, thoughts
 from lithos.ledger.answers import (
     Appended,
@@ -530,14 +530,7 @@ class Ledger(Part):
 
     def verify_some(self, seconds: float = 0.2, stop: Callable[[], bool] = lambda: False) -> None:
         """A little of the full check of every open chain; called again and again it reaches all of it."""
-        for chain in self.open_chains():
-            if not stop():
-                chain.verify_some(seconds)
-                _look_at_segments(chain)
-
-    def problems(self) -> dict[str, str]:
-        """Chains that are open and were found damaged."""
-        return {chain.key: chain.problem.message for chain in self.open_chains() if chain.problem is not None}
+        self._chains.verify_some(seconds, stop)
 
     def close_chain(self, key: str) -> None:
         self._chains.close_chain(key)
@@ -568,15 +561,6 @@ class Ledger(Part):
     def close(self) -> None:
         self._search.close()
         self._chains.close()
-
-
-def _look_at_segments(chain: Chain) -> None:
-    """A segment that was deleted or replaced under a running host: nothing more is acknowledged into it."""
-    try:
-        chain.check_segments()
-    except Damaged as error:
-        if chain.problem is None:
-            chain.problem = error.with_traceback(None)
 
 
 def _texts(value: Any) -> Sequence[str]:

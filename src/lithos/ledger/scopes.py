@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -90,10 +91,16 @@ class ChainScopes:
     """
 
     def __init__(self, chain: Chain, sessions: KnownSessions) -> None:
-        self._chain = chain
+        self._held = weakref.ref(chain)  # else it would keep its own key of a WeakKeyDictionary alive
         self._sessions = sessions
         self._lock = threading.Lock()
         self._clear()
+
+    @property
+    def _chain(self) -> Chain:
+        chain = self._held()
+        assert chain is not None, "its caller holds the chain"
+        return chain
 
     def _clear(self) -> None:
         self._names = self._pairs = 0

@@ -135,8 +135,10 @@ def _ledger(lithos: Lithos, full: bool) -> Iterator[Finding]:
         for finding in report.findings[:1]:
             todo = "`lithos ledger verify`, then restore a backup."
             yield _error("ledger", f"chain {report.chain_key!r}: {finding.message}", todo)
-    for key, problem in lithos.ledger.problems().items():
-        yield _error("ledger", f"chain {key!r}: {problem}", "`lithos ledger verify`, then restore a backup.")
+    for chain in lithos.ledger.open_chains():
+        if chain.problem is not None:
+            todo = "`lithos ledger verify`, then restore a backup."
+            yield _error("ledger", f"chain {chain.key!r}: {chain.problem.message}", todo)
     yield _ok("ledger", f"{len(folders)} chains" + (f"; --full verifies {left} long ones too" if left else ""))
 
 

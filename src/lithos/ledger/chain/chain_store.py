@@ -107,6 +107,18 @@ class ChainStore:
         with self._lock:
             return list(self._recent.values())
 
+    def verify_some(self, seconds: float, stop: Callable[[], bool]) -> None:
+        """Some of the hashes of each open chain. A segment that was deleted or replaced under us is damage: nothing more is
+        acknowledged into it."""
+        for chain in self.open_chains():
+            if stop():
+                return
+            chain.verify_some(seconds)
+            try:
+                chain.check_segments()
+            except Damaged as error:
+                chain.problem = chain.problem or error.with_traceback(None)
+
     def close_chain(self, key: str) -> None:
         with self._lock:
             chain = self._recent.pop(key, None)
