@@ -108,7 +108,7 @@ class ChainStore:
             return list(self._recent.values())
 
     def verify_some(self, seconds: float, stop: Callable[[], bool]) -> None:
-        """Some of the hashes of each open chain. A segment that was deleted or replaced under us is damage: nothing more is
+        """Some of the hashes of each open chain. A segment that was deleted or replaced is damage: nothing more is
         acknowledged into it."""
         for chain in self.open_chains():
             if stop():
