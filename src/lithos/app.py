@@ -55,6 +55,9 @@ REST_SECONDS = 30.0
 TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
 FINISH_SECONDS = 5.0
 SCRUB_SECONDS = 10.0
+RECHECK_SECONDS = 2.0
+P = TypeVar("P", bound=Part)
+_log = logging.getLogger("lithos")
 
 
 class Lithos(Parts):
@@ -183,6 +186,11 @@ class Lithos(Parts):
         self.sources = Sources(self.note_search, SourceNodes(self.notes), self.graph, self.code)
         self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph)
         self.everything = Everything(self.code, self.history, self.sources, self.graph)
+        owners = from_settings.Owners(self.code, self.ledger, self.sessions, self.board)
+        self.trust = self._add(from_settings.trust(config, self.storage, self.graph, owners))
+        gate = from_settings.gate(self.trust, owners, embedding)
+        self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph, gate)
+        self.answers = from_settings.answers(config, self.storage, self.graph, owners, self.trust, self.history)
 
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
         yield Job("finish the start", FINISH_SECONDS, self.finish_opening)
@@ -200,6 +208,8 @@ class Lithos(Parts):
         yield Job("drop old messages", PRUNE_SECONDS, self.message_index.prune)
         yield Job("drop old proposals", PRUNE_SECONDS, self.garden.proposals.prune)
         yield Job("compare search with its owners", COMPARE_SECONDS, self.compare_indexes)
+        yield Job("check claims about code", RECHECK_SECONDS, self.trust.follow)
+        yield Job("drop old verdicts", PRUNE_SECONDS, self.trust.prune)
         yield Job("end an idle parsing process", REST_SECONDS, self.code.rest)
         yield Job("sign checkpoints", config.ledger.checkpoint_seconds, self.ledger.checkpoint_all)
         yield Job("verify some of each chain", 1.0, self.ledger.verify_some)

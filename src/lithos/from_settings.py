@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,8 +12,10 @@ from lithos.backup import MemoryPlaces, backup_if_due
 from lithos.board import Board, Terms, check_token
 from lithos.board import Notes as BoardNotes
 from lithos.chronicle import Promotion
+from lithos.core.call import Call
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
+from lithos.graph.answers import CodeFinder, Finder, FirewallGate, HistoryFinder, Intent, Resolver, StoredJudge
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
 from lithos.graph.history import (
@@ -42,6 +46,17 @@ from lithos.graph.knowledge import (
     thought_origin,
 )
 from lithos.graph.sources import AllowedSource, Fetcher, Ingest, Places
+from lithos.graph.trust import (
+    DECAYS,
+    CheckRows,
+    ConflictRows,
+    Decay,
+    Firewall,
+    NodeText,
+    NodeTexts,
+    Trust,
+    WrittenFollower,
+)
 from lithos.habits import HabitGround, HabitOptions, Habits
 from lithos.ledger import THOUGHT_KEYWORDS, THOUGHT_NUMBERS, Environment, Ledger, ThoughtSearch, host_key
 from lithos.messages import MessageLimits, Messages
@@ -200,6 +215,64 @@ def ingest(config: LithosConfig, storage: Storage, notes: Notes, code: Code) -> 
         for each in config.academic.sources
     ]
     return Ingest(notes, code, Fetcher(allowed), places)
+@dataclass(frozen=True)
+class Owners:
+    """The parts whose texts and code the graph joins."""
+
+    code: Code
+    ledger: Ledger
+    sessions: Sessions
+    board: Board
+
+
+def trust(config: LithosConfig, storage: Storage, graph: Knowledge, owners: Owners) -> Trust:
+    nodes = NodeTexts(owners.code, owners.ledger, owners.sessions, owners.board)
+    firewall = Firewall(owners.code, CheckRows(storage.database), storage.clock, nodes.texts)
+    conflicts = ConflictRows(storage.database, storage.effects, storage.clock, storage.ids)
+    written = WrittenFollower(owners.ledger, owners.board, firewall)
+
+    def text(id: str) -> NodeText | None:
+        return next(iter(nodes.texts([id])), None)
+
+    def sees(call: Call, id: str) -> bool:
+        return graph.nodes.get(call, id) is not None
+
+    return Trust(firewall, conflicts, written, sees, text, config.graph.most_checks)
+
+
+def gate(trust: Trust, owners: Owners, embedding: Embedding) -> FirewallGate:
+    def similar(text: str, others: Sequence[str]) -> list[float]:
+        embed = embedding.embedder.embed  # not as a question: those are remembered, and an entry may be forgotten
+        mine = embed(text) if others else None
+        return [] if mine is None else [float(mine @ embed(each)) for each in others]
+
+    return FirewallGate(trust.firewall, ThoughtEntries(owners.ledger, owners.sessions), similar)
+
+
+def answers(
+    config: LithosConfig, storage: Storage, graph: Knowledge, owners: Owners, trust: Trust, history: History
+) -> Resolver:
+    code, sessions = owners.code, owners.sessions
+    finder = CodeFinder(code)
+    judge = StoredJudge(trust.firewall, trust.conflict_rows, trust.sees)
+
+    def scope(call: Call, intent: Intent) -> Hashable:
+        """Answers are shared by callers who see the same roots and are in the same session."""
+        roots = tuple(sorted(root.spec.name for root in code.visible(call)))
+        return roots, None if intent.domain == "academic" else sessions.viewer(call)
+
+    finders: list[Finder] = [finder, HistoryFinder(history, graph, finder, owners.ledger, owners.board)]
+    resolver = Resolver(finders, finder, judge, storage.clock, scope=scope, decays=_decays(config.graph.freshness))
+    trust.firewall.on_many_changes(resolver.cache.clear)
+    return resolver
+
+
+def _decays(text: str) -> dict[str, Decay]:
+    found = dict(DECAYS)
+    for part in text.split(", "):
+        domain, span, drop, least = part.split()
+        found[domain] = Decay(float(span), float(drop), float(least), DECAYS[domain].warn)
+    return found
 
 
 def sessions(config: LithosConfig, storage: Storage) -> Sessions:
@@ -263,6 +336,7 @@ def ledger(
     def forget(thought_id: str) -> None:
         """Outside the chain itself, a thought is in recorded answers and in the graph."""
         graph.drop([thought_origin(thought_id)])
+        CheckRows(storage.database).forget([thought_id])
         scrub(storage.database, thought_id)
 
     settings = config.ledger

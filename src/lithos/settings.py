@@ -235,6 +235,12 @@ class AcademicSettings(Section):
 
 
 class GraphSettings(Section):
+    freshness: str = Field(
+        "history 180 0.8 0.2, academic 365 0.7 0.3",
+        pattern=r"^(history|academic)( \d+(\.\d+)?){3}(, (history|academic)( \d+(\.\d+)?){3})?$",
+        description="Decay of age per domain: max(least, 1 - days/span * drop), as `domain span drop least`.",
+    )
+    most_checks: int = Field(200_000, ge=100, description="Stored verdicts on texts; the oldest go first.")
     most_links: int = Field(100_000, ge=1, description="Edges that agents may assert; one more is refused.")
 
 
@@ -269,6 +275,7 @@ class LithosConfig(BaseSettings):
     notes: NotesSettings = Field(default_factory=NotesSettings)
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
     code: CodeSettings = Field(default_factory=CodeSettings)
+    graph: GraphSettings = Field(default_factory=GraphSettings)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     backup: BackupSettings = Field(default_factory=BackupSettings)
     habits: HabitSettings = Field(default_factory=HabitSettings)

@@ -1,1 +1,23 @@
 """Answers: from a question to cited evidence, at a fraction of the tokens of whole files."""
+
+from __future__ import annotations
+
+from lithos.graph.answers.code_finder import CodeFinder
+from lithos.graph.answers.gate import FirewallGate
+from lithos.graph.answers.history_finder import HistoryFinder
+from lithos.graph.answers.intents import Intent, classify
+from lithos.graph.answers.judging import StoredJudge
+from lithos.graph.answers.resolver import Finder, Prose, Resolver, ScriptedProse
+
+__all__ = [
+    "CodeFinder",
+    "Finder",
+    "FirewallGate",
+    "HistoryFinder",
+    "Intent",
+    "Prose",
+    "Resolver",
+    "ScriptedProse",
+    "StoredJudge",
+    "classify",
+]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,6 +105,15 @@ class Code(Part):
         self._parser = parser or Parser()
         self.projector = Projector(collection, _CodeFeed(self), "code", compares=False)
         self._open: dict[str, OpenRoot] = {}
+        self._listeners: list[Callable[[str, Sequence[str]], None]] = []
+
+    def listen(self, tell: Callable[[str, Sequence[str]], None]) -> None:
+        """Call `tell` with a root and the paths that changed in it, after each change; it must return at once."""
+        self._listeners.append(tell)
+
+    def _tell(self, root: str, paths: Sequence[str]) -> None:
+        for tell in self._listeners:
+            tell(root, paths)
 
     # Part
 
@@ -231,6 +242,7 @@ class Code(Part):
 
     def _open_root(self, spec: RootSpec) -> OpenRoot:
         root = OpenRoot(spec, self._options, self._clock, self._parser, self.projector)
+        root.index.on_change = self._tell
         self._open[spec.name] = root
         return root
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -50,6 +50,7 @@ class CodeIndex:
         self.tree = tree
         self.store = store
         self.progress = Progress()
+        self.on_change: Callable[[str, Sequence[str]], None] = lambda name, paths: None
         self._parser = parser
         self._projector = projector
         self._lock = threading.RLock()
@@ -172,6 +173,7 @@ class CodeIndex:
         changes += [Remove(f"{self.name}:{id}") for id in before if f"{self.name}:{id}" not in made]
         if changes:
             self._projector.apply(changes)
+        self.on_change(self.name, paths)
 
     def missing_cards(self, known: dict[str, str]) -> Iterator[list[DocumentChange]]:
         """Changes that bring search, which holds `known` (id within the root → hash), to what the graph has."""

@@ -2,35 +2,57 @@
 
 from __future__ import annotations
 
+from lithos.graph.trust.check_rows import CheckRow, CheckRows, ProvenanceRow, SourceType
 from lithos.graph.trust.claims.checking import check
 from lithos.graph.trust.claims.extraction import claims_in
 from lithos.graph.trust.claims.values import Checked, Claim, ClaimKind, CodeFacts, Mention, Verdict
 from lithos.graph.trust.claims.verify import Earlier, Evidence, Verification, VerificationType, opposed, verify
-from lithos.graph.trust.freshness import Age, Decay, Freshness, freshness
+from lithos.graph.trust.conflict_detection import Conflict, ConflictType, Statement, detect_conflicts
+from lithos.graph.trust.conflict_rows import ConflictRows, ConflictShown
+from lithos.graph.trust.firewall import Firewall, NodeText
+from lithos.graph.trust.following import WrittenFollower
+from lithos.graph.trust.freshness import DECAYS, Age, Decay, Freshness, freshness
 from lithos.graph.trust.levels import Side, Standing, trust_level, trust_name, trust_warning, winner
-from lithos.graph.trust.quality import Chosen, choose, estimated_tokens, quality
+from lithos.graph.trust.node_texts import NodeTexts
+from lithos.graph.trust.quality import Chosen, choose, quality
+from lithos.graph.trust.trust import Trust
 
 __all__ = [
+    "DECAYS",
     "Age",
+    "CheckRow",
+    "CheckRows",
     "Checked",
     "Chosen",
     "Claim",
     "ClaimKind",
     "CodeFacts",
+    "Conflict",
+    "ConflictRows",
+    "ConflictShown",
+    "ConflictType",
     "Decay",
     "Earlier",
     "Evidence",
+    "Firewall",
     "Freshness",
     "Mention",
+    "NodeText",
+    "NodeTexts",
+    "ProvenanceRow",
     "Side",
+    "SourceType",
     "Standing",
+    "Statement",
+    "Trust",
     "Verdict",
     "Verification",
     "VerificationType",
+    "WrittenFollower",
     "check",
     "choose",
     "claims_in",
-    "estimated_tokens",
+    "detect_conflicts",
     "freshness",
     "opposed",
     "quality",

@@ -30,11 +30,6 @@ def quality(similarity: float, trust: int, freshness: float, verified: bool) -> 
     return min(1.0, score)
 
 
-def estimated_tokens(text: str) -> int:
-    """Four bytes a token, as everywhere in Lithos."""
-    return (len(text.encode()) + 3) // 4
-
-
 @dataclass(frozen=True, slots=True)
 class Chosen(Generic[T]):
     pieces: tuple[T, ...]

@@ -44,6 +44,25 @@ def search(
     return {"status": "ok", "results": results, **answer}
 
 
+def ranked(code: Code, call: Call, query: str, limit: int) -> list[tuple[dict[str, Any], float]]:
+    """Symbols with how similar they are, 0 to 1: named 1, by meaning the cosine, by words the share that is found."""
+    roots = code.visible(call)
+    where = scope(roots, "any", None)
+    text = query.strip()[:LONGEST_QUERY]
+    if not roots or where is None:
+        return []
+    found = [(entry, 1.0) for entry in _named(roots, text, "any", None)]
+    result = _asked(code, Query(text, by="both", limit=limit, where=where))
+    known = {entry["id"] for entry, _ in found}
+    words = set(re.findall(r"[a-z0-9]{3,}", text.lower()))
+    for hit in result.hits if result.relevant else ():
+        entry = entry_by_id(roots, hit.id) if hit.id not in known else None
+        if entry is not None:
+            shared = len(words & set(re.findall(r"[a-z0-9]{3,}", hit.passage.lower()))) / max(1, len(words))
+            found.append((entry, max(hit.similarity or 0.0, shared)))
+    return found[:limit]
+
+
 def _asked(code: Code, query: Query) -> SearchResult:
     """By words and meaning; where that says "not relevant", by words alone: bodies have no vector to agree."""
     found = code.projector.query(query)

@@ -1,0 +1,133 @@
+"""Questions about a Python repository whose answers are known: from `ast`, and from `git log`.
+
+And the way without a graph: search the question's words, read ±40 lines around the five best lines.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+import re
+import subprocess
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks._claim_sets import _plain_calls, _read, _unique
+
+AROUND = 40
+BEST = 5
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        "the is a an of to in what where which how does do did we calls call file find show me work this has "
+        "when why changed",
+    )
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    intent: str
+    question: str
+    again: str  # the same question in other words
+    expected: tuple[str, ...]  # texts that a right answer holds, all of them
+
+
+def questions(repository: Path, package: str, count: int, seed: int = 7) -> list[Asked]:
+    facts, chance = _read(repository, package), random.Random(seed)
+    functions, classes = _unique(facts, chance)
+    found: list[Asked] = []
+    each_kind = count // 4
+    for one in [*functions[: each_kind // 2], *classes[: each_kind - each_kind // 2]]:
+        kind = "class" if isinstance(one.node, ast.ClassDef) else "function"
+        expected = (one.path, one.name)
+        found.append(Asked("LOCATE", f"where is {one.name} defined", f"find the {one.name} {kind}", expected))
+    found += list(_callers(facts.functions, facts.names, each_kind, chance))
+    documented = [one for one in functions if len((ast.get_docstring(one.node) or "").partition("\n")[0]) > 20]
+    for one in documented[:each_kind]:
+        first = (ast.get_docstring(one.node) or "").partition("\n")[0].strip()
+        found.append(Asked("EXPLAIN", f"what does {one.name} do", f"explain {one.name}", (first[:60],)))
+    found += list(_commits(repository, package, functions, each_kind))
+    return found
+
+
+def _callers(functions: list, names: Counter[str], count: int, chance: random.Random) -> Iterator[Asked]:  # type: ignore[type-arg]
+    """Functions of one file that call another of it by its plain name; a function with one to four such callers."""
+    at_top = {(each.path, each.name) for each in functions if not each.is_method and names[each.node.name] == 1}
+    called: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for each in functions:
+        for name in _plain_calls(each.node):
+            if (each.path, name) in at_top and name != each.name:
+                called[each.path, name].add(each.node.name)
+    usable = sorted((key, callers) for key, callers in called.items() if len(callers) <= 4)
+    chance.shuffle(usable)
+    for (_, name), callers in usable[:count]:
+        yield Asked("CALLERS", f"what calls {name}", f"find all callers of {name}", tuple(sorted(callers)))
+
+
+def _commits(repository: Path, package: str, functions: list, count: int) -> Iterator[Asked]:  # type: ignore[type-arg]
+    """Commits of the newest 5,000 whose subject names one function: the question asks for it by that name."""
+    log = subprocess.run(
+        ["git", "log", "-5000", "--no-merges", "--format=%h%x09%s", "--", package],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for line in log.splitlines():
+        sha, _, subject = line.partition("\t")
+        for word in set(re.findall(r"[^\W\d]\w{5,}", subject)):
+            by_word[word].append((sha, subject))
+    found = 0
+    for one in functions:
+        rows = by_word.get(one.node.name, [])
+        if len(rows) == 1 and found < count:
+            found += 1
+            text = re.sub(r"^\S+ #\d+ -- ", "", rows[0][1])[:50]
+            name = one.node.name
+            yield Asked("ACTIVITY", f"what changed in {name}", f"what has happened with {name}", (text,))
+
+
+@dataclass
+class Grep:
+    """All lines of the text files of a repository, found by words."""
+
+    lines: dict[str, list[str]] = field(default_factory=dict)
+    index: dict[str, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, repository: Path) -> Grep:
+        made = cls()
+        listed = subprocess.run(["git", "ls-files"], cwd=repository, capture_output=True, text=True, check=True).stdout
+        for path in listed.splitlines():
+            file = repository / path
+            if file.suffix not in (".py", ".txt", ".md", ".rst", ".toml", ".cfg") or not file.is_file():
+                continue
+            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+            made.lines[path] = lines
+            for number, text in enumerate(lines):
+                for word in set(re.findall(r"[^\W\d]\w+", text.lower())):
+                    made.index[word].append((path, number))
+        return made
+
+    def read(self, question: str) -> tuple[str, str]:
+        """(what an agent would read, the whole files): by the lines that hold most words, rare words first."""
+        words = [word for word in re.findall(r"[^\W\d]\w+", question.lower()) if word not in _COMMON]
+        scores: Counter[tuple[str, int]] = Counter()
+        for word in words:
+            places = self.index.get(word, [])
+            for place in places:
+                scores[place] += 1_000 // (len(places) + 10) + 1
+        best = [place for place, _ in scores.most_common(BEST)]
+        windows: dict[str, set[int]] = defaultdict(set)
+        for path, number in best:
+            windows[path].update(range(max(0, number - AROUND), number + AROUND + 1))
+        parts = []
+        for path, numbers in windows.items():
+            lines = self.lines[path]
+            parts.append("\n".join([path, *(lines[number] for number in sorted(numbers) if number < len(lines))]))
+        whole = "\n".join("\n".join([path, *self.lines[path]]) for path in windows)
+        return "\n".join(parts), whole

@@ -1,0 +1,110 @@
+"""Tokens and answers of lithos_ask beside search-and-read, per intent, cold and warm.
+
+LITHOS_BENCH_REPOS names a folder with checkouts of `django` and `httpx`. Tokens are counted with cl100k ranks from the
+package rs-bpe (`pip install rs-bpe`; nothing is downloaded), else by four bytes, and the output says which.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks._answer_sets import Asked, Grep, questions
+from benchmarks.report import line
+from lithos.app import open_lithos
+from lithos.settings import CodeRoot, CodeSettings, LithosConfig, ServerSettings, StorageSettings
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+
+REPOSITORIES = {"httpx": ("httpx", 60), "django": ("django", 240)}
+OPERATOR = Caller(operator=True)
+
+
+def main() -> None:
+    folder = os.environ.get("LITHOS_BENCH_REPOS", "")
+    count, name = tokenizer()
+    print(f"  tokens by {name}")
+    for repository, (package, asked) in REPOSITORIES.items():
+        where = Path(folder) / repository
+        if not folder or not where.is_dir():
+            print(f"{repository}: not available (LITHOS_BENCH_REPOS names no folder that has it)")
+            continue
+        _measure(where, package, asked, count)
+
+
+def tokenizer() -> tuple[Callable[[str], int], str]:
+    try:
+        from rs_bpe.bpe import openai
+    except ImportError:
+        return (lambda text: -(-len(text.encode()) // 4)), "four bytes each (rs-bpe is not installed)"
+    ranks = openai.cl100k_base()
+    return (lambda text: int(ranks.count(text))), "cl100k_base of rs-bpe"
+
+
+def _measure(where: Path, package: str, count: int, tokens: Callable[[str], int]) -> None:
+    asked, grep = questions(where, package, count), Grep.of(where)
+    data = Path(tempfile.mkdtemp(prefix="lithos-bench-"))
+    config = LithosConfig(
+        storage=StorageSettings(data_dir=data),
+        server=ServerSettings(watch_files=False),
+        code=CodeSettings(roots=(CodeRoot(name=where.name, path=where),)),
+    )
+    lithos = open_lithos(config)
+    try:
+        for root in lithos.code.roots():
+            root.index.reconcile()
+        while lithos.code.collection.status().unindexed:
+            time.sleep(0.05)
+        if hasattr(lithos, "graph"):
+            lithos.graph.catch_up(600)
+        print(f"{where.name}: {len(asked)} questions")
+
+        def ask(query: str) -> dict[str, Any]:
+            return catalogue().call(lithos, "lithos_ask", {"query": query}, OPERATOR)
+
+        _report(asked, ask, grep, tokens)
+    finally:
+        lithos.close()
+        shutil.rmtree(data)
+
+
+def _report(asked: list[Asked], ask: Callable[[str], dict[str, Any]], grep: Grep, tokens: Callable[[str], int]) -> None:
+    sums: dict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for each in asked:
+        cold, warm = ask(each.question), ask(each.again)
+        read, whole = grep.read(each.question)
+        row = sums[each.intent]
+        row["questions"] += 1
+        row["cold"] += tokens(json.dumps(cold, ensure_ascii=False))
+        row["warm"] += tokens(json.dumps(warm, ensure_ascii=False))
+        row["hits"] += warm["level"] == "cache"
+        row["read"] += tokens(read)
+        row["whole"] += tokens(whole)
+        row["right"] += _holds(f"{cold['answer']}\n{cold['sources']}", each)
+        row["right again"] += _holds(f"{warm['answer']}\n{warm['sources']}", each)
+        row["right read"] += _holds(read, each)
+        if os.environ.get("LITHOS_BENCH_SAMPLES") and not _holds(f"{cold['answer']}\n{cold['sources']}", each):
+            print("    missed:", each.question, each.expected, "|", cold["answer"][:200].replace("\n", " / "))
+    for intent, row in sums.items():
+        number = row["questions"]
+        per = {name: value / number for name, value in row.items()}
+        print(
+            f"  {intent:9} {int(number)} questions; answer {per['cold']:,.0f} tokens, again "
+            f"{per['warm']:,.0f} ({per['hits']:.2f} from the cache); search and read "
+            f"{per['read']:,.0f}, whole files {per['whole']:,.0f}; right {per['right']:.3f}, "
+            f"again {per['right again']:.3f}, search and read {per['right read']:.3f}"
+        )
+        line(f"  {intent}: share of tokens saved", 1 - row["cold"] / row["read"], 0.85, "", more_is_better=True)
+        line(f"  {intent}: right answers", row["right"] / number, row["right read"] / number, "", more_is_better=True)
+
+
+def _holds(text: str, asked: Asked) -> bool:
+    plain = " ".join(text.split())
+    return all(" ".join(each.split()) in plain for each in asked.expected)

@@ -1,0 +1,119 @@
+"""Over random edits and writes a cached answer never contradicts a fresh one, and every number in it is a row's."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithos.app import Lithos, open_lithos
+from lithos.core.clock import FakeClock
+from lithos.settings import CodeRoot, CodeSettings, LithosConfig, ServerSettings, StorageSettings
+from lithos.storage import Row
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+from tests.support.code_repos import repository, write
+
+OPERATOR, AGENT = Caller(operator=True), Caller(agent="ann", toolsets=("all",))
+NAMES = ("alpha_one", "beta_two", "gamma_three", "DeltaFour", "EpsilonFive")
+QUESTIONS = (
+    "where is {name}",
+    "find {name}",
+    "what calls {name}",
+    "what does {name} call",
+    "explain {name}",
+    "how does {name} work",
+    "how do we handle {name}",
+    "how did we handle {name}",
+    "what changed in {name}",
+)
+_SOURCE = re.compile(r"\[\d+\] Code: (\w+):([\w/.]+):(\d+)-(\d+) ")
+STEPS = 40
+
+
+class Trial:
+    def __init__(self, folder: Path, chance: random.Random) -> None:
+        self.chance = chance
+        self.clock = FakeClock("2026-11-17T12:00:00Z")
+        self.root = repository(folder / "shop", {"a.py": self.file(), "pack/b.py": self.file()})
+        config = LithosConfig(
+            storage=StorageSettings(data_dir=folder / "data"),
+            server=ServerSettings(watch_files=False),
+            code=CodeSettings(roots=(CodeRoot(name="shop", path=self.root),)),
+        )
+        self.lithos: Lithos = open_lithos(config, clock=self.clock)
+        self.look()
+
+    def look(self) -> None:
+        for root in self.lithos.code.roots():
+            root.index.reconcile()
+
+    def file(self) -> str:
+        """Some of the names, each defined once, calling others, at random lines."""
+        parts = []
+        for name in self.chance.sample(NAMES, self.chance.randint(1, 4)):
+            callee = self.chance.choice(NAMES)
+            if name[0].isupper():
+                parts.append(f"class {name}:\n    def run(self):\n        return {callee}()\n")
+            else:
+                head = f"def {name}(item={self.chance.randint(1, 9)}):"
+                parts.append(head + f"\n    '''Does {callee}.'''\n    return {callee}(item)\n")
+        return "\n" * self.chance.randint(0, 4) + "\n\n".join(parts)
+
+    def change(self) -> None:
+        action = self.chance.choice(("edit", "edit", "add", "remove", "write", "wait"))
+        if action == "edit":
+            write(self.root, {self.chance.choice(("a.py", "pack/b.py")): self.file()})
+        elif action == "add":
+            write(self.root, {f"pack/new{self.chance.randint(1, 3)}.py": self.file()})
+        elif action == "remove":
+            (self.root / "pack" / f"new{self.chance.randint(1, 3)}.py").unlink(missing_ok=True)
+        elif action == "write":
+            text = f"We moved {self.chance.choice(NAMES)} because of {self.chance.randint(1, 99)} reasons."
+            catalogue().call(self.lithos, "lithos_store_entry", {"content": text, "category": "decision"}, AGENT)
+        else:
+            self.clock.advance(self.chance.choice((30, 600, 4_000)))
+        self.look()
+
+    def ask(self, query: str) -> dict[str, Any]:
+        return catalogue().call(self.lithos, "lithos_ask", {"query": query}, OPERATOR)
+
+    def rows(self) -> set[tuple[str, int]]:
+        """Every (path, line) at which a symbol or a use of one is."""
+        sql = (
+            "SELECT f.path, n.line FROM nodes n JOIN files f ON f.number = n.file UNION "
+            "SELECT f.path, e.line FROM edges e JOIN nodes n ON n.number = e.source JOIN files f ON f.number = n.file"
+        )
+        rows: list[Row] = self.lithos.code.roots()[0].store.read(lambda tx: tx.all(sql))
+        return {(row["path"], row["line"]) for row in rows}
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
+def test_a_cached_answer_never_contradicts_a_fresh_one(tmp_path: Path, seed: int) -> None:
+    trial = Trial(tmp_path, random.Random(seed))
+    hits = 0
+    try:
+        for _ in range(STEPS):
+            query = trial.chance.choice(QUESTIONS).format(name=trial.chance.choice(NAMES))
+            for _ in range(2):  # so that the second may come from the cache
+                given = trial.ask(query)
+            trial.change()
+            given = trial.ask(query)
+            if given["level"] == "cache":
+                hits += 1
+                trial.lithos.answers.cache.clear()
+                fresh = trial.ask(query)
+                if given["intent"]["intent"] == "LOCATE":
+                    assert (given["answer"], given["sources"]) == (fresh["answer"], fresh["sources"]), query
+                said = [line for line in fresh["answer"].splitlines() if query.split()[-1] in line and "moved" in line]
+                assert all(line.partition("] ")[2] in given["answer"] for line in said), query
+            places = trial.rows()
+            for source in given["sources"]:
+                found = _SOURCE.match(source)
+                assert found is None or (found[2], int(found[3])) in places, (query, source)
+    finally:
+        trial.lithos.close()
+    assert hits > STEPS // 10
