@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-import time
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from benchmarks._answer_sets import Asked, Grep, questions
+from benchmarks._graph_memory import memory_of
 from benchmarks.report import line
-from lithos.app import open_lithos
-from lithos.settings import CodeRoot, CodeSettings, LithosConfig, ServerSettings, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 
@@ -50,29 +46,13 @@ def tokenizer() -> tuple[Callable[[str], int], str]:
 
 def _measure(where: Path, package: str, count: int, tokens: Callable[[str], int]) -> None:
     asked, grep = questions(where, package, count), Grep.of(where)
-    data = Path(tempfile.mkdtemp(prefix="lithos-bench-"))
-    config = LithosConfig(
-        storage=StorageSettings(data_dir=data),
-        server=ServerSettings(watch_files=False),
-        code=CodeSettings(roots=(CodeRoot(name=where.name, path=where),)),
-    )
-    lithos = open_lithos(config)
-    try:
-        for root in lithos.code.roots():
-            root.index.reconcile()
-        while lithos.code.collection.status().unindexed:
-            time.sleep(0.05)
-        if hasattr(lithos, "graph"):
-            lithos.graph.catch_up(600)
+    with memory_of(where, model=package == "httpx") as lithos:
         print(f"{where.name}: {len(asked)} questions")
 
         def ask(query: str) -> dict[str, Any]:
             return catalogue().call(lithos, "lithos_ask", {"query": query}, OPERATOR)
 
         _report(asked, ask, grep, tokens)
-    finally:
-        lithos.close()
-        shutil.rmtree(data)
 
 
 def _report(asked: list[Asked], ask: Callable[[str], dict[str, Any]], grep: Grep, tokens: Callable[[str], int]) -> None:

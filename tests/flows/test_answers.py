@@ -284,3 +284,11 @@ def test_a_forgotten_entry_leaves_nothing_in_the_tables_of_trust(desk: Desk) -> 
     desk("ledger_forget", thought_id=id, chain_key="history", reason="test")
     assert desk.lithos.trust.firewall.rows.get([id]) == {}
     assert desk.lithos.trust.conflict_rows.of_nodes([id]) == []
+
+
+def test_lithos_conflicts_shows_those_of_history_too(desk: Desk) -> None:
+    stored(desk, "`Cart` is defined in `shop/store.py`.")
+    desk("ask", query="how did we handle Cart")
+    found = desk("conflicts")
+    assert [each["type"] for each in found["graph"]] == ["Source Mismatch"]
+    assert "graph" not in desk("conflicts", claim_id="none")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, NotRequired, cast
 
 from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.graph.trust import ConflictShown
 from lithos.notes import ConflictList, Decayed, FeedbackGiven, Outcomes, Promoted, Source
 from lithos.tools.arguments import Cursor
 from lithos.tools.dispatch.references import Refers
@@ -80,6 +81,10 @@ def lithos_promote(
     )
 
 
+class AllConflicts(ConflictList):
+    graph: NotRequired[list[ConflictShown]]
+
+
 @tool(toolset="lifecycle", notes=True, reads=True)
 def lithos_conflicts(
     lithos: Lithos,
@@ -87,7 +92,11 @@ def lithos_conflicts(
     claim_id: Annotated[str | None, Field(description="Only this claim")] = None,
     limit: Annotated[int, Field(strict=True, ge=1, le=200)] = 50,
     cursor: Cursor = None,
-) -> ConflictList:
+) -> AllConflicts:
     """Notes that may contradict each other: several with one claim_id, or nearly the same text; most trusted first,
-    then newest. Candidates only: read them, then merge, supersede or leave them."""
-    return lithos.knowledge.likes.conflicts(claim_id, limit, cursor)
+    then newest. Candidates only: read them, then merge, supersede or leave them. `graph`: open conflicts of history."""
+    found = cast(AllConflicts, lithos.knowledge.likes.conflicts(claim_id, limit, cursor))
+    if claim_id is None and cursor is None:
+        rows = lithos.trust.conflicts(call, None, None, False, limit)
+        return {**found, "graph": rows} if rows else found
+    return found

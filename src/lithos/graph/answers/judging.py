@@ -47,7 +47,8 @@ class StoredJudge:
             for piece in pieces
             if piece.domain != "code"
         ]
-        found = detect_conflicts(statements, self._firewall.facts(call)) if statements else []
+        verdicts = self._firewall.verdicts([_text_of(piece) for piece in pieces if piece.domain != "code"])
+        found = detect_conflicts(statements, self._firewall.facts(call), verdicts) if statements else []
         if found and not call.reads_only:
             self._conflicts.record(found)
         ids = [piece.id for piece in pieces]

@@ -16,7 +16,7 @@ from lithos.errors import InvalidInput, NotFound
 from lithos.graph.answers.answer_check import Cited, check_answer
 from lithos.graph.answers.cache import AnswerCache
 from lithos.graph.answers.code_finder import CodeFinder, Found
-from lithos.graph.answers.intents import ACADEMIC, CODE, HISTORY, LOCATE, RESEARCH, Intent, classify
+from lithos.graph.answers.intents import ACADEMIC, CODE, EXPLAIN, HISTORY, LOCATE, RESEARCH, Intent, classify
 from lithos.graph.answers.pieces import Piece, ScoredPiece, scored, source_line
 from lithos.graph.answers.prompt import build_prompt
 from lithos.graph.trust import Chosen, Decay, choose
@@ -248,13 +248,13 @@ def _checked_query(query: str) -> str:
 
 
 def _domains(given: Sequence[str] | None, intent: Intent) -> tuple[str, ...]:
-    """Those asked for; else the question's own, with history beside an explanation."""
+    """Those asked for; else the question's own, with history beside ways of doing things."""
     if given:
         return tuple(name for name in _DOMAINS if name in given)
     if intent.intent == RESEARCH:
         return (ACADEMIC,)
     if intent.domain == CODE:
-        return (CODE,) if intent.intent == LOCATE else (CODE, HISTORY)
+        return (CODE,) if intent.intent in (LOCATE, EXPLAIN) else (CODE, HISTORY)
     return (HISTORY,)
 
 

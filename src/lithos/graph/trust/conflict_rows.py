@@ -92,6 +92,7 @@ class ConflictRows:
         now = micros(self._clock.now())
 
         def work(tx: Tx) -> Outcome:
+            tx.lock("graph_conflicts")
             row = tx.one("SELECT * FROM graph_conflicts WHERE conflict_id = ?", conflict_id.strip())
             if row is None or not (sees(row["node_a"]) and sees(row["node_b"])):
                 raise NotFound(f"there is no conflict {conflict_id[:60]!r}", hint="lithos_graph_conflicts lists them.")

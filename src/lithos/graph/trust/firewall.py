@@ -18,7 +18,8 @@ from lithos.graph.trust.check_rows import (
     check_row,
     words_of,
 )
-from lithos.graph.trust.claims.values import Verdict
+from lithos.graph.trust.claims.extraction import claims_in
+from lithos.graph.trust.claims.values import Checked, Verdict
 from lithos.graph.trust.claims.verify import Earlier, Evidence, Verification, verify
 
 AT_ONCE = 200
@@ -77,6 +78,18 @@ class Firewall:
         found = self.rows.get([node.id for node in nodes])
         missing = [node for node in nodes if node.id not in found or found[node.id].text_hash != text_hash(node.text)]
         return {**found, **self._check(missing, found)} if missing else found
+
+    def verdicts(self, nodes: Sequence[NodeText]) -> dict[str, list[Checked]]:
+        """The stored verdict on every claim of these texts."""
+        rows = self.checked(nodes)
+        found: dict[str, list[Checked]] = {}
+        for node in nodes:
+            pairs = zip(claims_in(node.text), rows[node.id].claims, strict=False)
+            found[node.id] = [
+                Checked(claim, Verdict(row["verdict"]), tuple(row.get("proof", ())), row.get("reason", ""))
+                for claim, row in pairs
+            ]
+        return found
 
     def _check(self, nodes: Sequence[NodeText], before: dict[str, CheckRow]) -> dict[str, CheckRow]:
         # Stored verdicts are seen by everyone who sees the node: roots of single users do not count.

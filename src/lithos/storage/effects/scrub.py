@@ -12,6 +12,7 @@ from lithos.storage.values import Tx
 
 WAIT_MS = 10_000
 TABLES = ("once", "deliveries")
+QUOTING = ("graph_checks", "graph_check_words", "graph_conflicts")  # their owner deletes its rows before
 
 
 def scrub(database: Database, thing: str) -> int:
@@ -20,7 +21,7 @@ def scrub(database: Database, thing: str) -> int:
     if isinstance(database.dialect, SqliteDialect):
         # VACUUM leaves no free page behind; truncating the log leaves no old copy of one.
         _rewrite(database.dialect, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)")
-    elif gone:
+    else:
         _rewrite_tables(database.dialect)
     return gone
 
@@ -33,7 +34,7 @@ def _rewrite_tables(dialect: Dialect) -> None:
     """A plain VACUUM leaves the bytes of deleted rows in place; a full one writes the table into a new file."""
     session = dialect.connect(write=True)
     try:
-        for table in TABLES:
+        for table in (*TABLES, *QUOTING):
             session.script(f"VACUUM FULL {table}")
     except Exception as error:
         raise dialect.explain(error) or error from error

@@ -166,7 +166,7 @@ def lithos_get_provenance(lithos: Lithos, call: Call, id: Annotated[str, Field(m
     return cast(Provenance, lithos.trust.provenance(call, id))
 
 
-@tool(toolset="graph", reads=True, title="Conflicts of the graph")
+@tool(toolset="graph", reads=True, listed=False, title="Conflicts of the graph")
 def lithos_graph_conflicts(
     lithos: Lithos,
     call: Call,

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from lithos.core.markdown import RAW, Kind, scan
 from lithos.graph.trust.claims.values import CODE_ENDINGS, Claim, ClaimKind, Mention
@@ -74,6 +75,11 @@ class _Sentence:
 
 def claims_in(text: str) -> list[Claim]:
     """The claims of a text, in order, each once."""
+    return list(_claims_in(text))
+
+
+@lru_cache(maxsize=512)  # an answer reads the texts of its pieces twice, and the next one many of them again
+def _claims_in(text: str) -> tuple[Claim, ...]:
     found: dict[tuple[object, ...], Claim] = {}
     for sentence in _SENTENCE.split(_without_code(text[:LONGEST_TEXT])):
         words = " ".join(sentence.split()).strip().lstrip("-*+•> ")
@@ -83,7 +89,7 @@ def claims_in(text: str) -> list[Claim]:
             found.setdefault(
                 (claim.kind, claim.subject.name, claim.value, claim.of and claim.of.name, claim.negated), claim
             )
-    return list(found.values())[:MOST_CLAIMS]
+    return tuple(found.values())[:MOST_CLAIMS]
 
 
 def _without_code(text: str) -> str:
