@@ -275,7 +275,6 @@ class LithosConfig(BaseSettings):
     notes: NotesSettings = Field(default_factory=NotesSettings)
     ledger: LedgerSettings = Field(default_factory=LedgerSettings)
     code: CodeSettings = Field(default_factory=CodeSettings)
-    graph: GraphSettings = Field(default_factory=GraphSettings)
     sessions: SessionSettings = Field(default_factory=SessionSettings)
     backup: BackupSettings = Field(default_factory=BackupSettings)
     habits: HabitSettings = Field(default_factory=HabitSettings)
