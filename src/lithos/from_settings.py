@@ -215,6 +215,8 @@ def ingest(config: LithosConfig, storage: Storage, notes: Notes, code: Code) -> 
         for each in config.academic.sources
     ]
     return Ingest(notes, code, Fetcher(allowed), places)
+
+
 @dataclass(frozen=True)
 class Owners:
     """The parts whose texts and code the graph joins."""

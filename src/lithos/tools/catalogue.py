@@ -40,7 +40,7 @@ def _modules() -> list[ModuleType]:
     from lithos.tools.find import find
     from lithos.tools.garden import changes as garden_changes
     from lithos.tools.garden import files, sections
-    from lithos.tools.graph import asking, academic, edges, history
+    from lithos.tools.graph import academic, asking, edges, history
     from lithos.tools.habits import memory, writing
     from lithos.tools.ledger import agents as ledger_agents
     from lithos.tools.ledger import thoughts, upkeep

@@ -2,42 +2,53 @@
 
 from __future__ import annotations
 
-from lithos.graph.code.code import (Code, CodeOptions, KEYWORDS, OpenRoot)
-from lithos.graph.code.languages import (language_of, shown as shown_language)
-from lithos.graph.code.parser import (Source)
-from lithos.graph.code.questions.facts import (Bases, CodeNode, GraphFacts)
-from lithos.graph.code.questions.files import (KeptTexts, file, listing, located, structure)
-from lithos.graph.code.questions.finding import (ranked, scope, search)
-from lithos.graph.code.questions.imports import (ImportUse, imports_of)
-from lithos.graph.code.questions.lookup import (Symbol, find, is_test, near_names, nodes, rendered)
-from lithos.graph.code.questions.patterns import (detect)
-from lithos.graph.code.questions.questions import (EDGE_TYPES, SYMBOL_TYPES, context, degraded, dependencies, entry_by_id, file_symbols, similar, symbol)
-from lithos.graph.code.questions.states import (FileState, file_states, folders_state, names_state, uses_state)
-from lithos.graph.code.questions.versions import (changed_by, dependents, facts_of, file_bytes, version_now)
-from lithos.graph.code.roots.roots import (RootSpec)
-from lithos.graph.code.schema import (number)
-from lithos.graph.code.status import (root_status)
-from lithos.graph.code.surveyed import (FileSurvey, Surveys)
-from lithos.graph.code.values import (Facts, NODE_NAMES, NodeType)
+from lithos.graph.code.code import KEYWORDS, Code, CodeOptions, OpenRoot
+from lithos.graph.code.languages import language_of
+from lithos.graph.code.languages import shown as shown_language
+from lithos.graph.code.parser import Source
+from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
+from lithos.graph.code.questions.files import KeptTexts, file, listing, located, structure
+from lithos.graph.code.questions.finding import ranked, scope, search
+from lithos.graph.code.questions.imports import ImportUse, imports_of
+from lithos.graph.code.questions.lookup import Symbol, find, is_test, near_names, nodes, rendered
+from lithos.graph.code.questions.patterns import detect
+from lithos.graph.code.questions.questions import (
+    EDGE_TYPES,
+    SYMBOL_TYPES,
+    context,
+    degraded,
+    dependencies,
+    entry_by_id,
+    file_symbols,
+    similar,
+    symbol,
+)
+from lithos.graph.code.questions.states import FileState, file_states, folders_state, names_state, uses_state
+from lithos.graph.code.questions.versions import changed_by, dependents, facts_of, file_bytes, version_now
+from lithos.graph.code.roots.roots import RootSpec
+from lithos.graph.code.schema import number
+from lithos.graph.code.status import root_status
+from lithos.graph.code.surveyed import FileSurvey, Surveys
+from lithos.graph.code.values import NODE_NAMES, Facts, NodeType
 
 __all__ = [
+    "EDGE_TYPES",
+    "KEYWORDS",
+    "NODE_NAMES",
+    "SYMBOL_TYPES",
     "Bases",
     "Code",
     "CodeNode",
     "CodeOptions",
-    "EDGE_TYPES",
     "Facts",
     "FileState",
     "FileSurvey",
     "GraphFacts",
     "ImportUse",
-    "KEYWORDS",
     "KeptTexts",
-    "NODE_NAMES",
     "NodeType",
     "OpenRoot",
     "RootSpec",
-    "SYMBOL_TYPES",
     "Source",
     "Surveys",
     "Symbol",
@@ -69,8 +80,8 @@ __all__ = [
     "root_status",
     "scope",
     "search",
-    "shown as shown_language",
     "shown_language",
+    "shown as shown_language",
     "similar",
     "structure",
     "symbol",
