@@ -56,8 +56,6 @@ TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
 FINISH_SECONDS = 5.0
 SCRUB_SECONDS = 10.0
 RECHECK_SECONDS = 2.0
-P = TypeVar("P", bound=Part)
-_log = logging.getLogger("lithos")
 
 
 class Lithos(Parts):
@@ -184,12 +182,11 @@ class Lithos(Parts):
         )
         self.ingest = from_settings.ingest(config, self.storage, self.notes, self.code)
         self.sources = Sources(self.note_search, SourceNodes(self.notes), self.graph, self.code)
-        self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph)
-        self.everything = Everything(self.code, self.history, self.sources, self.graph)
         owners = from_settings.Owners(self.code, self.ledger, self.sessions, self.board)
         self.trust = self._add(from_settings.trust(config, self.storage, self.graph, owners))
         gate = from_settings.gate(self.trust, owners, embedding)
         self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph, gate)
+        self.everything = Everything(self.code, self.history, self.sources, self.graph)
         self.answers = from_settings.answers(config, self.storage, self.graph, owners, self.trust, self.history)
 
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
