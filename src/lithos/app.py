@@ -16,6 +16,7 @@ from lithos.core.ids import Ids, RandomIds
 from lithos.core.part import Parts
 from lithos.core.periodic import Job, PeriodicJobs
 from lithos.graph import Everything
+from lithos.graph.answers import SourceFinder
 from lithos.graph.knowledge import KnowledgeStore, SourceNodes, open_knowledge
 from lithos.graph.sources import Sources
 from lithos.ledger import Registrar
@@ -187,7 +188,8 @@ class Lithos(Parts):
         gate = from_settings.gate(self.trust, owners, embedding)
         self.history = from_settings.history(self.ledger, self.sessions, self.code, work, self.graph, gate)
         self.everything = Everything(self.code, self.history, self.sources, self.graph)
-        self.answers = from_settings.answers(config, self.storage, self.graph, owners, self.trust, self.history)
+        finder = SourceFinder(self.sources, SourceNodes(self.notes))
+        self.answers = from_settings.answers(config, self.storage, self.graph, owners, self.trust, self.history, finder)
 
     def _jobs(self, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
         yield Job("finish the start", FINISH_SECONDS, self.finish_opening)

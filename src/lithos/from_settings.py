@@ -15,7 +15,16 @@ from lithos.chronicle import Promotion
 from lithos.core.call import Call
 from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
-from lithos.graph.answers import CodeFinder, Finder, FirewallGate, HistoryFinder, Intent, Resolver, StoredJudge
+from lithos.graph.answers import (
+    CodeFinder,
+    Finder,
+    FirewallGate,
+    HistoryFinder,
+    Intent,
+    Resolver,
+    SourceFinder,
+    StoredJudge,
+)
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
 from lithos.graph.history import (
@@ -252,7 +261,13 @@ def gate(trust: Trust, owners: Owners, embedding: Embedding) -> FirewallGate:
 
 
 def answers(
-    config: LithosConfig, storage: Storage, graph: Knowledge, owners: Owners, trust: Trust, history: History
+    config: LithosConfig,
+    storage: Storage,
+    graph: Knowledge,
+    owners: Owners,
+    trust: Trust,
+    history: History,
+    sources: SourceFinder,
 ) -> Resolver:
     code, sessions = owners.code, owners.sessions
     finder = CodeFinder(code)
@@ -263,7 +278,8 @@ def answers(
         roots = tuple(sorted(root.spec.name for root in code.visible(call)))
         return roots, None if intent.domain == "academic" else sessions.viewer(call)
 
-    finders: list[Finder] = [finder, HistoryFinder(history, graph, finder, owners.ledger, owners.board)]
+    of_history = HistoryFinder(history, graph, finder, owners.ledger, owners.board)
+    finders: list[Finder] = [finder, of_history, sources]
     resolver = Resolver(finders, finder, judge, storage.clock, scope=scope, decays=_decays(config.graph.freshness))
     trust.firewall.on_many_changes(resolver.cache.clear)
     return resolver

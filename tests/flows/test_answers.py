@@ -292,3 +292,16 @@ def test_lithos_conflicts_shows_those_of_history_too(desk: Desk) -> None:
     found = desk("conflicts")
     assert [each["type"] for each in found["graph"]] == ["Source Mismatch"]
     assert "graph" not in desk("conflicts", claim_id="none")
+
+
+def test_a_source_that_was_read_has_the_trust_of_its_kind(desk: Desk) -> None:
+    text = "# Limits\n\nRate limiting protects a service. Answer with 429 and say when to come back.\n"
+    write(desk.root, {"docs/limits.md": text})
+    desk.changed({})
+    desk("ingest_source", AGENT, source="docs/limits.md", kind="rfc", title="Limits of rates")
+    asked = desk("ask", query="best practices for rate limiting", explain=True)
+    assert asked["intent"]["intent"] == "RESEARCH"
+    piece = asked["pieces"][0]
+    assert (piece["trust"], piece["trust_name"]) == (70, "Authoritative")
+    assert piece["source"].startswith("[1] Academic: Limits of rates") and piece["source"].endswith("(authoritative)")
+    assert "Limits of rates" in asked["answer"]

@@ -8,6 +8,7 @@ from lithos.graph.answers.history_finder import HistoryFinder
 from lithos.graph.answers.intents import Intent, classify
 from lithos.graph.answers.judging import StoredJudge
 from lithos.graph.answers.resolver import Finder, Prose, Resolver, ScriptedProse
+from lithos.graph.answers.source_finder import SourceFinder
 
 __all__ = [
     "CodeFinder",
@@ -18,6 +19,7 @@ __all__ = [
     "Prose",
     "Resolver",
     "ScriptedProse",
+    "SourceFinder",
     "StoredJudge",
     "classify",
 ]

@@ -28,9 +28,8 @@ class FirewallGate:
         found = self._firewall.verify(call, entry.text, references, evidence, self._earlier(call, entry))
         if call.by_person:
             self._firewall.vouch(entry.text)
-        confidence = entry.confidence
-        if found.confidence < 1.0:
-            confidence = (1.0 if entry.confidence is None else entry.confidence) * found.confidence
+        # The caller's own number stays as it was given; the verdict's is kept where there is none, and with the check.
+        confidence = found.confidence if entry.confidence is None and found.confidence < 1.0 else None
         tags = (REVIEW,) if found.needs_review else ()
         return Admission(tags, confidence, found.shown())
 

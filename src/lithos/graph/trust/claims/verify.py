@@ -12,7 +12,7 @@ from typing import Any
 
 from lithos.graph.trust.claims.checking import check
 from lithos.graph.trust.claims.extraction import claims_in
-from lithos.graph.trust.claims.values import Checked, Claim, ClaimKind, CodeFacts, Verdict
+from lithos.graph.trust.claims.values import CODE_ENDINGS, Checked, Claim, ClaimKind, CodeFacts, Verdict
 
 CONTRADICTED_FACTOR = 0.5
 MISSING_FILE_FACTOR = 0.8
@@ -154,7 +154,7 @@ def _is_missing(reference: str, facts: CodeFacts) -> bool:
     path = reference.partition("#")[0]
     head, _, line = path.rpartition(":")
     path = head if line.isdigit() else path
-    is_file = "/" in path or "." in path.rpartition("/")[2]
+    is_file = "/" in path or path.rpartition(".")[2] in CODE_ENDINGS
     return is_file and facts.complete() and not facts.places(path) and not facts.named(reference.partition("(")[0])
 
 
