@@ -30,6 +30,7 @@ PEOPLES = {EDIT, DETECTED}  # a person's file: what is there counts, and earlier
 RULINGS: dict[str, set[str]] = {
     r"\.catalogue/catalogue-\w+\.db(-wal|-shm)?": DERIVED,
     r"\.graph/code/\w+\.db(-wal|-shm)?": DERIVED,
+    r"\.graph/knowledge\.db(-wal|-shm)?": DERIVED,
     r"\.lithos/checkpoints/[^/]+\.jsonl": EVIDENCE,
     r"\.lithos/code-roots\.json": AUTHORITY,
     r"\.lithos/coordination\.db": AUTHORITY,

@@ -12,6 +12,7 @@ from lithos.errors import InvalidInput, KeyReused, NotFound
 from lithos.settings import LithosConfig
 from lithos.storage import Database
 from tests.conftest import CallTool
+from tests.support.waiting import until
 
 pytestmark = pytest.mark.both_databases
 
@@ -90,24 +91,14 @@ def test_who_was_seen_is_there_after_a_clean_stop_and_a_new_start(config: Lithos
         again.close()
 
 
-def test_a_chore_writes_who_was_seen_while_the_server_runs(lithos: Lithos, monkeypatch: pytest.MonkeyPatch) -> None:
-    from threading import Event
-
-    written = Event()
-    original = Database.write
-
-    def write(self: Database, work: Any, **more: Any) -> Any:
-        answer = original(self, work, **more)
-        if self is lithos.storage.database:
-            written.set()
-        return answer
-
-    monkeypatch.setattr(Database, "write", write)
+def test_a_job_writes_who_was_seen_while_the_server_runs(lithos: Lithos) -> None:
     lithos.agents.seen("a")
     lithos.start()
-    assert written.wait(60)
-    rows = lithos.storage.database.read(lambda tx: tx.all("SELECT id FROM agents"))
-    assert rows == [{"id": "a"}]
+
+    def written() -> bool:
+        return lithos.storage.database.read(lambda tx: tx.all("SELECT id FROM agents")) == [{"id": "a"}]
+
+    assert until(written, "the row of the agent")
 
 
 def test_the_list_has_the_last_seen_first_and_filters_and_pages(call: CallTool, clock: FakeClock) -> None:

@@ -163,7 +163,7 @@ def test_a_token_counts_for_its_own_task_and_agent_only(desk: Desk) -> None:
     token = desk.claim(one)["token"]
     assert reason(desk.board.complete(call("c", "ann"), two, "ann", token)) == "wrong_token"
     assert reason(desk.board.complete(call("c", "bob"), one, "bob", token)) == "wrong_agent"
-    assert reason(desk.board.complete(call("c", "ann"), one, "ann", 999)) == "claim_lost"
+    assert reason(desk.board.complete(call("c", "ann"), one, "ann", 999)) == "wrong_token"
     with pytest.raises(Forbidden):
         desk.database.write(lambda tx: check_token(tx, token, "bob"))
     desk.database.write(lambda tx: check_token(tx, token, "ann"))

@@ -19,6 +19,8 @@ from tests.support.skill_text import SKILL
 NO_LISTS = {
     "lithos_find_similar_symbols": "a ranking",
     "lithos_tool_find": "a ranking",
+    "lithos_inbox_take": "a queue; what is left is counted in `waiting`",
+    "lithos_topic_follow": "`since` is its cursor",
     "mentisdb_memory_markdown": "a text made to fit",
     "mentisdb_recent_context": "a text made to fit",
     "lithos_ledger_context": "a walk",

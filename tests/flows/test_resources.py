@@ -51,7 +51,12 @@ async def test_resources_are_read_by_address(connect: Connect, call: CallTool, n
     async with connect() as client:
         assert [each.uri for each in (await client.list_resources()).resources] == ["lithos://briefing"]
         shown = {each.uri_template for each in (await client.list_resource_templates()).resource_templates}
-        assert shown == {"lithos://note/{+path}", "lithos://task/{id}", "lithos://chain/{key}"}
+        assert shown == {
+            "lithos://note/{+path}",
+            "lithos://task/{id}",
+            "lithos://chain/{key}",
+            "lithos://inbox/{agent}",
+        }
         for uri, words in (
             ("lithos://briefing", "Guide"),
             ("lithos://note/ops/guide.md", "first"),

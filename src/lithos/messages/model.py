@@ -86,6 +86,7 @@ class TakenMessage(TypedDict):
 
 class TakenAnswer(TypedDict):
     success: bool
+    warnings: NotRequired[list[str]]
     messages: list[TakenMessage]
     waiting: int
     fence: NotRequired[str]

@@ -163,7 +163,7 @@ def test_a_copy_of_an_approved_note_by_hand_is_not_approved(
 
 @pytest.mark.parametrize(
     "change",
-    [{"title": "Never retry"}, {"title": "rule"}, {"content": "Always retry.  "}, {"content": "Always retry.\n"},
+    [{"title": "Never retry"}, {"title": "rule"}, {"content": "Always retry.  "},
      {"content": "    Always retry."}, {"content": "Always\u2028retry."}, {"content": "Always retry.\u200b"}],
 )  # fmt: skip
 def test_every_change_of_title_or_text_needs_a_new_promotion(

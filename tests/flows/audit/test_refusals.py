@@ -72,10 +72,11 @@ def test_bounds_in_the_wrong_order_are_refused(
     call: CallTool, refused: Refuse, tool: Tool, since: str, until: str
 ) -> None:
     call("mentisdb_append", thought_type="Insight", content="x", agent_id="a")
-    refusal = refused(tool.name, since=since, until=until)
+    asked = {"query": "x"} if "query" in tool.argument_schema.get("required", ()) else {}
+    refusal = refused(tool.name, since=since, until=until, **asked)
     assert refusal["code"] == "invalid_input"
     assert "since" in refusal["message"] and "until" in refusal["message"] and refusal["hint"]
-    call(tool.name, since=until, until=since)
+    call(tool.name, since=until, until=since, **asked)
 
 
 def test_there_are_tools_with_two_bounds() -> None:

@@ -15,7 +15,17 @@ from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock
 from lithos.graph.knowledge.edges import Edge
 from lithos.graph.model import KnowledgeEdge
-from lithos.storage import Database, Migration, RebuildableDatabase, Row, Tx, discard, open_database, truncate_log
+from lithos.storage import (
+    Database,
+    Migration,
+    RebuildableDatabase,
+    Row,
+    Tx,
+    derived_folder,
+    discard,
+    open_database,
+    truncate_log,
+)
 
 T = TypeVar("T")
 DERIVATION = "4"  # another number makes every graph derive its edges again
@@ -140,6 +150,7 @@ class Derived:
 
 def open_knowledge(path: Path, clock: Clock) -> KnowledgeStore:
     """The store at `path`; damage, or another version of the tables, makes it start empty."""
+    derived_folder(path.parent)
 
     def open_it() -> Database:
         database = open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0)

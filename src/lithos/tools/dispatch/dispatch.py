@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -76,13 +76,17 @@ class Ready:
                     raise
                 lithos.notes.ensure_scanned()
                 answer = self._call_function(lithos)
-            answer = self._warned(answer)
+            answer = answer if self.tool.waits else self._warned(answer)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         if self.tool.waits:
-            return answer
+            return self._awaited(answer)
         answer = {**answer, "notes": [*self.notes]} if self.notes else answer
         return self._with_mail(lithos, answer)
+
+    async def _awaited(self, answer: Awaitable[Any]) -> Any:
+        with hiding_secrets(self.stored or self.values):
+            return self._warned(await answer)
 
     def _with_mail(self, lithos: Any, answer: Any) -> Any:
         """Mail is noticed: an agent's next answer says once how much has come."""
@@ -98,7 +102,7 @@ class Ready:
     def _warned(self, answer: Any) -> Any:
         """The answer with a warning for each stored field that looks like a credential; of a note's content the write
         itself names the lines."""
-        if self.tool.reads or self.tool.waits or not self.stored:
+        if self.tool.reads or not self.stored:
             return answer
         if not answer.get("success", True):
             return masked(answer, self.stored)

@@ -10,7 +10,6 @@ from pydantic import Field
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.clock import parse_time
-from lithos.core.secrets import field_warnings
 from lithos.errors import InvalidInput
 from lithos.messages import (
     LONGEST_WAIT_S,
@@ -129,9 +128,7 @@ async def lithos_message_request(
         ttl_seconds=ttl_seconds,
         deadline=_time(deadline),
     )
-    answer = await lithos.messages.request(call, draft, timeout)
-    warnings = field_warnings({"body": body, "payload": payload or {}})
-    return {**answer, "warnings": warnings} if warnings else answer
+    return await lithos.messages.request(call, draft, timeout)
 
 
 @tool(toolset="messages", reads=True, listed=False, title="Read a message")
