@@ -28,7 +28,7 @@ from lithos.graph.code import (
 
 MOST_NAMED = 5
 MOST_NEIGHBOURS = 25
-SOURCE_CHARACTERS = 800
+SOURCE_CHARACTERS = 500
 _WORD = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*")
 _STRONG = ("class", "function", "method", "interface", "enum", "type", "constant")
 

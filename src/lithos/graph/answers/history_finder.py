@@ -18,7 +18,7 @@ from lithos.graph.knowledge import Knowledge, history_for_code
 from lithos.ledger import Ledger
 from lithos.sessions import ALL, HISTORY
 
-SHOWN_CHARACTERS = 700
+SHOWN_CHARACTERS = 300
 MANY_NEW = 200
 
 
