@@ -39,6 +39,7 @@ class Document:
     text: str  # Markdown; the collection cuts it into passages
     hash: str
     body: str = ""  # found by words only: neither embedded nor shown
+    uncut: bool = False  # its text is no Markdown but one passage, of which the model reads the beginning
     version: str = ""  # what a citation names
     path: str = ""
     author: str = ""

@@ -63,7 +63,14 @@ def _document(root: str, local: str, title: str, card: str, body: str, path: str
     keywords = {"root": (root,), "type": (kind,), "language": (shown(language) or "text",), "file": (path,)}
     digest = f"{number(f'{title}|{card}|{body}|{kind}'):x}"
     return Document(
-        id=f"{root}:{local}", title=title, text=card, body=body, hash=digest, path=f"{root}/{path}", keywords=keywords
+        id=f"{root}:{local}",
+        title=title,
+        text=card,
+        body=body,
+        uncut=True,
+        hash=digest,
+        path=f"{root}/{path}",
+        keywords=keywords,
     )
 
 

@@ -6,6 +6,7 @@ the facts as JSON. An empty answer: the file could not be read by its grammar.
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import struct
@@ -20,6 +21,7 @@ def main() -> None:
     os.nice(10)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.set_threshold(200_000, 10, 10)  # a file's facts go without it; looking for cycles took a tenth of the time
     source, answers = os.dup(0), os.dup(1)
     os.dup2(2, 1)  # a stray print must not break the frames
     with open(source, "rb") as incoming, open(answers, "wb") as outgoing:

@@ -22,7 +22,7 @@ from lithos.graph.code.store import NO_GRAMMAR, PARSED, UNPARSED, Parsed, Store
 from lithos.search import Document, DocumentChange, Projector, Remove
 
 _log = logging.getLogger("lithos.code")
-AT_ONCE = 200  # files in one transaction of a large change; a smaller change is one transaction with its edges
+AT_ONCE = 100  # files in one transaction of a large change; a smaller change is one transaction with its edges
 _IGNORE_FILES = (".gitignore", ".git/info/exclude", ".git/index", ".git/HEAD")
 
 

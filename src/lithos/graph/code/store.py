@@ -279,9 +279,12 @@ class _Change:
 
     def _replace(self, parsed: Parsed) -> None:
         file, facts = number(parsed.path), parsed.facts
-        self._remember_names(file, (s.name for s in facts.symbols if s.type in CALLABLE))
-        self._publish(file, published(parsed.language, parsed.path, facts) if parsed.parsed == PARSED else {})
-        self._drop_rows(parsed.path, file)
+        is_new = self._tx.one("SELECT 1 FROM files WHERE number = ?", file) is None
+        self._remember_names(file, (s.name for s in facts.symbols if s.type in CALLABLE), is_new)
+        values = published(parsed.language, parsed.path, facts) if parsed.parsed == PARSED else {}
+        self._publish(file, values, is_new)
+        if not is_new:
+            self._drop_rows(parsed.path, file)
         is_code = parsed.parsed == PARSED
         self._tx.put(
             "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
@@ -307,15 +310,16 @@ class _Change:
         self._tx.put("DELETE FROM edges WHERE source = ? AND target = ?", number(f"{folder}/"), file)
         self._tx.put("DELETE FROM nodes WHERE file = ?", file)
 
-    def _remember_names(self, file: int, new: Iterable[str]) -> None:
-        old = self._tx.all(f"SELECT name FROM nodes WHERE file = ? AND type IN ({_CALLABLE})", file)
+    def _remember_names(self, file: int, new: Iterable[str], is_new: bool = False) -> None:
+        sql = f"SELECT name FROM nodes WHERE file = ? AND type IN ({_CALLABLE})"
+        old = [] if is_new else self._tx.all(sql, file)
         for name in {row["name"] for row in old}.union(new):
             if name not in self._names:
                 self._names[name] = self._published.unique(name) if self._exact else None
 
-    def _publish(self, file: int, values: dict[str, Any]) -> None:
+    def _publish(self, file: int, values: dict[str, Any], is_new: bool = False) -> None:
         new = {number(key): orjson.dumps(value) for key, value in values.items()}
-        rows = self._tx.all("SELECT key, value FROM published WHERE file = ?", file)
+        rows = [] if is_new else self._tx.all("SELECT key, value FROM published WHERE file = ?", file)
         old = {row["key"]: bytes(row["value"]) for row in rows}
         lost = [(key, file) for key in old if key not in new]
         made = [(key, file, value) for key, value in new.items() if old.get(key) != value]
@@ -401,7 +405,7 @@ def _node_rows(parsed: Parsed, file: int) -> Iterable[tuple[Any, ...]]:
 
 
 def _resolve_stale(tx: Tx, world: World, at_once: int) -> bool:
-    sql = "SELECT number, path, language, facts FROM files WHERE stale = 1 ORDER BY number LIMIT ?"
+    sql = "SELECT number, path, language, facts, asked FROM files WHERE stale = 1 ORDER BY number LIMIT ?"
     rows = tx.all(sql, at_once + 1)
     for row in rows[:at_once]:
         _resolve_file(tx, world, row)
@@ -414,7 +418,8 @@ def _resolve_file(tx: Tx, world: World, row: Row) -> None:
     engine = engine_of(row["language"])(world, path, facts)
     edges, asked = world.record(engine.edges)
     world.forget_local()
-    tx.put("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", file)
+    if row["asked"] is not None:  # resolved before
+        tx.put("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", file)
     tx.many("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edge_rows(path, edges, engine.confidence))
     package = number(f"{path.rpartition('/')[0]}/")
     tx.put("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, 0, 1.0, 0)", package, int(EdgeType.DEFINES), file)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from operator import attrgetter
 from typing import Any, Final
 
 
@@ -107,9 +108,8 @@ class Facts:
     lines: int = 0
 
     def as_json(self) -> dict[str, Any]:
-        rows = [[getattr(symbol, name) for name in _FIELDS] for symbol in self.symbols]
         return {
-            "symbols": rows,
+            "symbols": list(map(_ROW, self.symbols)),
             "imports": self.imports,
             "binds": self.binds,
             "calls": self.calls,
@@ -126,4 +126,4 @@ class Facts:
         return cls(symbols=[Symbol(*row) for row in data["symbols"]], **rest)
 
 
-_FIELDS = tuple(Symbol.__slots__)
+_ROW = attrgetter(*Symbol.__slots__)

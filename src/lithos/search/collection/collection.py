@@ -15,7 +15,7 @@ from lithos.search.collection.indexer import Indexer
 from lithos.search.collection.query_run import QueryRun
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.embedding.background import Embedding
-from lithos.search.malloc import free_large_blocks_at_once
+from lithos.search.malloc import collect_garbage_rarely, free_large_blocks_at_once
 from lithos.search.values import (
     OPEN,
     CollectionStatus,
@@ -53,6 +53,7 @@ def open_collection(
     `parted`: documents are erased one at a time, and that must not cost the whole text index.
     """
     free_large_blocks_at_once()
+    collect_garbage_rarely()
     shape = CollectionSchema(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits(), parted)
     vectors = derived_folder(derived_folder(data_dir / ".vectors") / name) / "rows.bin"
     text = derived_folder(data_dir / ".tantivy") / name

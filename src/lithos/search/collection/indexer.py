@@ -29,7 +29,8 @@ from lithos.search.vectors.semantic import SemanticIndex
 from lithos.storage import Faults, NoFaults, derived_folder, discard, quarantine
 
 _log = logging.getLogger(__name__)
-BATCH = 1000  # changes in one commit, about a second of work
+BATCH = 1000  # changes that are committed without waiting for more, about half a second of work
+LARGEST_BATCH = 4000  # changes in one commit, where so many wait: each commit makes a segment, to be merged later
 MOST_UNINDEXED = 4096  # `put` blocks above it: unindexed changes are held in memory
 GROUPING = 0.1  # seconds without a change until those that came are indexed, unless a question waits for them
 LONGEST_GROUPING = 0.5  # while changes keep coming: a commit takes some 40 ms of CPU, for one as for a hundred
@@ -262,6 +263,8 @@ class Indexer:
         return self.catalogue().documents()
 
     def cut(self, document: Document) -> tuple[Passage, ...]:
+        if document.uncut:
+            return (Passage(0, "", document.text),)
         embedder, limits = self._embedding.embedder, self._shape.limits
         limits = replace(limits, tokens=min(limits.tokens, embedder.longest))
         try:
@@ -381,7 +384,7 @@ class Indexer:
             if rest <= 0:
                 break
             self._changed.wait(rest)
-        return self._unindexed.batch(BATCH)
+        return self._unindexed.batch(LARGEST_BATCH)
 
     def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))

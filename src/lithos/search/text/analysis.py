@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tantivy import TextAnalyzer
@@ -62,9 +62,65 @@ def analyzer(*, stems: bool = True) -> TextAnalyzer:
     return chain.build()
 
 
-def indexed_text(text: str) -> str:
-    """Text as the index gets it: one form of each character, n-grams of unspaced scripts, the parts of camelCase."""
-    return _prepared(text, _ones_and_twos)
+class IndexedText(NamedTuple):
+    """The terms of a text as the index gets them, a space between: it only splits them."""
+
+    stems: str  # as often and in the order that the text has them
+    words: str  # whole words; the index only keeps who has them
+
+    @classmethod
+    def of(cls, text: str) -> IndexedText:
+        if not text.isascii():
+            words = analyzer(stems=False).analyze(_prepared(text, _ones_and_twos))
+            return cls(" ".join(map(_STEMS_OF_WORDS.__getitem__, words)), " ".join(dict.fromkeys(words)))
+        units = text.translate(_UNIT_BREAKS).split()
+        return cls(" ".join(map(_STEMS.__getitem__, units)), " ".join(map(_WORDS.__getitem__, dict.fromkeys(units))))
+
+    @classmethod
+    def joined(cls, parts: Iterable[IndexedText]) -> IndexedText:
+        all_parts = list(parts)
+        return cls(" ".join(part.stems for part in all_parts), " ".join(part.words for part in all_parts))
+
+
+# What splits ASCII text into units that no rule of `_prepared` looks across: `os.path.join`, `user's`, `parse_query`.
+_UNIT_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.'")}
+
+
+class _Remembered(dict[str, str]):
+    """Results of a function. The same names recur in code: analyzing each occurrence took most of an index's time."""
+
+    def __init__(self, work: Callable[[str], str], most: int = 30_000, longest: int = 60) -> None:
+        super().__init__()
+        self._work, self._most, self._longest = work, most, longest
+
+    def __missing__(self, text: str) -> str:
+        result = self._work(text)
+        if len(text) <= self._longest:
+            if len(self) >= self._most:
+                self.clear()  # 4 MB
+            self[text] = result
+        return result
+
+
+_WORDS = _Remembered(lambda unit: " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos))))
+_STEMS_OF_WORDS = _Remembered(lambda word: " ".join(_stemmer().analyze(word)))
+_STEMS = _Remembered(lambda unit: " ".join(map(_STEMS_OF_WORDS.__getitem__, _WORDS[unit].split())))
+
+
+@cache
+def _stemmer() -> TextAnalyzer:
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    chain = TextAnalyzerBuilder(Tokenizer.whitespace())
+    return chain.filter(Filter.stemmer("english")).filter(Filter.stemmer("russian")).build()
+
+
+@cache
+def splitter() -> TextAnalyzer:
+    """For texts that are terms already."""
+    from tantivy import TextAnalyzerBuilder, Tokenizer
+
+    return TextAnalyzerBuilder(Tokenizer.whitespace()).build()
 
 
 def query_terms(text: str) -> list[str]:
@@ -76,7 +132,7 @@ def query_terms(text: str) -> list[str]:
 
 def phrase_terms(text: str) -> list[str]:
     """The terms of a text at consecutive positions, exactly as the index has them."""
-    return analyzer().analyze(indexed_text(text))
+    return analyzer().analyze(_prepared(text, _ones_and_twos))
 
 
 def whole_words(text: str) -> list[str]:

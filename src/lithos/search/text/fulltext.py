@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lithos.errors import Damaged
 from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
-from lithos.search.text.analysis import indexed_text, seam, weight_unknown
+from lithos.search.text.analysis import IndexedText, seam, weight_unknown
 from lithos.search.text.parted_index import PartedTextIndex
 from lithos.search.text.text_index import TextIndex
 from lithos.search.values import Document, Where
@@ -164,45 +164,48 @@ def _made(index: TextIndex, entries: Sequence[IndexEntry], of_passages: bool) ->
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """One version of a document with every text in the form of the index, made once for both."""
+    """One version of a document with every text as terms, made once for both indexes."""
 
     entry: IndexEntry
-    title: str
-    names: str
-    texts: list[tuple[str, str]]  # heading and text of each passage
+    title: IndexedText
+    texts: list[tuple[IndexedText, IndexedText]]  # heading and text of each passage
 
     @classmethod
     def of(cls, entry: IndexEntry) -> _Prepared:
-        texts = [(indexed_text(passage.heading), indexed_text(passage.text)) for passage in entry.passages]
-        document = entry.document
-        return cls(entry, indexed_text(document.title), indexed_text("\n".join(document.names)), texts)
+        texts = [(IndexedText.of(passage.heading), IndexedText.of(passage.text)) for passage in entry.passages]
+        return cls(entry, IndexedText.of(entry.document.title), texts)
 
     def whole(self, index: TextIndex) -> tantivy.Document:
         document = self.entry.document
-        parts = [indexed_text(" ".join(document.tags))]
+        parts = [IndexedText.of(" ".join(document.tags))] if document.tags else []
         last = before = ""
-        for passage, (heading, text) in zip(self.entry.passages, self.texts, strict=True):
-            if heading != last:
-                last, before = heading, ""
-                parts.append(heading.rpartition(" > ")[2])
-            parts += [seam(before, passage.text), text]
+        for passage, (_, text) in zip(self.entry.passages, self.texts, strict=True):
+            if passage.heading != last:
+                last, before = passage.heading, ""
+                parts.append(IndexedText.of(last.rpartition(" > ")[2]))
+            if pair := seam(before, passage.text):
+                parts.append(IndexedText(pair, pair))
+            parts.append(text)
             before = passage.text
         if document.body:
-            parts.append(indexed_text(document.body))
+            parts.append(IndexedText.of(document.body))
         made = _filled(self.entry.ordinal, document, index)
-        for field, text in (("title", self.title), ("names", self.names), ("text", "\n".join(parts))):
-            made.add_text(field, text)
-            made.add_text(f"{field}_whole", text)
+        names = IndexedText.of("\n".join(document.names))
+        for field, terms in (("title", self.title), ("names", names), ("text", IndexedText.joined(parts))):
+            _add(made, field, terms)
         return made
 
     def parts(self, index: TextIndex) -> Iterator[tantivy.Document]:
         for position, (heading, text) in enumerate(self.texts):
             made = _filled(self.entry.ordinal, self.entry.document, index)
             made.add_integer("position", position)
-            text = f"{self.title}\n{heading}\n{text}"
-            made.add_text("text", text)
-            made.add_text("text_whole", text)
+            _add(made, "text", IndexedText.joined((self.title, heading, text)))
             yield made
+
+
+def _add(made: tantivy.Document, field: str, terms: IndexedText) -> None:
+    made.add_text(field, terms.stems)
+    made.add_text(f"{field}_whole", terms.words)
 
 
 def _filled(ordinal: int, document: Document, index: TextIndex) -> tantivy.Document:

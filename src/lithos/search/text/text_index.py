@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from lithos.core.canonical import sha256_hex
 from lithos.errors import Damaged, Unavailable
-from lithos.search.text.analysis import analyzer
+from lithos.search.text.analysis import splitter
 from lithos.search.values import RESTRICTED, Where
 from lithos.storage import read_file
 
@@ -73,8 +73,8 @@ class TextIndex:
 
         with engine("opening the full-text index"):
             self._index = tantivy.Index(self.schema, path=str(folder))
-            self._index.register_tokenizer("lithos", analyzer())
-            self._index.register_tokenizer("whole", analyzer(stems=False))
+            self._index.register_tokenizer("lithos", splitter())
+            self._index.register_tokenizer("whole", splitter())
             self._index.config_reader("manual")
             self._index.reload()
             self.searcher = self._index.searcher()

@@ -366,3 +366,11 @@ def test_a_passage_between_others_that_answer_ranks_above_one_alone(tmp_path: Pa
     cosines, smoothed = rows.nearest(asked, 5)
     assert cosines[0, 1] == pytest.approx(cosines[1, 0], abs=1e-3)
     assert smoothed[1, 0] > smoothed[0, 1]
+
+
+def test_a_text_that_is_not_cut_is_one_passage_and_its_body_is_found(tmp_path: Path) -> None:
+    card = "# not a heading\n" + "word " * 600
+    with at_hand(tmp_path) as cards:
+        cards.apply([Document(id="a", title="Card", text=card, body="only the body says zebra", uncut=True, hash="1")])
+        assert [passage.text for passage in cards.passages("a")] == [card]
+        assert [hit.id for hit in cards.query(Query("zebra", by="words")).hits] == ["a"]

@@ -94,11 +94,8 @@ class Tokens:
     """Every name of a file with its place, read once: for the words of cards and for references."""
 
     def __init__(self, source: bytes) -> None:
-        self.starts: list[int] = []
-        self.names: list[bytes] = []
-        for match in _IDENTIFIER.finditer(source):
-            self.starts.append(match.start())
-            self.names.append(match.group())
+        self.names: list[bytes] = _IDENTIFIER.findall(source)
+        self.starts = [match.start() for match in _IDENTIFIER.finditer(source)]
 
     def between(self, start: int, end: int) -> list[bytes]:
         return self.names[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
@@ -110,30 +107,33 @@ def fill_words(tokens: Tokens, symbols: Iterable[Symbol]) -> None:
         symbol.words = _words(tokens.between(symbol.start_byte, symbol.end_byte))
 
 
-_split_names: dict[bytes, tuple[str, ...]] = {}  # the same names recur in all files of a project
+class _SplitNames(dict[bytes, tuple[str, ...]]):
+    """The words of each name; the same names recur in all files of a project."""
 
-
-def _split_name(name: bytes) -> tuple[str, ...]:
-    words = _split_names.get(name)
-    if words is None:
-        if len(_split_names) > 50_000:
-            _split_names.clear()
+    def __missing__(self, name: bytes) -> tuple[str, ...]:
+        if len(self) > 50_000:
+            self.clear()
         words = tuple(w.lower() for w in _WORD.findall(name.decode("utf-8", "ignore")) if len(w) > 1)
-        _split_names[name] = words
-    return words
+        self[name] = words
+        return words
+
+
+_split_names = _SplitNames()
 
 
 def _words(names: list[bytes]) -> str:
-    found: dict[str, None] = {}
+    found: set[str] = set()
+    words: list[str] = []
     length = 0
     for name in dict.fromkeys(names[:_MOST_NAMES]):
-        for word in _split_name(name):
+        for word in _split_names[name]:
             if word not in found:
-                found[word] = None
+                found.add(word)
+                words.append(word)
                 length += len(word) + 1
         if length >= MOST_WORDS:
             break
-    return " ".join(found)[:MOST_WORDS]
+    return " ".join(words)[:MOST_WORDS]
 
 
 class Masked:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 T = TypeVar("T")
+MOST_REMEMBERED = 40_000  # results with their look-ups: 50 MB
 DEEPEST = 60  # nested questions; beyond it an expression means nothing to a reader either
 
 
@@ -70,8 +71,11 @@ class World:
         return self.remembered(("n", name), lambda: self._published.unique(name))
 
     def forget_local(self) -> None:
-        """Drop what only the file that was just resolved could ask again."""
+        """Drop what only the file that was just resolved could ask again; and everything once it is much."""
         self._local.clear()
+        if len(self._memo) > MOST_REMEMBERED:
+            for each in (self._memo, self._values, self._numbers):
+                each.clear()
 
     def remembered(self, key: Any, compute: Callable[[], T], *, local: bool = False) -> T | None:
         """`compute()` once, its look-ups charged to all who ask. None inside a cycle or too deep."""

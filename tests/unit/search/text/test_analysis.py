@@ -1,0 +1,34 @@
+"""The terms that documents get are those that questions ask for, however they were made."""
+
+from __future__ import annotations
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from lithos.search.text.analysis import IndexedText, analyzer, folded, phrase_terms, splitter
+
+_PIECES = st.sampled_from(
+    [
+        *"aB9_.'’ \n-(=",
+        "os.path.join",
+        "parseQuery",
+        "user's",
+        "ERR_4021",
+        "HTTPServer",
+        "été",
+        "日本語",
+        "👍🏽",
+        "½",
+        "running",
+    ]
+)
+
+
+@given(st.lists(_PIECES, max_size=30).map("".join))
+@example(".foo.bar foo_bar. a..b 'quoted' x" * 9)
+@example("a" * 300 + " after")
+def test_the_index_gets_the_terms_that_a_phrase_asks_for(text: str) -> None:
+    made = IndexedText.of(text)
+    assert splitter().analyze(made.stems) == phrase_terms(text)
+    if text.isascii():
+        assert set(analyzer(stems=False).analyze(folded(text))) <= set(splitter().analyze(made.words)) | {"s"}
