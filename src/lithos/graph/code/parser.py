@@ -25,7 +25,7 @@ SECONDS_PER_FILE = 2.0  # the slowest real file took 0.1
 START_SECONDS = 20.0  # a child on a busy machine imports its grammars
 _AHEAD = 16  # files on their way: the child never waits for us, and a crash costs little
 IDLE_SECONDS = 120.0
-_MOST_WAITS = 10  # times its seconds, for a child that neither works nor answers
+_MOST_WAITS = 10  # times its seconds, for a child that neither works nor answers; a starved one works slowly
 _COLD_ENDS = 3  # children that died before their first answer: then the fault is ours, not the files'
 
 
@@ -178,17 +178,19 @@ class _Patience:
         self.restart()
 
     def restart(self) -> None:
-        self._since = time.monotonic()
-        self._cpu = _cpu_seconds(self._pid)
+        self._since = self._worked = time.monotonic()
+        self._cpu = self._seen = _cpu_seconds(self._pid)
 
     def is_over(self) -> bool:
-        waited = time.monotonic() - self._since
-        if waited < self._seconds:
+        now = time.monotonic()
+        if now - self._since < self._seconds:
             return False
         used = _cpu_seconds(self._pid)
         if used is None or self._cpu is None:
             return True
-        return used - self._cpu >= self._seconds or waited >= _MOST_WAITS * self._seconds
+        if used != self._seen:
+            self._seen, self._worked = used, now
+        return used - self._cpu >= self._seconds or now - self._worked >= _MOST_WAITS * self._seconds
 
 
 def _cpu_seconds(pid: int) -> float | None:

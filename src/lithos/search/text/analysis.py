@@ -102,17 +102,17 @@ class _Remembered(dict[str, str]):
         return result
 
 
-_WORDS = _Remembered(lambda unit: " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos))))
-_STEMS_OF_WORDS = _Remembered(lambda word: " ".join(_stemmer().analyze(word)))
-_STEMS = _Remembered(lambda unit: " ".join(map(_STEMS_OF_WORDS.__getitem__, _WORDS[unit].split())))
-
-
 @cache
 def _stemmer() -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     chain = TextAnalyzerBuilder(Tokenizer.whitespace())
     return chain.filter(Filter.stemmer("english")).filter(Filter.stemmer("russian")).build()
+
+
+_WORDS = _Remembered(lambda unit: " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos))))
+_STEMS_OF_WORDS = _Remembered(lambda word: " ".join(_stemmer().analyze(word)))
+_STEMS = _Remembered(lambda unit: " ".join(map(_STEMS_OF_WORDS.__getitem__, _WORDS[unit].split())))
 
 
 @cache

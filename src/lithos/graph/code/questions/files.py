@@ -23,6 +23,7 @@ from lithos.storage import Row, Tx
 
 MOST_LINES = 2_000
 MOST_CHARACTERS = 200_000
+_LEFT_OUT = "Only files that are indexed are served; lithos_list_files shows them."
 
 
 def located(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
@@ -53,7 +54,7 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
     if is_secret(path):
         raise Forbidden(f"{path[:200]!r} looks like a credential file", hint="Such files are never served.")
     if (reason := root.spec.rule.refuses(path)) is not None:
-        raise Forbidden(f"{path[:200]!r} is left out: {reason}")
+        raise Forbidden(f"{path[:200]!r} is left out: {reason}", hint=_LEFT_OUT)
     for _ in range(3):
         data, version, _ = root.index.tree.read(path)
         row = _row(root, path)
@@ -65,7 +66,7 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
                 f"{path[:200]!r} is ignored by the repository", hint="Only files that git would list are served."
             )
         if row["reason"]:
-            raise Forbidden(f"{path[:200]!r} is left out: {row['reason']}")
+            raise Forbidden(f"{path[:200]!r} is left out: {row['reason']}", hint=_LEFT_OUT)
         if row["version"] == version:
             return data, version, row
     raise NotFound(f"{path[:200]!r} changes too quickly to be read", hint="Call again.")

@@ -35,6 +35,7 @@ CONFIDENCE = {
     "method set": 0.95,
 }
 # Where types are written down, every way but guessing is as good: consul and shadcn/ui, 0.997 to 1.0.
+GO_UNIQUE_NAME = 0.95  # hugo: 113 of 118; a Go program has few names that two packages share
 TYPED_CONFIDENCE = {**CONFIDENCE, **dict.fromkeys(("import", "local type", "attribute type"), 0.99)}
 
 

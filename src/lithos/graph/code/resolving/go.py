@@ -6,8 +6,17 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from lithos.graph.code.resolving.engine import OUTSIDE, TYPED_CONFIDENCE, ClassId, Edge, Engine, Entity, Found
-from lithos.graph.code.values import NO_SCOPE, EdgeType, Facts, NodeType
+from lithos.graph.code.resolving.engine import (
+    GO_UNIQUE_NAME,
+    OUTSIDE,
+    TYPED_CONFIDENCE,
+    ClassId,
+    Edge,
+    Engine,
+    Entity,
+    Found,
+)
+from lithos.graph.code.values import NO_SCOPE, UNIQUE_NAME, EdgeType, Facts, NodeType
 
 _TYPES = (NodeType.CLASS, NodeType.INTERFACE, NodeType.TYPE_ALIAS)
 _COMMON = """
@@ -21,7 +30,7 @@ _LIBRARY = frozenset(_COMMON.split())
 
 class GoEngine(Engine):
     builtin_names = _LIBRARY
-    confidence = TYPED_CONFIDENCE
+    confidence = {**TYPED_CONFIDENCE, UNIQUE_NAME: GO_UNIQUE_NAME}
 
     def scopes_above(self, scope: int) -> Iterator[int]:
         while scope != NO_SCOPE:

@@ -21,11 +21,14 @@ _SECRET_NAME = re.compile(
     r"|.*\.tfstate(\..*)?|.*\.tfvars(\.json)?"
     r"|(.*[-_.])?(credentials?|secrets?|passwords?|passwd|htpasswd)(\.(json|ya?ml|toml|ini|cfg|conf|txt|xml|properties|csv|db|enc))?"
     r"|service[-_]?account.*\.json|client[-_]secret.*\.json|gcp[-_].*key.*\.json|kubeconfig|.*\.kubeconfig|auth\.json"
+    r"|(.*[-_.])?(deploy|private|signing|ssh|api)[-_]?keys?(\.(txt|json|ya?ml|bak))?|wp-config\.php"
     r"|secring\..*|.*[-_]rsa|.*_private_key.*\.(txt|json)?",
     re.IGNORECASE,
 )
 _SECRET_PATH = re.compile(r"(^|/)(\.ssh|\.aws|\.gnupg|\.kube|\.docker|\.azure|\.gcloud|\.secrets?)(/|$)", re.IGNORECASE)
-_PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY")  # at the top: a test with a key in it is code
+_PRIVATE_KEY = re.compile(
+    rb"(?:\xef\xbb\xbf)?\s*(?:-----BEGIN [A-Z0-9 ]*PRIVATE KEY|PuTTY-User-Key-File|AGE-SECRET-KEY-)"
+)  # at the top: a test with a key in it is code
 _GENERATED_NAME = re.compile(
     r".*\.min\.(js|css|mjs)|.*[.-]bundle\.(js|css)|.*\.(map|lock|sum)|package-lock\.json|npm-shrinkwrap\.json"
     r"|pnpm-lock\.yaml|.*_pb2(_grpc)?\.pyi?|.*\.pb\.(go|cc|h|swift)|.*_generated\.\w+|.*\.g\.(dart|cs)|.*\.designer\.cs",

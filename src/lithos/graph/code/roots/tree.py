@@ -73,7 +73,7 @@ class Tree:
         try:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
-                raise Forbidden(f"{path!r} is not a regular file")
+                raise Forbidden(f"{path!r} is not a regular file", hint="Links and special files are not followed.")
             with os.fdopen(descriptor, "rb", closefd=False) as file:
                 data = file.read(LARGEST + 1)
             return data, _stamp(found), _stamp(os.fstat(descriptor))
