@@ -29,6 +29,7 @@ CTAGS = {
 ENDINGS = {"py": "Python", "go": "Go", "ts": "TypeScript", "tsx": "TypeScript", "rs": "Rust", "js": "JavaScript"}
 # ctags 5.9 takes `import { type X }` for an alias, and `mod x;` (a file's name) for a definition.
 NO_DEFINITION = re.compile(r"/\^\s*(?:import\b.*|type \w+(?: as \w+)?,?\$/|(?:pub(?:\(\w+\))? )?mod \w+;)")
+OVERLOADS = 40  # lines that the overloads of a method take
 Place = tuple[str, int]  # path, line
 
 
@@ -68,10 +69,10 @@ def definitions(folder: Path, store: Store) -> dict[str, tuple[int, int]]:
     languages = ",".join(CTAGS)
     command = ["ctags", "-R", "--output-format=json", "--fields=+nK", f"--languages={languages}", "-f", "-", "."]
     output = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
-    sql = "SELECT f.path, n.name, n.line FROM nodes n JOIN files f ON f.number = n.file WHERE n.type NOT IN (0, 8)"
-    ours: dict[tuple[str, str], list[int]] = {}
-    for row in store.read(lambda tx: tx.all(sql)):
-        ours.setdefault((row["path"], row["name"]), []).append(row["line"])
+    sql = "SELECT f.path, n.name, n.line, n.end_line FROM nodes n JOIN files f ON f.number = n.file "
+    ours: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for row in store.read(lambda tx: tx.all(f"{sql} WHERE n.type NOT IN (0, 8)")):
+        ours.setdefault((row["path"], row["name"]), []).append((row["line"], row["end_line"]))
     served = {row["path"] for row in store.read(lambda tx: tx.all("SELECT path FROM files WHERE parsed = 1"))}
     counts: dict[str, tuple[int, int]] = {}
     for raw in output.splitlines():
@@ -81,7 +82,13 @@ def definitions(folder: Path, store: Store) -> dict[str, tuple[int, int]]:
             continue
         if path not in served or tag.get("kind") not in CTAGS.get(language, ()) or not tag["name"].isidentifier():
             continue
-        near = any(abs(line - tag["line"]) <= 3 for line in ours.get((path, tag["name"]), ()))
+        # Ours begins with its decorators, ctags' at its name.
+        places = ours.get((path, tag["name"]), ())
+        near = any(first - 3 <= tag["line"] <= last for first, last in places)
+        if tag["kind"] == "method" and tag.get("pattern", "").endswith(
+            (";$/", "($/")
+        ):  # overloads are one symbol to us
+            near = near or any(0 < tag["line"] - last <= OVERLOADS for _, last in places)
         expected, found = counts.get(language, (0, 0))
         counts[language] = (expected + 1, found + near)
     return counts
@@ -130,10 +137,11 @@ def judged(store: Store, gold: dict[str, dict[tuple[int, int], set[Place]]], cov
         published = _Published(None)
         published.use(tx)
         world = World(published)
-        lines = {
-            f"{row['path']}#{row['local']}": (row["path"], row["line"])
-            for row in tx.all("SELECT f.path, n.local, n.line FROM nodes n JOIN files f ON f.number = n.file")
-        }
+        lines: dict[str, set[Place]] = {}
+        for row in tx.all("SELECT f.path, n.local, n.line FROM nodes n JOIN files f ON f.number = n.file"):
+            # The overloads of a function are one; `new X()` is a call of X to us, of its constructor to SCIP.
+            name = _one_name(f"{row['path']}#{row['local']}")
+            lines.setdefault(name.removesuffix(".constructor"), set()).add((row["path"], row["line"]))
         for row in tx.all("SELECT path, language, facts FROM files WHERE parsed = 1"):
             if row["path"] in covered:
                 _judge_file(score, world, row, gold.get(row["path"], {}), lines, covered)
@@ -147,7 +155,7 @@ def _judge_file(
     world: World,
     row: dict[str, Any],
     gold: dict[tuple[int, int], set[Place]],
-    lines: dict[str, Place],
+    lines: dict[str, set[Place]],
     covered: set[str],
 ) -> None:
     facts = Facts.from_json(orjson.loads(row["facts"]))
@@ -159,7 +167,7 @@ def _judge_file(
         found, _ = world.record(lambda scope=scope, text=text, line=line: engine.use(scope, text, line))  # type: ignore[misc]
         target = engine.target(found.entity) if found else None
         places = {place for place in expected if place[0]}
-        right = target is not None and _same(lines.get(target), places)
+        right = target is not None and _same(lines.get(_one_name(target), set()), places)
         if places and all(place[0] in covered for place in places):
             score.relevant += 1
             if right and found and found.how != UNIQUE_NAME:
@@ -175,8 +183,12 @@ def _judge_file(
     world.forget_local()
 
 
-def _same(ours: Place | None, gold: set[Place]) -> bool:
-    return ours is not None and any(ours[0] == path and abs(ours[1] - line) <= 2 for path, line in gold)
+def _one_name(id: str) -> str:
+    return re.sub(r"~\d+(?=\.|\Z)", "", id)
+
+
+def _same(ours: set[Place], gold: set[Place]) -> bool:
+    return any(mine == path and abs(at - line) <= 2 for mine, at in ours for path, line in gold)
 
 
 def samples(rows: list[tuple[str, ...]], count: int) -> Iterator[str]:

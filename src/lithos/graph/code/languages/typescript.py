@@ -136,7 +136,10 @@ class TypeScriptFile(FileReader):
         self._heritage(node, self.newest)
 
     def on_class_expression(self, node: Node) -> None:
-        return
+        """`provide(class Clock {})`; one that a variable is named after is known by the variable."""
+        bound = node.parent is not None and node.parent.type == "variable_declarator"
+        if node.child_by_field_name("name") is not None and not bound:
+            self.on_class(node)
 
     def _heritage(self, node: Node, index: int) -> None:
         for child in node.children:
