@@ -15,6 +15,7 @@ from lithos.graph.code.values import NODE_NAMES, Facts, NodeType, Symbol
 from lithos.search import Document
 
 MOST_BODY = 8_000  # characters of a body that are found by words
+MOST_TEXT = 18_000  # of a file without symbols; the index commits documents of 20,000 characters one at a time
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
 _WITH_MEMBERS = (NodeType.CLASS, NodeType.INTERFACE, NodeType.ENUM)
 
@@ -54,7 +55,7 @@ def card_of(symbol: Symbol, path: str) -> str:
 
 
 def _of_file(root: str, path: str, language: str, source: bytes) -> Document:
-    body = source[: 4 * MOST_BODY].decode("utf-8", "replace")
+    body = source[:MOST_TEXT].decode("utf-8", "replace")
     card = " ".join(word.lower() for word in words_of(path))
     return _document(root, path, path.rpartition("/")[2], card, body, path, "file", language)
 

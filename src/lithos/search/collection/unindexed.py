@@ -21,7 +21,7 @@ from lithos.search.values import Document, DocumentChange, Passage, Where
 LARGE = 200_000  # characters, of one or in sum, that a query takes apart itself: 1.8 MB take seconds
 MEDIUM = 20_000  # characters from which documents count against that sum; the few notes that are longer can wait
 MOST = 256  # more are not worth comparing one by one: the question waits for the index
-AT_ONCE = 3_000_000  # characters in one commit, about a second of work
+AT_ONCE = 1_000_000  # characters in one commit
 Cut = Callable[[Document], tuple[Passage, ...]]
 
 
