@@ -95,7 +95,7 @@ def test_a_note_is_edited_and_a_conflict_keeps_what_was_typed(
         editor(tmp_path, f"path.write_text('mine')\nother = pathlib.Path({str(note)!r})\nother.write_text('theirs')"),
     )
     told = here("note", "edit", "pool.md", code=4)
-    [kept] = [word.rstrip(".") for word in told.split() if word.startswith(("/tmp", str(tmp_path))) and ".md" in word]
+    [kept] = [word.rstrip(".") for word in told.split() if word.startswith("/") and ".md" in word]
     assert Path(kept).read_text() == "mine" and note.read_text() == "theirs"
     monkeypatch.setenv("EDITOR", "/no/such/editor")
     assert "Set EDITOR" in here("note", "edit", "retry-policy.md", code=2)

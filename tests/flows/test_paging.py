@@ -31,6 +31,7 @@ NO_LISTS = {
     "lithos_get_history_for_code": "the newest or nearest; `limit` goes to 500 and more",
     "lithos_extract_facts": "the newest or nearest; `limit` goes to 500 and more",
     "lithos_get_edges": "the newest or nearest; `limit` goes to 500 and more",
+    "lithos_graph_conflicts": "the newest; `limit` and `subject` choose",
     "lithos_topic_follow": "`since` is its cursor",
     "mentisdb_memory_markdown": "a text made to fit",
     "mentisdb_recent_context": "a text made to fit",

@@ -27,7 +27,7 @@ def run_on_a_small_disk(script: str, megabytes: int) -> str:
 def fill_the_disk() -> None:
     """To the last page; `/mnt/rest` holds it."""
     try:
-        with open("/mnt/rest", "wb", buffering=0) as rest:
+        with open("/mnt/rest", "ab", buffering=0) as rest:
             while True:
                 rest.write(bytes(4096))
     except OSError:

@@ -22,7 +22,7 @@ NAMES = ("path", "path_prefix", "to", "new_path", "file_path", "root")
 # No path beneath a folder of ours: a place that the operator chooses, a kind of chain, the name of a root.
 # And what explains a policy: it answers that the path is not allowed.
 NO_PATHS = {("lithos_code_add", "path"), ("lithos_ledger_convert", "to"), ("lithos_garden_check", "path")}
-ROOT_NAMES = ("code", "history", "graph")  # toolsets where `root` names one
+ROOT_NAMES = ("code", "history", "graph", "habits")  # toolsets where `root` names one, or a path is below one
 
 
 def arguments() -> list[tuple[str, str]]:

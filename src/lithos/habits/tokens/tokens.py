@@ -92,7 +92,6 @@ class TokenLint(TypedDict):
     path: str
     findings: list[RawValue]
     count: int
-    degraded: NotRequired[bool]
 
 
 @dataclass(slots=True)

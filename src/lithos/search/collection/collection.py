@@ -213,7 +213,7 @@ class Collection:
         run = self._started(query, damage)
 
         def finish(least: float = 0.0) -> SearchResult:
-            found = self._finished(run, query, least)
+            found = self._finished(run, query, least, damage)
             if stamp is not None and not found.degraded and self._indexer.stamp() == stamp:
                 self._answers.keep(query, KeptAnswer(stamp, least, found))
             return found
@@ -231,12 +231,13 @@ class Collection:
             return self._run(query, damage)
         return None
 
-    def _finished(self, run: QueryRun | None, query: Query, least: float) -> SearchResult:
+    def _finished(self, run: QueryRun | None, query: Query, least: float, damage: str = "") -> SearchResult:
+        """`damage` was found when the question began: its answer says so, also where the index was healed meanwhile."""
         with contextlib.suppress(Unavailable, Damaged):
             if run is not None:
                 return run.finish(least)
         try:
-            return self._run(query, self._indexer.files_changed()).finish(least)
+            return self._run(query, self._indexer.files_changed() or damage).finish(least)
         except (Unavailable, Damaged) as failure:
             _log.warning("a question failed in %s: %s", self._shape.name, failure)
             self._indexer.run_soon(self._indexer.verify)

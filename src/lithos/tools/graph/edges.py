@@ -8,6 +8,7 @@ from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.relative import prefix
 from lithos.graph import AllPage, SmartPage, Thoroughness
 from lithos.graph.knowledge import EdgePage, LinkAnswer, NodeDomain
 from lithos.tools.dispatch.schemas import Rare
@@ -71,7 +72,7 @@ def lithos_search_all(
     agent: Agent = None,
 ) -> AllPage:
     """Code, history and outside sources in one call; each result with what is related to it in the other domains."""
-    return lithos.everything.search_all(call, query, domains or (), limit_per_domain, path_prefix)
+    return lithos.everything.search_all(call, query, domains or (), limit_per_domain, prefix(path_prefix))
 
 
 @tool(toolset="graph", notes=True, reads=True, title="Search within a budget")
