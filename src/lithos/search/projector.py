@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -40,7 +41,7 @@ class Feed(Protocol):
         """The next changes, called under `lock`; empty when the collection has everything."""
 
 
-class ComparedFeed:
+class ComparedFeed(ABC):
     """A feed of rows that are compared as a whole: a subclass lists in `_missing` what the collection lacks."""
 
     def __init__(self) -> None:
@@ -58,9 +59,9 @@ class ComparedFeed:
     def next_batch(self) -> Sequence[DocumentChange]:
         return next((batch for batch in self._batches if batch), [])
 
+    @abstractmethod
     def _missing(self, known: dict[str, str]) -> Iterator[Sequence[DocumentChange]]:
         """Batches that bring a collection with these documents (id → hash) to the rows."""
-        raise NotImplementedError
 
 
 class Projector:
