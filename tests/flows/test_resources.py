@@ -18,10 +18,12 @@ from mcp.shared.exceptions import MCPError
 
 from lithos.app import Lithos
 from lithos.serving.mcp.resources import MOST_SUBSCRIPTIONS
+from lithos.tools.caller import Caller
 from tests.conftest import CallTool, Connect
 from tests.support.wire import serving
 
 pytestmark = pytest.mark.anyio
+ANN = Caller(agent="ann")
 SECONDS = 30
 
 
@@ -117,6 +119,17 @@ async def change_and_hear(client: mcp.Client, era: str, heard: asyncio.Queue[str
         assert await asyncio.wait_for(heard.get(), SECONDS) == uri
 
 
+async def test_an_inbox_is_followed_by_those_who_may_read_it(lithos: Lithos, call: CallTool) -> None:
+    from lithos.serving import build_server
+
+    call("lithos_inbox_list", agent="ben")
+    server = build_server(lithos, default=Caller(agent="eve", bound=True))
+    async with mcp.Client(server, mode="legacy") as client:
+        with pytest.raises(MCPError, match="belongs to the agent"):
+            await client.subscribe_resource("lithos://inbox/ben")
+        await client.subscribe_resource("lithos://inbox/eve")
+
+
 @pytest.mark.both_databases
 async def test_every_kind_of_change_is_heard_in_every_form(lithos: Lithos, call: CallTool, era: str) -> None:
     """A note by a tool and by a person's editor, a task, a claim, a finding, a thought, and the briefing."""
@@ -142,6 +155,7 @@ async def test_every_kind_of_change_is_heard_in_every_form(lithos: Lithos, call:
             lambda: call("mentisdb_append", thought_type="Idea", content="b", agent_id="a", chain_key="main"),
         ),
         ("lithos://briefing", lambda: call("lithos_task_create", title="u", agent="ann")),
+        ("lithos://inbox/ben", lambda: call("lithos_message_send", _caller=ANN, body="hello", target="ben")),
     ]
     for uri, change in changes:
         heard: asyncio.Queue[str] = asyncio.Queue()

@@ -66,9 +66,9 @@ def build_server(
         on_list_resource_templates=adapter.list_templates,
         on_read_resource=adapter.read_resource,
         on_completion=adapter.complete,
-        on_subscribe_resource=adapter.subscriptions.subscribe,
+        on_subscribe_resource=adapter.subscribe,
         on_unsubscribe_resource=adapter.subscriptions.unsubscribe,
-        on_subscriptions_listen=adapter.subscriptions.listen,
+        on_subscriptions_listen=adapter.listen,
         cache_hints={"tools/list": CacheHint(ttl_ms=LIST_TTL_MS, scope="private")},
     )
     server.add_request_handler("tools/call", types.CallToolRequestParams, adapter.call_tool)
@@ -150,6 +150,17 @@ class Adapter:
 
     async def complete(self, context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
         return await self._workers.run(resources.completed, self._lithos, params)
+
+    async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        await resources.need_readable([str(params.uri)], self._asker(context))
+        return await self.subscriptions.subscribe(context, params)
+
+    async def listen(
+        self, context: Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        uris = [str(each) for each in params.notifications.resource_subscriptions or ()]
+        await resources.need_readable(uris, self._asker(context))
+        return await self.subscriptions.listen(context, params)
 
     def _asker(self, context: Context) -> prompts.Ask:
         async def ask(tool: str, arguments: dict[str, Any]) -> Answer:

@@ -10,7 +10,7 @@ import contextlib
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
@@ -82,6 +82,13 @@ async def read(uri: str, ask: Ask) -> types.ReadResourceResult:
     kind, name = parsed(uri)
     text, mime = await _text(kind, name, ask)
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime, text=text)])
+
+
+async def need_readable(uris: Iterable[str], ask: Ask) -> None:
+    """An inbox is followed by those who may read it: when mail comes is part of what is private."""
+    for kind, name in map(parsed, uris):
+        if kind == "inbox":
+            await ask("lithos_inbox_list", {"agent": name, "limit": 1})
 
 
 async def _text(kind: str, name: str, ask: Ask) -> tuple[str, str]:
