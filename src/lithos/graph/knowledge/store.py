@@ -158,7 +158,7 @@ def open_knowledge(path: Path, clock: Clock) -> KnowledgeStore:
             found = database.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'fingerprint'"))
             if found is None:
                 database.write(lambda tx: tx.put("INSERT INTO meta VALUES ('fingerprint', ?)", FINGERPRINT))
-        except BaseException:
+        except BaseException:  # also an interrupt: an open handle would keep the file from being discarded
             database.close()
             raise
         if found is None or found["value"] == FINGERPRINT:
