@@ -15,7 +15,7 @@ TEST_TMP ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site clean
+.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web clean
 
 # A trial in the checkout keeps its own folder; an installed Lithos keeps ~/lithos.
 serve: $(VENV)/.installed
@@ -33,8 +33,15 @@ types: $(VENV)/.test-installed
 imports: $(VENV)/.test-installed
 	$(BIN)/lint-imports
 
+# Pages in a browser are `make test-web`: Playwright keeps an event loop that asyncio.run refuses beside it.
 tests: $(VENV)/.test-installed
-	TMPDIR=$(TEST_TMP) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture" --hypothesis-profile repeatable
+	TMPDIR=$(TEST_TMP) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture and not web" --hypothesis-profile repeatable
+
+# The page in a browser. `make test` runs these tests too, where it finds a Chromium.
+test-web: $(VENV)/.test-installed
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	  echo "no Chromium was found. Install one: apt-get install chromium (Debian), apk add chromium (Alpine), brew install --cask chromium (macOS)"; exit 1; }
+	TMPDIR=$(TEST_TMP) $(BIN)/pytest tests/web -m web
 
 # The suite under every supported Python that is installed, each in a venv of its own.
 test-pythons:
@@ -61,7 +68,7 @@ torture-tests: $(VENV)/.test-installed
 
 # Which lines of storage, ledger, notes and board no test runs; a report, no gate.
 coverage: $(VENV)/.test-installed
-	$(BIN)/coverage run --source=src/lithos/storage,src/lithos/ledger,src/lithos/notes,src/lithos/board -m pytest -m "not torture" --hypothesis-profile repeatable
+	$(BIN)/coverage run --source=src/lithos/storage,src/lithos/ledger,src/lithos/notes,src/lithos/board -m pytest -m "not torture and not web" --hypothesis-profile repeatable
 	$(BIN)/coverage report --skip-covered --show-missing
 
 bench: $(VENV)/.test-installed

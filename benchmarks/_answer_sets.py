@@ -1,4 +1,4 @@
-"""Questions about a Python repository whose answers are known: from `ast`, and from `git log`.
+"""Questions about a Python repository whose answers are known: from `ast`, `git log` and the headings of its docs.
 
 And the way without a graph: search the question's words, read ±40 lines around the five best lines.
 """
@@ -49,7 +49,7 @@ def questions(repository: Path, package: str, count: int, seed: int = 7) -> list
     for one in documented[:each_kind]:
         first = (ast.get_docstring(one.node) or "").partition("\n")[0].strip()
         found.append(Asked("EXPLAIN", f"what does {one.name} do", f"explain {one.name}", (first[:60],)))
-    found += list(_commits(repository, package, functions, each_kind))
+    found += list(_commits(repository, package, [*functions, *classes], each_kind))
     return found
 
 
@@ -68,7 +68,7 @@ def _callers(functions: list, names: Counter[str], count: int, chance: random.Ra
 
 
 def _commits(repository: Path, package: str, functions: list, count: int) -> Iterator[Asked]:  # type: ignore[type-arg]
-    """Commits of the newest 5,000 whose subject names one function: the question asks for it by that name."""
+    """Commits of the newest 5,000 that name a function or class: the question asks by that name for the newest."""
     log = subprocess.run(
         ["git", "log", "-5000", "--no-merges", "--format=%h%x09%s", "--", package],
         cwd=repository,
@@ -84,11 +84,39 @@ def _commits(repository: Path, package: str, functions: list, count: int) -> Ite
     found = 0
     for one in functions:
         rows = by_word.get(one.node.name, [])
-        if len(rows) == 1 and found < count:
+        if 1 <= len(rows) <= 3 and found < count:
             found += 1
             text = re.sub(r"^\S+ #\d+ -- ", "", rows[0][1])[:50]
             name = one.node.name
             yield Asked("ACTIVITY", f"what changed in {name}", f"what has happened with {name}", (text,))
+
+
+def documents(repository: Path) -> list[Path]:
+    """Pages of documentation that both ways may read."""
+    folder = repository / "docs" / "topics" if (repository / "docs" / "topics").is_dir() else repository / "docs"
+    return sorted(path for path in folder.rglob("*") if path.suffix in (".md", ".txt"))[:60]
+
+
+def headings(repository: Path, count: int, seed: int = 7) -> list[Asked]:
+    """Sections of the docs: the question names the heading, the answer is how its text begins."""
+    found: list[tuple[str, str]] = []
+    for path in documents(repository):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for place, text in enumerate(lines[:-2]):
+            below = lines[place + 1]
+            underlined = bool(text.strip()) and len(below) >= 4 and set(below) <= set("=-~") and len(set(below)) == 1
+            title = text.lstrip("# ").strip() if re.match(r"#{2,4} \w", text) else text.strip() if underlined else ""
+            rest = " ".join(lines[place + (2 if underlined else 1) : place + 12]).strip()
+            first = re.match(r"[A-Z][^.:`*\[<|]{40,}", rest)
+            if first and 2 <= len(title.split()) <= 6 and re.fullmatch(r"[A-Za-z][\w -]+", title):
+                found.append((title, first.group()[:40]))
+    names = Counter(title.lower() for title, _ in found)
+    unique = [row for row in found if names[row[0].lower()] == 1]
+    random.Random(seed).shuffle(unique)
+    return [
+        Asked("RESEARCH", f"what do the docs recommend for {title}", f"what is recommended for {title}", (text,))
+        for title, text in unique[:count]
+    ]
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks._claim_sets import Statement
 from lithos.graph.trust import CodeFacts, Verdict, check, claims_in
@@ -15,6 +16,17 @@ def verdict_of(text: str, facts: CodeFacts) -> str:
         if any(each.verdict is verdict for each in found):
             return str(verdict)
     return str(Verdict.UNKNOWN) if found else "no claim"
+
+
+def commit_statements(repository: str) -> list[Statement]:
+    """Statements after real commit messages, labelled by hand; every second one is held out."""
+    lines = (Path(__file__).parent / "sets" / "commit_statements.tsv").read_text(encoding="utf-8").splitlines()
+    rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
+    return [
+        Statement(kind="commit message", text=text, label=label, held=place % 2 == 1)
+        for place, (name, label, text) in enumerate(rows)
+        if name == repository
+    ]
 
 
 def judge(statements: Sequence[Statement], facts: CodeFacts) -> tuple[Counter[tuple[str, str, str]], list[str]]:

@@ -1,7 +1,8 @@
 """Two checkouts, benchmarks by turns: `python -m benchmarks._compare ../before notes.over_mcp board --rounds 7`.
 
 Prints for each line of a benchmark the medians of both, their spread (least to most), and whether the medians differ by
-more than the spreads. Each checkout runs its own code in its own `.venv`. Not part of `make bench`.
+more than the spreads. Each checkout runs its own code in its own `.venv`; of a part that ends in `.py` both run the
+file of this checkout. Not part of `make bench`.
 """
 
 from __future__ import annotations
@@ -45,9 +46,11 @@ def _compare(part: str, before: Path, after: Path, rounds: int) -> None:
 
 def _measured(part: str, checkout: Path) -> list[tuple[str, float, str]]:
     module, _, function = part.partition(".")
-    code = f"import benchmarks.{module} as m; m.{function or 'main'}()"
+    code = ["-c", f"import benchmarks.{module} as m; m.{function or 'main'}()"]
+    if function == "py":  # the older checkout need not have it
+        code = [str(Path(__file__).with_name(part))]
     python = checkout / ".venv" / "bin" / "python"
-    done = subprocess.run([python, "-c", code], cwd=checkout, capture_output=True, text=True, check=False)
+    done = subprocess.run([python, *code], cwd=checkout, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{part} failed in {checkout.name}:\n{done.stderr[-2000:]}")
     found = filter(None, map(_LINE.match, done.stdout.splitlines()))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -13,12 +14,19 @@ import lithos.app
 from lithos.app import Lithos, open_lithos
 from lithos.search import HashedEmbedder
 from lithos.settings import CodeRoot, CodeSettings, LithosConfig, ServerSettings, StorageSettings
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
 
 
 @contextmanager
 def memory_of(where: Path, *, model: bool) -> Iterator[Lithos]:
-    """`model`: with the packaged model; else a hash of words takes its place: 60,000 cards cost it 12 CPU minutes."""
-    data = Path(tempfile.mkdtemp(prefix="lithos-bench-"))
+    """`model`: with the packaged model; else a hash of words takes its place: 60,000 cards cost it 12 CPU minutes.
+
+    LITHOS_BENCH_KEEP names a folder where the data of each repository stays for the next run.
+    """
+    kept = os.environ.get("LITHOS_BENCH_KEEP", "")
+    data = Path(kept) / f"{where.name}-{model}" if kept else Path(tempfile.mkdtemp(prefix="lithos-bench-"))
+    data.mkdir(parents=True, exist_ok=True)
     config = LithosConfig(
         storage=StorageSettings(data_dir=data),
         server=ServerSettings(watch_files=False),
@@ -34,11 +42,18 @@ def memory_of(where: Path, *, model: bool) -> Iterator[Lithos]:
     try:
         for root in opened.code.roots():
             root.index.reconcile()
-        while opened.code.collection.status().unindexed:
-            time.sleep(0.05)
         while opened.graph.catch_up(60):
             time.sleep(0.05)
+        settle(opened)
         yield opened
     finally:
         opened.close()
-        shutil.rmtree(data)
+        if not kept:
+            shutil.rmtree(data)
+
+
+def settle(lithos: Lithos) -> None:
+    """Wait until everything is indexed and embedded: an answer before that says `degraded`, and is not cached."""
+    asked = {"query": "what changed in the beginning", "domains": ["code", "history", "academic"], "explain": True}
+    while catalogue().call(lithos, "lithos_ask", asked, Caller(operator=True))["degraded"]:
+        time.sleep(0.2)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks._answer_sets import questions
 from benchmarks._claim_sets import Statement, statements
-from benchmarks._claims import judge, scores
+from benchmarks._claims import commit_statements, judge, scores
 from benchmarks._graph_memory import memory_of
 from benchmarks.report import line, milliseconds, percentile
 from lithos.app import Lithos
@@ -39,12 +39,13 @@ def main() -> None:
         with memory_of(where, model=False) as lithos:
             status = code_graph.root_status(lithos.code.roots()[0])
             print(f"{name}: {status['symbols']} symbols, {status['edges']} edges")
-            _firewall(lithos, statements(where, package, STATEMENTS))
+            _firewall(lithos, statements(where, package, STATEMENTS), "from ast, jedi and git")
+            _firewall(lithos, commit_statements(name), "after commit messages")
             _times(lithos, [each.question for each in questions(where, package, 120)])
             _conflicts(lithos)
 
 
-def _firewall(lithos: Lithos, said: list[Statement]) -> None:
+def _firewall(lithos: Lithos, said: list[Statement], origin: str) -> None:
     facts = code_graph.GraphFacts(lithos.code, lithos.code.roots())
     for held in (False, True):
         part = [each for each in said if each.held is held]
@@ -54,7 +55,7 @@ def _firewall(lithos: Lithos, said: list[Statement]) -> None:
         precision, recall = scores(counts)
         name = "held out" if held else "looked at"
         labels = Counter(each.label for each in part)
-        print(f"  firewall, {name}: {len(part)} statements {dict(labels)}, {spent:.2f} ms CPU each")
+        print(f"  firewall, {origin}, {name}: {len(part)} statements {dict(labels)}, {spent:.2f} ms CPU each")
         line(f"  firewall, {name}: precision of contradicted", precision, 0.97, "", more_is_better=True)
         line(f"  firewall, {name}: recall of contradicted", recall, 0.8, "", more_is_better=True)
         if os.environ.get("LITHOS_BENCH_SAMPLES"):

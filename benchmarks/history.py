@@ -1,7 +1,7 @@
-"""History: commits to the functions of today beside `git log -L`, fixes that are found, and the speed of questions.
+"""History: commits to the functions of today beside `git log -L`, and fixes that are found.
 
 LITHOS_BENCH_REPOS names a folder with checkouts of `flask` and `django`, with their history. FUNCTIONS (300) are
-compared; THOUGHTS (100,000), SYMBOLS (50,000) and SOURCES (2,000) make the memory that is asked. Times are CPU times.
+compared. Times are CPU times; `graph_scale` has the speed of questions.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import os
 import random
 import resource
 import subprocess
-import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from benchmarks.report import line, percentile
+from benchmarks.report import line
 from lithos.graph.git import Git
 from lithos.graph.history.commits import CommitLog, Tracked, described, read_commits, track
 from lithos.graph.history.commits.log import working_tree
@@ -24,27 +22,7 @@ from lithos.graph.history.commits.log import working_tree
 REPOSITORIES = ("flask", "django")
 COMMITS = int(os.environ.get("COMMITS", "5000"))
 FUNCTIONS = int(os.environ.get("FUNCTIONS", "300"))
-THOUGHTS = int(os.environ.get("THOUGHTS", "100000"))
-SYMBOLS = int(os.environ.get("SYMBOLS", "50000"))
-SOURCES = int(os.environ.get("SOURCES", "2000"))
 MOST_FIXES = 300
-WORDS = [
-    "token",
-    "cache",
-    "retry",
-    "session",
-    "index",
-    "lease",
-    "queue",
-    "parser",
-    "worker",
-    "schema",
-    "commit",
-    "branch",
-    "merge",
-    "budget",
-    "stream",
-]
 
 
 def main() -> None:
@@ -55,7 +33,6 @@ def main() -> None:
             print(f"{name}: not available (LITHOS_BENCH_REPOS names no folder that has it)")
             continue
         of_repository(name, path)
-    speeds()
 
 
 def functions(text: str) -> dict[str, tuple[int, int]]:
@@ -154,86 +131,3 @@ def fixes(path: Path, log: CommitLog, files: list[Tracked], touched: dict[tuple[
         "  ",
         more_is_better=True,
     )
-
-
-def speeds() -> None:
-    from lithos.app import open_lithos
-    from lithos.core.call import Call
-    from lithos.graph.history import HistoryQuestion
-    from lithos.graph.knowledge import academic_for, code_for_history, history_for_code
-    from lithos.ledger import Draft
-    from lithos.settings import CodeRoot, CodeSettings, LithosConfig, SearchSettings, StorageSettings
-
-    with tempfile.TemporaryDirectory() as folder:
-        base = Path(folder)
-        repository(base / "repo")
-        lithos = open_lithos(
-            LithosConfig(
-                storage=StorageSettings(data_dir=base / "data"),
-                code=CodeSettings(roots=(CodeRoot(name="repo", path=base / "repo"),)),
-                search=SearchSettings(wait_seconds=0.1),
-            )
-        )
-        call, chance = Call("benchmark", agent="bench"), random.Random(3)
-        try:
-            for root in lithos.code.roots():
-                root.index.reconcile()
-            for number in range(THOUGHTS):
-                said = " ".join(chance.sample(WORDS, 5))
-                concepts = [f"code:repo:m{chance.randrange(100)}.py#f{chance.randrange(SYMBOLS // 100)}"]
-                kind = ("Decision", "Mistake", "ActionTaken")[number % 3]
-                draft = Draft(kind, f"{said} {number} see RFC {number % SOURCES}", "bench", concepts=concepts)
-                lithos.ledger.append(call, draft, chain_key="history")
-            ingest(lithos, call, base)
-            before = time.thread_time()
-            lithos.graph.catch_up()
-            rate = (THOUGHTS + SOURCES + SYMBOLS) / (time.thread_time() - before)
-            line("rebuild of the graph, nodes per CPU second", rate, 5_000, "  ", more_is_better=True)
-            ids = [row["id"] for row in lithos.history.recent(call, frozenset(), 50)]
-            p50("history search", 10, lambda n: lithos.history.search(call, HistoryQuestion(" ".join(pick(chance)))))
-            p50("search_all", 25, lambda n: lithos.everything.search_all(call, " ".join(pick(chance)), (), 5, None))
-            p50(
-                "get_history_for_code",
-                5,
-                lambda n: history_for_code(lithos.graph, call, f"repo:m{n}.py#f{n % (SYMBOLS // 100)}", 10),
-            )
-            p50("get_code_for_history", 5, lambda n: code_for_history(lithos.graph, call, ids[n % len(ids)]))
-            p50("get_academic_for", 5, lambda n: academic_for(lithos.graph, call, ids[n % len(ids)], 5))
-        finally:
-            lithos.close()
-
-
-def pick(chance: random.Random) -> Iterator[str]:
-    return iter(chance.sample(WORDS, 3))
-
-
-def ingest(lithos: object, call: object, base: Path) -> None:
-    """Sources as files that the vault finds by itself: a thousand writes would measure the vault."""
-    folder = base / "data" / "knowledge" / "academic"
-    folder.mkdir(parents=True, exist_ok=True)
-    for number in range(SOURCES):
-        head = f"---\nid: {number:08d}-0000-4000-8000-000000000000\ntitle: RFC {number}\nkind: rfc\n---\n"
-        (folder / f"rfc{number}.md").write_text(f"{head}# RFC {number}\n\n{WORDS[number % len(WORDS)]} {number}.\n")
-    lithos.notes.ensure_scanned()  # type: ignore[attr-defined]
-
-
-def repository(folder: Path) -> None:
-    folder.mkdir(parents=True)
-    each = SYMBOLS // 100
-    for number in range(100):
-        text = "\n\n".join(f"def f{n}(x):\n    return {n}" for n in range(each))
-        (folder / f"m{number}.py").write_text(text + "\n")
-    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
-        identity = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
-        subprocess.run(["git", *identity, *command], cwd=folder, check=True)
-
-
-def p50(name: str, limit: float, work: Callable[[int], object]) -> None:
-    """CPU milliseconds of this process: wall time on a shared machine says little."""
-    work(0)
-    spent = []
-    for number in range(1, 60):
-        before = time.thread_time()  # not of the threads that embed meanwhile
-        work(number)
-        spent.append((time.thread_time() - before) * 1000)
-    line(f"{name}, CPU p50", percentile(spent, 0.5), limit, "ms")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,10 @@ from lithos.graph.answers import (
     Finder,
     FirewallGate,
     HistoryFinder,
+    HistoryOwners,
     Intent,
+    NoteFinder,
+    NoteStates,
     Resolver,
     SourceFinder,
     StoredJudge,
@@ -28,12 +32,12 @@ from lithos.graph.answers import (
 from lithos.graph.code import KEYWORDS as CODE_KEYWORDS
 from lithos.graph.code import Code, CodeOptions, RootSpec
 from lithos.graph.history import (
-    AdmitAll,
     BoardEntries,
     BoardSearch,
     EntryGate,
     History,
     HistoryWriter,
+    Marks,
     ThoughtEntries,
 )
 from lithos.graph.knowledge import (
@@ -49,19 +53,20 @@ from lithos.graph.knowledge import (
     Knowledge,
     KnowledgeStore,
     Nodes,
+    NoteNodes,
     SourceFollower,
     SourceNodes,
     ThoughtFollower,
     thought_origin,
 )
-from lithos.graph.sources import AllowedSource, Fetcher, Ingest, Places
+from lithos.graph.sources import AllowedSource, Crawls, Fetcher, Ingest, Places, Sources
 from lithos.graph.trust import (
     DECAYS,
     CheckRows,
+    ConflictFinder,
     ConflictRows,
     Decay,
     Firewall,
-    NodeText,
     NodeTexts,
     Trust,
     WrittenFollower,
@@ -88,6 +93,7 @@ from lithos.recall import MESSAGE_KEYWORDS, WORK_KEYWORDS, WORK_NUMBERS
 from lithos.search import Collection, Embedding, PassageLimits, open_collection
 from lithos.sessions import FileLocks, LockTerms, SessionConfig, Sessions
 from lithos.storage import Limits, Storage, StorageOptions, scrub
+from lithos.workshop import RunLimits, Workshop, WorkshopGround, WorkshopOptions, read_about
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
@@ -167,10 +173,11 @@ def history(
     code: Code,
     board: BoardSearch,
     graph: Knowledge,
-    gate: EntryGate | None = None,
+    gate: EntryGate,
+    marks: Marks,
 ) -> History:
-    writer = HistoryWriter(ledger, sessions, code, gate or AdmitAll())
-    return History(writer, ThoughtEntries(ledger, sessions), [BoardEntries(board), graph], ledger, sessions)
+    writer = HistoryWriter(ledger, sessions, code, gate)
+    return History(writer, ThoughtEntries(ledger, sessions), [BoardEntries(board), graph], ledger, sessions, marks)
 
 
 def commit_entries(
@@ -192,16 +199,14 @@ def knowledge(
     config: LithosConfig,
     storage: Storage,
     store: KnowledgeStore,
-    *,
-    ledger: Ledger,
-    sessions: Sessions,
-    code: Code,
-    board: Board,
+    owners: Owners,
     commits: CommitEntries,
-    notes: Notes,
 ) -> Knowledge:
+    code, ledger, sessions = owners.code, owners.ledger, owners.sessions
+    board, notes = owners.board, owners.notes
     asserted = AssertedEdges(storage.database, storage.effects, storage.clock, most=config.graph.most_links)
-    nodes = Nodes(code, ThoughtEntries(ledger, sessions), board, sessions, (commits, SourceNodes(notes)))
+    others = (commits, SourceNodes(notes), NoteNodes(notes))
+    nodes = Nodes(code, ThoughtEntries(ledger, sessions), board, sessions, others)
     followers: list[Follower] = [
         ThoughtFollower(store, ledger),
         BoardFollower(store, board),
@@ -223,7 +228,8 @@ def ingest(config: LithosConfig, storage: Storage, notes: Notes, code: Code) -> 
         AllowedSource(each.name, each.base_url, each.api_endpoint, each.rate_limit_per_min, each.requires_auth)
         for each in config.academic.sources
     ]
-    return Ingest(notes, code, Fetcher(allowed), places)
+    crawls = Crawls(storage.database, storage.clock)
+    return Ingest(notes, code, Fetcher(allowed, crawled=crawls.mark), places, crawls)
 
 
 @dataclass(frozen=True)
@@ -234,21 +240,21 @@ class Owners:
     ledger: Ledger
     sessions: Sessions
     board: Board
+    notes: Notes
 
 
 def trust(config: LithosConfig, storage: Storage, graph: Knowledge, owners: Owners) -> Trust:
-    nodes = NodeTexts(owners.code, owners.ledger, owners.sessions, owners.board)
+    nodes = NodeTexts(owners.ledger, owners.board, owners.notes, graph.commits.entries.row)
     firewall = Firewall(owners.code, CheckRows(storage.database), storage.clock, nodes.texts)
     conflicts = ConflictRows(storage.database, storage.effects, storage.clock, storage.ids)
-    written = WrittenFollower(owners.ledger, owners.board, firewall)
+    written = WrittenFollower(owners.ledger, owners.board, owners.notes, nodes, graph.store, firewall)
 
-    def text(id: str) -> NodeText | None:
-        return next(iter(nodes.texts([id])), None)
+    finder = ConflictFinder(owners.code, firewall, conflicts, nodes.texts, nodes.written)
 
     def sees(call: Call, id: str) -> bool:
         return graph.nodes.get(call, id) is not None
 
-    return Trust(firewall, conflicts, written, sees, text, config.graph.most_checks)
+    return Trust(firewall, conflicts, written, finder, sees, nodes.text, config.graph.most_checks)
 
 
 def gate(trust: Trust, owners: Owners, embedding: Embedding) -> FirewallGate:
@@ -267,7 +273,8 @@ def answers(
     owners: Owners,
     trust: Trust,
     history: History,
-    sources: SourceFinder,
+    search: NoteSearch,
+    sources: Sources,
 ) -> Resolver:
     code, sessions = owners.code, owners.sessions
     finder = CodeFinder(code)
@@ -278,9 +285,19 @@ def answers(
         roots = tuple(sorted(root.spec.name for root in code.visible(call)))
         return roots, None if intent.domain == "academic" else sessions.viewer(call)
 
-    of_history = HistoryFinder(history, graph, finder, owners.ledger, owners.board)
-    finders: list[Finder] = [finder, of_history, sources]
-    resolver = Resolver(finders, finder, judge, storage.clock, scope=scope, decays=_decays(config.graph.freshness))
+    states = NoteStates(owners.notes, storage.clock)
+    notes = NoteFinder(owners.notes, search, states, storage.clock)
+    of_history = HistoryFinder(HistoryOwners(history, graph, owners.ledger, owners.board, sessions, notes), finder)
+    finders: list[Finder] = [finder, of_history, SourceFinder(sources, owners.notes, states, storage.clock)]
+    resolver = Resolver(
+        finders,
+        finder,
+        judge,
+        storage.clock,
+        scope=scope,
+        enter=sessions.members_only,
+        decays=_decays(config.graph.freshness),
+    )
     trust.firewall.on_many_changes(resolver.cache.clear)
     return resolver
 
@@ -382,54 +399,30 @@ def ledger(
 
 
 def _thought_search(config: LithosConfig, storage: Storage, embedding: Embedding) -> ThoughtSearch:
-    collection = open_collection(
-        storage.data_dir,
-        "thoughts",
-        embedding=embedding,
-        keywords=THOUGHT_KEYWORDS,
-        numbers=THOUGHT_NUMBERS,
-        parted=True,
-        wait=config.search.wait_seconds,
-        faults=storage.faults,
-    )
+    opened = _opened(config, storage, embedding)
+    collection = opened("thoughts", keywords=THOUGHT_KEYWORDS, numbers=THOUGHT_NUMBERS, parted=True)
     return ThoughtSearch(collection, config.search.semantic_threshold)
 
 
+def _opened(config: LithosConfig, storage: Storage, embedding: Embedding) -> partial[Collection]:
+    """`open_collection` with what all collections have in common."""
+    wait, faults = config.search.wait_seconds, storage.faults
+    return partial(open_collection, storage.data_dir, embedding=embedding, wait=wait, faults=faults)
+
+
 def note_collection(config: LithosConfig, storage: Storage, embedding: Embedding) -> Collection:
-    return open_collection(
-        storage.data_dir,
-        "notes",
-        embedding=embedding,
-        keywords=NOTE_KEYWORDS,
-        numbers=NOTE_NUMBERS,
-        limits=PassageLimits(config.search.chunk_size, config.search.chunk_max),
-        wait=config.search.wait_seconds,
-        faults=storage.faults,
-    )
+    limits = PassageLimits(config.search.chunk_size, config.search.chunk_max)
+    opened = _opened(config, storage, embedding)
+    return opened("notes", keywords=NOTE_KEYWORDS, numbers=NOTE_NUMBERS, limits=limits)
 
 
 def work_collection(config: LithosConfig, storage: Storage, embedding: Embedding) -> Collection:
     """Tasks, findings and skills."""
-    return open_collection(
-        storage.data_dir,
-        "work",
-        embedding=embedding,
-        keywords=WORK_KEYWORDS,
-        numbers=WORK_NUMBERS,
-        wait=config.search.wait_seconds,
-        faults=storage.faults,
-    )
+    return _opened(config, storage, embedding)("work", keywords=WORK_KEYWORDS, numbers=WORK_NUMBERS)
 
 
 def message_collection(config: LithosConfig, storage: Storage, embedding: Embedding) -> Collection:
-    return open_collection(
-        storage.data_dir,
-        "messages",
-        embedding=embedding,
-        keywords=MESSAGE_KEYWORDS,
-        wait=config.search.wait_seconds,
-        faults=storage.faults,
-    )
+    return _opened(config, storage, embedding)("messages", keywords=MESSAGE_KEYWORDS)
 
 
 def promotions(config: LithosConfig, storage: Storage, ledger: Ledger) -> Promotions:
@@ -517,6 +510,37 @@ def messages(config: LithosConfig, storage: Storage, sessions: Sessions, agents:
     )
     names = MessageNames(agents.knows, agents.near, tokens.users)
     return Messages(storage.database, storage.effects, storage.ids, sessions, names=names, limits=limits)
+
+
+def workshop(
+    config: LithosConfig,
+    storage: Storage,
+    owners: Owners,
+    file_locks: FileLocks,
+    habits: Habits,
+    history: History,
+    sources: Sources,
+) -> Workshop:
+    settings = config.workshop
+    sizes = (settings.output_kb * 1024, settings.memory_mb * 2**20, settings.processes, settings.disk_mb * 2**20)
+    limits = RunLimits(settings.run_seconds, settings.test_seconds, *sizes)
+    same = ("projects", "enabled", "network", "unconfined", "merge", "exclusive", "idle_minutes")
+    bounds = ("most_worktrees", "keep_days", "keep_runs")
+    taken = {name: getattr(settings, name) for name in (*same, *bounds)}
+    toolchains = tuple(Path(each).expanduser() for each in settings.toolchains)
+    options = WorkshopOptions(storage.state / "worktrees", limits=limits, toolchains=toolchains, **taken)
+    ground = WorkshopGround(
+        storage,
+        owners.sessions,
+        file_locks,
+        owners.board,
+        habits.files.texts,
+        habits.preferences,
+        history.writer,
+        read_about(sources, storage.clock),
+        owners.code,
+    )
+    return Workshop(ground, options)
 
 
 def feedback(config: LithosConfig, storage: Storage) -> Feedback:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -260,6 +261,42 @@ class MessageSettings(Section):
     model_targets: Names = Field((), description="Agents that call a model: five attempts instead of three.")
 
 
+ProjectPaths = Annotated[dict[str, Path], BeforeValidator(_parsed_json)]  # JSON in the environment
+
+
+class WorkshopSettings(Section):
+    projects: ProjectPaths = Field(
+        default_factory=dict, description="Repositories that sessions may work on: `{name: path}`."
+    )
+    enabled: bool = Field(False, description="Let agents run commands, checks, tests and merges, in a sandbox.")
+    network: bool = Field(False, description="Let a run that asks for it reach the network.")
+    unconfined: bool = Field(False, description="Run without a wall where the machine offers none.")
+    merge: Literal["ask", "auto"] = Field(
+        "ask", description="auto: a base branch that is checked out nowhere is fast-forwarded."
+    )
+    toolchains: Names = Field((), description="More folders that runs may read, for example `/opt/go`.")
+    exclusive: Names = Field((), description="Paths that one agent at a time may write, for example `*.lock`.")
+    run_seconds: float = Field(120, gt=0, description="How long a command or check may take.")
+    test_seconds: float = Field(600, gt=0, description="How long a test run may take; no timeout is longer.")
+    output_kb: int = Field(1024, ge=4, description="Output that is kept of a run, head and tail.")
+    memory_mb: int = Field(2048, ge=64, description="Resident memory of all processes of a run.")
+    processes: int = Field(256, ge=1, description="Processes of a run at once.")
+    disk_mb: int = Field(1024, ge=1, description="Bytes on disk that a run may write.")
+    idle_minutes: float = Field(
+        240, ge=0, description="An unused worktree whose work is committed is removed, and made again; 0: never."
+    )
+    most_worktrees: int = Field(32, ge=1, description="Worktrees at once; one more is refused.")
+    keep_days: float = Field(30, gt=0, description="How long runs and closed worktrees are remembered.")
+    keep_runs: int = Field(1_000, ge=1, description="How many runs are remembered.")
+
+    @model_validator(mode="after")
+    def _names_are_plain(self) -> WorkshopSettings:
+        for name in self.projects:
+            if not re.fullmatch(r"[a-z0-9][a-z0-9_.-]{0,59}", name):
+                raise ValueError(f"projects: {name!r} is no name; use lower-case letters, digits, - and _")
+        return self
+
+
 class LithosConfig(BaseSettings):
     """All of it. `load_config` fills it from four layers; made directly, it reads nothing."""
 
@@ -282,6 +319,7 @@ class LithosConfig(BaseSettings):
     academic: AcademicSettings = Field(default_factory=AcademicSettings)
     graph: GraphSettings = Field(default_factory=GraphSettings)
     messages: MessageSettings = Field(default_factory=MessageSettings)
+    workshop: WorkshopSettings = Field(default_factory=WorkshopSettings)
 
     @classmethod
     def settings_customise_sources(

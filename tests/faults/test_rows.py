@@ -89,7 +89,7 @@ def test_the_background_check_and_doctor_find_it_in_a_running_memory(data_dir: P
 
 
 def test_the_background_check_runs_by_itself(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("lithos.app.SCRUB_SECONDS", 0.05)
+    monkeypatch.setattr("lithos.jobs.SCRUB_SECONDS", 0.05)
     everything(data_dir)
     path = data_dir / ".lithos" / "coordination.db"
     with opened(data_dir) as memory:

@@ -57,7 +57,8 @@ def test_an_edge_is_asserted_once_and_shown_from_both_ends(desk: Desk) -> None:
     assert (made["target_id"], made["changed"]) == ("shop:shop/cart.py#Cart.add", "created")
     again = desk("link_nodes", BEN, source_id=entry, target_id="Cart.add", edge_type="109", weight=0.5, reason="sure")
     assert again["changed"] == "updated"
-    (edge,) = desk("get_edges", id="Cart.add")["edges"]
+    edge, made_by = desk("get_edges", id="Cart.add")["edges"]
+    assert (made_by["edge"], made_by["how"], made_by["node"]["title"]) == ("created", "commit", "first")
     assert (edge["how"], edge["weight"], edge["agent"], edge["reason"]) == ("asserted", 0.5, "ben", "sure")
     assert edges(desk("get_edges", id=entry)) == {("out", "referenced", "shop:shop/cart.py#Cart.add")}
     events = desk("events_query", OPERATOR, type="graph")["rows"]

@@ -109,6 +109,27 @@ def test_a_need_is_met_by_a_package_of_the_project(call: CallTool) -> None:
         call("lithos_check_dependency", need=" ")
 
 
+def test_a_package_outside_the_table_is_found_by_its_own_words_with_deprecated_names(
+    lithos: Lithos, call: CallTool
+) -> None:
+    root = lithos.code.roots()[0]
+    home = Path(root.spec.path) / "node_modules"
+    installed = {
+        "date-fns/package.json": '{"description": "dates"}',
+        "date-fns/format.d.ts": "/** @deprecated use lightFormat */\nexport function format(d: Date): string\n",
+        "vitest/package.json": '{"description": "x"}',
+        "vitest/README.md": "# v\n\nResizes and crops images in the browser.\n",
+    }
+    write(home, installed)
+    root.index.reconcile()
+    write(Path(root.spec.path), {"touched.ts": "export const a = 1\n"})
+    root.index.reconcile()
+    best = call("lithos_check_dependency", need="date formatting")["packages"][0]
+    assert best["deprecated_in_use"] == {"format": "src/dates.ts:1: use lightFormat"}
+    found = call("lithos_check_dependency", need="resize and crop images")["packages"][0]
+    assert (found["name"], found["rests_on"]) == ("vitest", "installed package.json")
+
+
 def test_tokens_by_category_theme_and_value(call: CallTool) -> None:
     shown = call("lithos_get_design_tokens", category="colors")
     assert shown["tokens"]["colors"]["primary"] == "#3b82f6"

@@ -160,6 +160,16 @@ def test_a_topic_is_followed_by_pattern_from_a_cursor(ask: Any) -> None:
     assert ask(BOB, "lithos_topic_follow", pattern="build.*", since=start, timeout=0)["entries"] == []
 
 
+def test_requests_to_an_agent_and_its_responses_are_topics_for_those_who_see_them(ask: Any) -> None:
+    start = ask(OPERATOR, "lithos_topic_follow", pattern="bob.*", timeout=0)["cursor"]
+    ask(ANN, "lithos_message_send", body="how many?", target="bob")
+    [taken] = ask(BOB, "lithos_inbox_take")["messages"]
+    ask(BOB, "lithos_inbox_reply", message_id=taken["message"]["id"], token=taken["token"], body="three")
+    page = ask(OPERATOR, "lithos_topic_follow", pattern="bob.*", since=start, timeout=0)
+    assert [each["topic"] for each in page["entries"]] == ["bob.requests", "bob.responses"]
+    assert ask(EVE, "lithos_topic_follow", pattern="bob.*", since=start, timeout=0)["entries"] == []
+
+
 def test_recall_finds_a_message_for_its_parties_alone(ask: Any) -> None:
     ask(ANN, "lithos_message_send", body="the quokka migration waits for the schema", target="bob")
 

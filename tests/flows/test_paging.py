@@ -19,12 +19,8 @@ from tests.support.skill_text import SKILL
 NO_LISTS = {
     "lithos_find_similar_symbols": "a ranking",
     "lithos_tool_find": "a ranking",
+    "lithos_note_graph": "one picture of the most linked notes; narrowed by path_prefix and tags",
     "lithos_inbox_take": "a queue; what is left is counted in `waiting`",
-    "lithos_search_history": "a ranking",
-    "lithos_find_failures": "a ranking",
-    "lithos_get_decisions": "a ranking",
-    "lithos_find_best_practices": "a ranking",
-    "lithos_find_papers": "a ranking",
     "lithos_get_code_for_academic": "a ranking",
     "lithos_get_academic_for": "a ranking",
     "lithos_get_session_history": "the newest or nearest; `limit` goes to 500 and more",
@@ -43,6 +39,12 @@ NO_LISTS = {
     "lithos_read": "one note; truncated by max_length",
     "lithos_get_file": "one file; read on by start_line",
     "lithos_read_file": "one file; read on by start_line",
+    "lithos_work_read": "one file; read on by start_line",
+    "lithos_work_run": "output kept head and tail",
+    "lithos_work_result": "output kept head and tail",
+    "lithos_work_diff": "one diff, cut and counted",
+    "lithos_work_check": "findings, counted whole",
+    "lithos_work_test": "failures, counted whole",
     "lithos_preview_edit": "one diff; make a smaller edit",
 }
 

@@ -15,7 +15,7 @@ import pytest
 
 from lithos.app import open_lithos
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
-from lithos.graph.sources import AllowedSource, Fetcher
+from lithos.graph.sources import AllowedSource, Crawls, Fetcher
 from lithos.graph.sources import ingest as ingesting
 from lithos.settings import AcademicSettings, CodeRoot, CodeSettings, LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
@@ -223,6 +223,10 @@ def test_facts_are_extracted_with_their_sentence(desk: Desk) -> None:
     [
         ({"source": "../outside.md"}, Forbidden),
         ({"source": "/etc/hostname"}, Forbidden),
+        ({"source": "/etc/no-such-file"}, Forbidden),  # the answer does not tell whether it exists
+        ({"source": "a\x00b"}, InvalidInput),
+        ({"source": "~nobody-here/x.md"}, InvalidInput),
+        ({"source": "x" * 1_500}, NotFound),
         ({"source": "missing.md"}, NotFound),
         ({"source": "secret.bin"}, InvalidInput),
         ({"source": "library:nothing-here"}, NotFound),
@@ -299,19 +303,25 @@ def web(desk: Desk) -> Iterator[Fetcher]:
         [AllowedSource("docs", "http://docs.example/"), AllowedSource("rebound", "http://rebound.example/")],
         resolve=lambda host, port: addresses[host],
         connect=lambda address, port, seconds: socket.create_connection(server.server_address[:2], seconds),
+        crawled=(crawls := Crawls(desk.lithos.storage.database, desk.lithos.clock)).mark,
     )
-    desk.lithos.ingest = ingesting.Ingest(desk.lithos.notes, desk.lithos.code, fetcher, desk.lithos.ingest.places)
+    places = desk.lithos.ingest.places
+    desk.lithos.ingest = ingesting.Ingest(desk.lithos.notes, desk.lithos.code, fetcher, places, crawls)
     yield fetcher
     server.shutdown()
 
 
 def test_a_page_of_an_allowed_host_is_read_and_asked_again_by_its_etag(desk: Desk, web: Fetcher) -> None:
     pytest.importorskip("selectolax")
+    assert {each["last_crawled_at"] for each in desk("stats")["sources"]} == {None}
     made = desk("ingest_source", source="http://docs.example/yaks")["sources"][0]
     assert (made["status"], made["title"]) == ("created", "Yaks")
     note = desk("read", id=made["id"])["content"]
     assert "Yaks graze high" in note and "menu" not in note
+    first, other = desk("stats")["sources"]
+    assert first["last_crawled_at"] and (first["name"], other["last_crawled_at"]) == ("docs", None)
     assert desk("ingest_source", source="http://docs.example/yaks")["status"] == "duplicate"
+    assert desk("stats")["sources"][0]["last_crawled_at"] > first["last_crawled_at"]  # also where it is unchanged
 
 
 @pytest.mark.parametrize(
@@ -343,3 +353,44 @@ def test_a_note_that_is_deleted_leaves_no_byte_in_the_graph(desk: Desk, folder: 
         desk("get_edges", id=made["id"])
     for each in (folder / "data/.graph").glob("knowledge.db*"):
         assert b"axolotl-secret" not in each.read_bytes(), each.name
+
+
+def all_pages(desk: Desk, tool: str, **arguments: Any) -> list[list[str]]:
+    """Places of the results of each page."""
+    read = [desk(tool, **arguments)]
+    while "next_cursor" in read[-1]:
+        assert len(read) < 30
+        read.append(desk(tool, **arguments, cursor=read[-1]["next_cursor"]))
+    return [[f"{row['id']}#{row.get('heading', '')}" for row in each["results"]] for each in read]
+
+
+def test_rankings_go_on_where_the_page_before_ended(desk: Desk, folder: Path) -> None:
+    for number in range(7):
+        desk("record_failure", approach=f"gnu herd {number}", reason="gnus ran", resolution="fences")
+        desk("store_entry", category="decision", content=f"Gnus of herd {number} stay, because they graze.")
+        text = (
+            f"# Gnu paper {number}\n\n## Page 1\n\nGnus graze {number}.\n\n## Page 2\n\nGnus migrate {number} times.\n"
+        )
+        write(folder / "inbox", {f"gnu{number}.md": text})
+        kind = "paper" if number % 2 else "best_practice"
+        desk("ingest_source", source=f"gnu{number}.md", kind=kind)
+    asked: dict[str, dict[str, Any]] = {
+        "search_history": {"query": "gnu herd", "limit": 4, "since": "2d"},
+        "find_failures": {"query": "gnu herd", "limit": 3, "resolved_only": True},
+        "get_decisions": {"query": "gnus of a herd", "limit": 3},
+        "find_papers": {"query": "gnus graze", "limit": 1},
+        "find_best_practices": {"topic": "gnus graze", "limit": 2},
+        "research": {"query": "gnus graze and migrate", "depth": 1},
+    }
+    for tool, arguments in asked.items():
+        read = all_pages(desk, tool, **arguments)
+        flat = [each for page in read for each in page]
+        assert len(read) > 1 and len(flat) == len(set(flat)), tool
+        wanted = 14 if tool in ("search_history", "research") else 3 if tool == "find_papers" else 4
+        assert len(flat) >= wanted, (tool, read)
+        with pytest.raises(InvalidInput, match="cursor"):
+            desk(
+                tool,
+                **{**arguments, "topic" if "topic" in arguments else "query": "yaks"},
+                cursor=desk(tool, **arguments)["next_cursor"],
+            )

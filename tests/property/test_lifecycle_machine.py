@@ -17,8 +17,9 @@ from lithos.app import open_lithos
 from lithos.core.clock import FakeClock, micros, parse_time, rfc3339
 from lithos.core.ids import SeededIds
 from lithos.errors import Conflict, InvalidInput
+from lithos.notes.fields import ENDED
 from lithos.notes.format.note import Note, read_note
-from lithos.notes.lifecycle.effective_status import ENDED, lifecycle_times, status_of
+from lithos.notes.lifecycle.effective_status import lifecycle_times, status_of
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.storage import Crash, PlannedFaults
 from lithos.tools.catalogue import catalogue

@@ -30,6 +30,9 @@ Ruling = Literal["shared", "scoped", "entries", "operator"]
 # scoped: shows a session's things to those who are in it. entries: shows entries of others where it is asked to.
 RULED: dict[Ruling, str] = {
     "scoped": """
+lithos_work_diff lithos_work_commit lithos_work_merge lithos_work_read lithos_work_write lithos_work_edit
+lithos_tools_choose lithos_tools_discover lithos_work_check lithos_work_test
+lithos_work_run lithos_work_result lithos_worktree_open lithos_worktree_list lithos_worktree_close
 lithos_session_snapshot lithos_session_restore lithos_session_summary lithos_store_checkpoint lithos_latest_checkpoint
 lithos_session_promote lithos_session_demote
 lithos_scratchpad_write lithos_scratchpad_read lithos_get_preferences lithos_set_preference lithos_preference_feedback
@@ -53,14 +56,14 @@ lithos_session_invite lithos_session_get lithos_session_list lithos_session_cont
 lithos_message_send lithos_message_request lithos_inbox_list lithos_inbox_take lithos_inbox_ack lithos_inbox_renew
 lithos_inbox_reply lithos_inbox_fail lithos_message_get lithos_message_status lithos_message_cancel
 lithos_message_thread lithos_message_trace lithos_topic_follow lithos_dead_letter_list lithos_dead_letter_replay
-lithos_dead_letter_drop
+lithos_dead_letter_drop lithos_thread_list
 lithos_session_context_update lithos_session_stats lithos_session_wait lithos_tool_call lithos_events_query
 """,
     "entries": """
 lithos_session_query lithos_search_history
 """,
     "operator": """
-lithos_session_rollback lithos_message_forget
+lithos_session_rollback lithos_message_forget lithos_inbox_overview
 lithos_reindex lithos_ledger_checkpoint lithos_ledger_forget lithos_ledger_convert lithos_ledger_import
 lithos_session_close_all lithos_doctor lithos_token_new lithos_token_list lithos_token_revoke
 lithos_brief_titles lithos_undo_preview
@@ -71,6 +74,7 @@ lithos_garden_check lithos_code_add lithos_code_list lithos_code_remove lithos_c
 lithos_memory_policy lithos_onboarding
 lithos_file_lock lithos_file_unlock
 lithos_write lithos_read lithos_delete lithos_list lithos_links lithos_tags lithos_move lithos_note_history
+lithos_note_graph lithos_proposal_list lithos_proposal_refuse
 lithos_note_diff lithos_note_revert lithos_note_restore lithos_validate lithos_search lithos_semantic
 lithos_note_passages lithos_decay lithos_promote lithos_agent_register lithos_agent_info
 lithos_agent_list lithos_task_create lithos_task_claim lithos_task_renew lithos_task_release

@@ -18,10 +18,12 @@ from tests.support.states import open_state
 
 
 class PostOffice:
-    def __init__(self, folder: Path, *, limits: MessageLimits | None = None, names: Names | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, limits: MessageLimits | None = None, names: Names | None = None, seed: int = 0
+    ) -> None:
         self.folder = folder
         self.clock = FakeClock()
-        self.ids = SeededIds()
+        self.ids = SeededIds(seed)
         self._limits, self._names = limits, names
         self.open()
 

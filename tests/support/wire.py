@@ -26,7 +26,10 @@ ACCEPT = {"accept": "application/json, text/event-stream", "content-type": "appl
 
 @contextmanager
 def serving(
-    lithos: Lithos, settings: ServerSettings | None = None, registry: Registry | None = None
+    lithos: Lithos,
+    settings: ServerSettings | None = None,
+    registry: Registry | None = None,
+    built: Callable[[Any], None] = lambda app: None,
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """The real application on a real port, in a loop of its own; `http://127.0.0.1:…` and what stops it."""
     settings = settings or ServerSettings()
@@ -39,6 +42,7 @@ def serving(
         default = Caller(toolsets=settings.toolsets, read_only=settings.read_only, agent=settings.agent)
         server = build_server(lithos, registry_, default=default, output_schemas=settings.output_schemas)
         app = http_app(server, registry_, settings, default=default, tokens=lithos.tokens, health=lithos.health)
+        built(app)
         limits = ConnectionLimits(settings.header_seconds, settings.idle_seconds)
         listener = Listener(app, bind("127.0.0.1", 0), server.in_flight, settings.stop_seconds, limits)
         started.append(listener)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.torture import claims, crash, growth, hostile, judge, overload, people, power_loss
+from tests.torture import claims, crash, growth, hostile, judge, mail, overload, people, power_loss, stopped_takers
 
 KILLS = 120  # per judgement: imports, three guests, a judgement and a rebuild cost as much as ten kills
 
@@ -38,6 +38,15 @@ def run_claims(folder: Path, seed: int) -> dict[str, Any]:
     return claims.campaign(folder, seed, kills=10, turns=40, clients_killed=3)
 
 
+def run_mail(folder: Path, seed: int) -> dict[str, Any]:
+    judge.embed_cheaply()
+    return mail.campaign(folder, seed, kills=50)
+
+
+def run_takers(folder: Path, seed: int) -> dict[str, Any]:
+    return stopped_takers.campaign(folder, seed, stops=1000)
+
+
 def run_people(folder: Path, seed: int) -> dict[str, Any]:
     judge.embed_cheaply()
     return people.campaign(folder, seed, saves=1000, checkouts=6, git_files=500)
@@ -58,10 +67,12 @@ def run_overload(folder: Path, seed: int) -> dict[str, Any]:
 
 # The shares of the time: of the two hours of two cores 48 minutes are kills.
 PARTS = {
-    "crash": Part(run_crash, 0.4, ("kills", "kills inside calls", "failed changes", "calls")),
+    "crash": Part(run_crash, 0.3, ("kills", "kills inside calls", "failed changes", "calls")),
     "power": Part(run_power, 0.2, ("cuts", "calls")),
     "replayed": Part(run_replayed, 0.05, ("replayed kills", "calls")),
     "claims": Part(run_claims, 0.08, ("kills", "clients killed", "calls", "claims granted")),
+    "mail": Part(run_mail, 0.08, ("kills", "clients killed", "calls", "messages")),
+    "takers": Part(run_takers, 0.02, ("stopped takers", "woken takers", "messages")),
     "people": Part(run_people, 0.1, ("saves", "checkouts", "acknowledged versions")),
     "hostile": Part(run_hostile, 0.06, ("hostile cases",)),
     "growth": Part(run_growth, 0.07, tuple(growth.THINGS)),

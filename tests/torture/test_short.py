@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import lithos.app
-from tests.torture import claims, crash, growth, hostile, judge, overload, people, power_loss, soak, sums
+from tests.support.post_office import PostOffice, by
+from tests.torture import claims, crash, growth, hostile, judge, mail, overload, people, power_loss, soak, sums
 from tests.torture.load import Told
 from tests.torture.system_calls import NO_COMPILER, library
 
@@ -67,6 +68,34 @@ def test_a_claim_has_one_holder_while_hosts_and_clients_are_killed(tmp_path: Pat
 def test_two_holders_of_one_claim_turn_the_histories_red(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match="claim"):
         claims.campaign(tmp_path, seed=1, kills=0, turns=8, clients_killed=0, lease=600.0, bug="two holders")
+
+
+def test_mail_arrives_once_and_is_settled_once_while_processes_are_killed(tmp_path: Path) -> None:
+    counts = mail.campaign(tmp_path, seed=27, kills=3)
+    assert counts["kills"] + counts.get("clients killed", 0) >= 3 and counts["messages"]
+
+
+def test_a_lost_a_doubled_and_a_twice_settled_message_turn_the_mail_red(tmp_path: Path) -> None:
+    office = PostOffice(tmp_path / ".lithos")
+    sent = [office.send("ann", "bob", "one"), office.send("ann", "bob", "two")]
+    told = mail.Told()
+    for each, taken in zip(sent, office.take("bob", 2), strict=True):
+        told.sent[each["message_id"]] = each["message_id"]
+        told.settled[each["message_id"]] = [taken["token"]]
+        office.messages.ack(by("bob"), each["message_id"], taken["token"])
+    office.close()
+    mail.judge(tmp_path, told)
+    first = sent[0]["message_id"]
+    for wrong, said in (
+        ({"sent": {**told.sent, "lost": "no such id"}}, "lost"),
+        ({"sent": {first: first}}, "there twice"),
+        ({"settled": {first: [*told.settled[first], 9]}}, "settled twice"),
+        ({"settled": {first: [1]}}, "old token"),
+    ):
+        other = mail.Told()
+        other.sent, other.settled = wrong.get("sent", told.sent), wrong.get("settled", told.settled)
+        with pytest.raises(AssertionError, match=said):
+            mail.judge(tmp_path, other)
 
 
 def test_saves_of_people_and_versions_of_agents_stay_in_reach(tmp_path: Path) -> None:

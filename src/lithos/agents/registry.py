@@ -81,13 +81,13 @@ class Agents(Part):
 
         A credential in place of a name is not recorded: a read says nothing of what it stores.
         """
-        if find_secrets(agent):
-            return
         now = micros(self._clock.now())
         with self._lock:
             held = self._pending.get(agent)
-            if held is not None or len(self._pending) < MOST_PENDING:
-                self._pending[agent] = (held[0] if held else now, now)
+            if held is not None:
+                self._pending[agent] = held[0], now
+            elif len(self._pending) < MOST_PENDING and not find_secrets(agent):
+                self._pending[agent] = now, now
 
     def flush(self) -> None:
         with self._lock:

@@ -17,7 +17,7 @@ from lithos.core.part import Part
 from lithos.errors import InvalidInput, NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
-Scope = Literal["read", "full"]
+Scope = Literal["read", "full", "workshop"]  # workshop: full, and commands may be run
 
 MARK = "lithos_"  # lets a scanner of leaked secrets, ours too, know one at sight
 REMEMBERED_SECONDS = 2.0  # how long a revocation by another host on the same PostgreSQL may take
@@ -67,7 +67,8 @@ class Tokens(Part):
         row: Row = {
             "id": secrets.token_hex(4),
             "name": _checked_name(name),
-            "scope": scope,
+            "scope": "full" if scope == "workshop" else scope,
+            "workshop": int(scope == "workshop"),
             "agent": None if agent is None else agent_name(agent),
             "user_id": None if user is None else agent_name(user, "user"),
             "created_at": micros(self._clock.now()),
@@ -77,7 +78,7 @@ class Tokens(Part):
         def work(tx: Tx) -> Outcome:
             kept = {**row, "secret_hash": sha256_hex(secret.encode())}
             tx.put(f"INSERT INTO tokens ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))})", *kept.values())
-            facts = {each: row[each] for each in ("name", "scope", "agent", "user_id")}
+            facts = {each: row[each] for each in ("name", "agent", "user_id")} | {"scope": scope}
             return Outcome({"id": row["id"]}, (EventDraft("token", "create", row["id"], details=facts),))
 
         # Not under the caller's keys: what `once` remembers would have to contain the secret.
@@ -158,7 +159,7 @@ def _token(row: Row) -> Token:
     return {
         "id": row["id"],
         "name": row["name"],
-        "scope": row["scope"],
+        "scope": "workshop" if row["workshop"] else row["scope"],
         "agent": row["agent"],
         "user": row["user_id"],
         "created_at": rfc3339(from_micros(row["created_at"])),

@@ -152,6 +152,8 @@ def candidates(tx: Tx, name: str | None) -> list[Row]:
     if name is None:
         return tx.all("SELECT id, title FROM tasks ORDER BY seq DESC LIMIT 2000")
     whole, part = name.strip(), name.strip().lstrip("…").lower()
+    if by_id := tx.all("SELECT id, title FROM tasks WHERE id = ?", whole.lstrip("…")):  # the rest reads the whole table
+        return by_id
     named, values = "id = ? OR lower(title) = lower(?)", [whole, whole]
     if is_part_of_id(part):  # never a name as it came: its % would match every id
         named, values = f"{named} OR id LIKE ? OR id LIKE ?", [*values, f"{part}%", f"%{part}"]

@@ -21,7 +21,7 @@ def banner(config: LithosConfig, port: int) -> str:
     clients = _with_token(url) if needs_token else _without_token(url, config)
     data = config.storage.data_dir.expanduser().resolve()
     command = f"{_lithos()} token new --name NAME --data-dir {shlex.quote(str(data))}"
-    ways = {"Streamable HTTP": f"{url}/mcp", "SSE": f"{url}/sse", "health": f"{url}/health"}
+    ways = {"page": f"{url}/", "Streamable HTTP": f"{url}/mcp", "SSE": f"{url}/sse", "health": f"{url}/health"}
     token = f"A client needs a token in ${TOKEN}; `{command}` makes one. " if needs_token else ""
     lines = ["", f"Lithos is serving {data}", *_table(ways), "", f"{token}Connect a client:", *_table(clients)]
     return "\n".join([*lines, "", "Ctrl-C ends it."])

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, table, verb
 
 Name = Annotated[str | None, typer.Argument(help="One root.  [default: all]")]
 
@@ -44,10 +44,11 @@ def list_roots(terminal: Terminal) -> None:
     if terminal.as_json:
         show(answer)
         return
-    for each in answer["roots"]:
-        print(
-            f"{each['name']:20} {each['state']:12} {each['files']:7} files {each['symbols']:8} symbols  {each['path']}"
-        )
+    rows = [
+        (each["name"], each["state"], f"{each['files']:,}", f"{each['symbols']:,}", each["path"])
+        for each in answer["roots"]
+    ]
+    table(("root", "state", "files", "symbols", "path"), rows)
 
 
 @verb

@@ -65,6 +65,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "git log -1 | lithos note write --note retries.md --append --content -",
     ),
     "promote": ("lithos promote NOTE_ID --evidence event:… --approved-by ana --actor bob --reason proven",),
+    "open": ("lithos open", "lithos open --no-browser"),
     "ps": ("lithos ps",),
     "reindex": ("lithos reindex", "lithos reindex --clear"),
     "restore": ("lithos restore backup.tar.gz --data-dir ~/restored",),

@@ -39,6 +39,8 @@ def _print_host(host: dict[str, Any]) -> None:
     kind = "foreground" if host["foreground"] else "background"
     size = f"{host['memory_bytes'] / 1e6:.0f} MB"
     print(f"       {kind}, Lithos {host['version']}, {size}, since {host['since']}")
+    if host.get("page"):
+        print(f"       page {host['page']}/")
     if host["running"] or host["waiting"] or host["working"]:
         print(f"       {host['running']} calls run, {host['waiting']} wait{', indexing' if host['working'] else ''}")
     for guest in host["guests"]:

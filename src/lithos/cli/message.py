@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, verb
+from lithos.cli.terminal import Terminal, ago, join_noun, table, verb
 
 MessageId = Annotated[str, typer.Argument(help="The message's id.")]
 Agent = Annotated[str | None, typer.Option("--agent", help="Whose inbox.  [default: yours, the operator's]")]
@@ -146,9 +146,16 @@ def conclude(terminal: Terminal, answer: dict[str, Any], text: str) -> None:
 
 
 def print_inbox(page: dict[str, Any]) -> None:
-    for each in page["messages"]:
-        sender = each["source"] if each["bound"] else f"{each['source']}?"
-        print(f"{each['id']}  {each['status']:<10}  {sender}: {each['subject'] or each['type']}")
+    rows = [
+        (
+            each["id"],
+            each["status"],
+            each["source"] if each["bound"] else f"{each['source']}?",
+            each["subject"] or each["type"],
+        )
+        for each in page["messages"]
+    ]
+    table(("message", "status", "from", "subject"), rows)
     print(f"{page['waiting']} waiting" if page["messages"] else "Nothing here.")
     if page.get("next_cursor"):
         print(f"More: --cursor {page['next_cursor']}")
@@ -181,14 +188,19 @@ def print_thread(page: dict[str, Any]) -> None:
 
 def print_trace(answer: dict[str, Any]) -> None:
     print(f"{answer['message_id']}: {answer['status']}")
-    for hop in answer["hops"]:
-        print(f"  {hop['at']}  {hop['from']} → {hop['to']}  {hop['what']} after {hop['ms']} ms  {hop['message_id']}")
+    rows = [
+        (ago(hop["at"]), f"{hop['from']} → {hop['to']}", hop["what"], f"{hop['ms']} ms", hop["message_id"])
+        for hop in answer["hops"]
+    ]
+    table(("at", "way", "what", "after", "message"), rows)
 
 
 def print_dead_letters(page: dict[str, Any]) -> None:
-    for each in page["dead_letters"]:
-        way = f"{each['source']} → {each['target']}"
-        print(f"{each['message_id']}  {each['reason']:<16}  {way}  {each['type']}  {each['error'] or ''}")
+    rows = [
+        (each["message_id"], each["reason"], f"{each['source']} → {each['target']}", each["type"], each["error"] or "")
+        for each in page["dead_letters"]
+    ]
+    table(("message", "reason", "way", "type", "error"), rows)
     if not page["dead_letters"]:
         print("No dead letters.")
     if page.get("next_cursor"):

@@ -30,6 +30,7 @@ from lithos.cli import (
     log,
     message,
     note,
+    page,
     search,
     serve,
     service,
@@ -41,12 +42,14 @@ from lithos.cli import (
     token,
     uninstall,
     vault,
+    work,
 )
 
 UNEXPECTED = 70  # EX_SOFTWARE of sysexits
 
 NOUNS = (
     serve,
+    page,
     host,
     note,
     vault,
@@ -64,6 +67,7 @@ NOUNS = (
     task,
     board,
     session,
+    work,
     setup,
     service,
     uninstall,

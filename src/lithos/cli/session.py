@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, verb
+from lithos.cli.terminal import Terminal, ago, join_noun, table, verb
 
 SessionId = Annotated[str, typer.Argument(help="The session's id.")]
 Current = Annotated[str | None, typer.Argument(help="The session's id.  [default: the agent's current one]")]
@@ -195,9 +195,12 @@ def changed(terminal: Terminal, tool: str, arguments: dict[str, Any], agent: str
 
 
 def print_page(page: dict[str, Any]) -> None:
-    for each in page["sessions"]:
-        mark = "*" if each["id"] == page.get("current") else " "
-        print(f"{mark} {each['id']}  {each['state']:<9}  {each['last_active_at'][:19]}Z  {each['name']}")
+    rows = [
+        (f"{mark} {each['id']}", each["state"], ago(each["last_active_at"]), each["name"])
+        for each in page["sessions"]
+        for mark in ("*" if each["id"] == page.get("current") else " ",)
+    ]
+    table(("  session", "state", "active", "name"), rows)
     if page.get("next_cursor"):
         print(f"  more: --cursor {page['next_cursor']}")
 

@@ -158,7 +158,7 @@ _EVERYWHERE = tuple(inspect.signature(_takes, eval_str=True).parameters.values()
 
 def table(headers: tuple[str, ...], rows: Sequence[Sequence[str]]) -> None:
     """Columns as wide as they need; a header, in bold, where a person looks; plain rows in a pipe."""
-    person = sys.stdout.isatty()
+    person = sys.stdout.isatty() and bool(rows)
     shown = [headers, *rows] if person else rows
     widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(headers))]
     for number, row in enumerate(shown):

@@ -17,7 +17,7 @@ def join(root: typer.Typer) -> None:
 def new(
     terminal: Terminal,
     name: Annotated[str, typer.Option("--name", help="Who it is for.")],
-    scope: Annotated[str, typer.Option("--scope", help="read or full.")] = "full",
+    scope: Annotated[str, typer.Option("--scope", help="read, full, or workshop (full, and commands).")] = "full",
     agent: Annotated[str | None, typer.Option("--agent", help="The only agent that may use it.")] = None,
     user: Annotated[str | None, typer.Option("--user", help="The only user whose files and events it opens.")] = None,
 ) -> None:

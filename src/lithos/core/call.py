@@ -40,6 +40,7 @@ class Call:
     operator: bool = False  # the person at the machine, through the command line
     bound: bool = False  # `agent` comes from a token, not from what the caller says
     user_bound: bool = False  # `user` comes from a token: a person calls
+    workshop: bool = True  # False: over HTTP without a token of the scope `workshop`
     connection: str | None = None  # the name that the connection has, which no argument changes
 
     @property

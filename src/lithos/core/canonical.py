@@ -66,7 +66,15 @@ def _is_plain(value: Any) -> bool:
     if kind is float:
         return bool(0.0001 <= value < 1)
     if kind is dict:
-        return all(type(name) is str and name.isascii() and _is_plain(item) for name, item in value.items())
+        for (
+            name,
+            item,
+        ) in value.items():  # a loop: arguments are mostly texts and None, and calls cost more than they do
+            if type(name) is not str or not name.isascii():
+                return False
+            if item is not None and type(item) is not str and not _is_plain(item):
+                return False
+        return True
     return kind is list and all(map(_is_plain, value))
 
 

@@ -7,7 +7,7 @@ weight says; then the one that was served longest ago comes.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
@@ -29,4 +29,4 @@ def next_turn(contenders: Iterable[Contender[K]]) -> Contender[K] | None:
 def after_turn(served: Contender[K], pick: int) -> Contender[K]:
     """Its state after the pick of this number."""
     left = (served.credit if served.credit > 0 else served.weight) - 1
-    return replace(served, credit=left, served=pick if left <= 0 else served.served)
+    return Contender(served.key, pick if left <= 0 else served.served, left, served.weight)

@@ -9,6 +9,7 @@ import uuid
 from typing import Protocol
 
 _CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_SHIFTS = tuple(range(125, -5, -5))  # of the 26 letters of a ULID
 
 
 class Ids(Protocol):
@@ -66,4 +67,4 @@ def _uuid7(milliseconds: int, noise: bytes) -> str:
 
 def _ulid(milliseconds: int, noise: bytes) -> str:
     value = milliseconds << 80 | int.from_bytes(noise, "big")
-    return "".join(_CROCKFORD[(value >> shift) & 31] for shift in range(125, -5, -5))
+    return "".join([_CROCKFORD[(value >> shift) & 31] for shift in _SHIFTS])

@@ -23,6 +23,11 @@ class KeyedLock:
                 held.enter_context(self._hold(key))
             yield
 
+    def held(self, key: Any) -> bool:
+        """Whether a caller holds the key now, or waits for it."""
+        with self._guard:
+            return key in self._locks
+
     @contextmanager
     def _hold(self, key: Any) -> Iterator[None]:
         with self._guard:

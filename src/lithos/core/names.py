@@ -28,6 +28,8 @@ def folded(name: str) -> str:
 def is_blank(text: str) -> bool:
     """Whether a reader sees nothing: blanks, marks of direction, joiners, fillers. Control characters are no blanks:
     they are refused by name."""
+    if "!" <= text[:1] <= "~":  # of nearly every text
+        return False
     return all(one.isspace() or one in _FILLERS or unicodedata.category(one) in _UNSEEN for one in text)
 
 

@@ -63,15 +63,29 @@ _PATTERNS = {kind: re.compile(rule) for kind, rule in _RULES.items()}
 _KINDS = [(start, kind) for kind, starts in _STARTS.items() for start in starts]
 
 
+def suspicious(value: Any) -> bool:
+    """Whether a text in it has the literal start of a rule. One pass over all texts together: nearly every call ends
+    here, and none of its texts is looked at again."""
+    texts: list[str] = []
+    _collect(value, texts)
+    return bool(_kinds("\n".join(texts)))
+
+
+def _kinds(text: str) -> list[str]:
+    return [kind for start, kind in _KINDS if start in text]
+
+
 def field_warnings(fields: Mapping[str, Any]) -> list[str]:
     """One warning for each field that holds what looks like a credential; lists and mappings are looked through."""
+    if not suspicious(fields):
+        return []
     found = ((name, {each.kind for text in _texts(value) for each in find(text)}) for name, value in fields.items())
     return [f"{name} holds what looks like {with_article(kind)}" for name, kinds in found for kind in sorted(kinds)]
 
 
 def mask(text: str, arguments: Any) -> str:
     """The text without the credentials that these arguments hold, also where it shows only their beginning."""
-    held = ((kind, match.group()) for each in _texts(arguments) for kind, match in _matches(each))
+    held = ((kind, match.group()) for each in _texts(arguments) for kind, match in _matches(each, _kinds(each)))
     for kind, secret in sorted(set(held), key=lambda found: -len(found[1])):
         text = _without(text, secret, f"[{kind}]")
     return text
@@ -88,24 +102,35 @@ def _without(text: str, secret: str, instead: str) -> str:
     return text
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(value: Any) -> list[str]:
+    found: list[str] = []
+    _collect(value, found)
+    return found
+
+
+def _collect(value: Any, into: list[str]) -> None:
     if isinstance(value, str):
-        yield value
+        into.append(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
+            into.append(str(key))
+            if type(item) is str:
+                into.append(item)
+            elif item is not None:
+                _collect(item, into)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _texts(item)
+            _collect(item, into)
 
 
 def find(text: str) -> list[Finding]:
     """Every place that looks like a credential, in the order of the text."""
-    places = sorted((match.start(), kind) for kind, match in _matches(text))
+    if not (kinds := _kinds(text)):
+        return []
+    places = sorted((match.start(), kind) for kind, match in _matches(text, kinds))
     return [Finding(kind, text.count("\n", 0, at) + 1) for at, kind in places[:LISTED]]
 
 
-def _matches(text: str) -> Iterator[tuple[str, re.Match[str]]]:
-    for kind in {kind for start, kind in _KINDS if start in text}:
+def _matches(text: str, kinds: list[str]) -> Iterator[tuple[str, re.Match[str]]]:
+    for kind in dict.fromkeys(kinds):
         yield from ((kind, match) for match in _PATTERNS[kind].finditer(text))

@@ -121,6 +121,28 @@ class Proposal(TypedDict):
     blocked_reasons: list[str]
 
 
+class OpenProposal(TypedDict):
+    """A proposal that waits; `stale` names its files that have changed since."""
+
+    proposal_id: str
+    at: str
+    agent: str | None
+    user: str | None
+    paths: list[str]
+    diff: str
+    stale: list[str]
+
+
+class OpenProposals(TypedDict):
+    proposals: list[OpenProposal]
+    next_cursor: NotRequired[str]
+
+
+class ProposalRefused(TypedDict):
+    proposal_id: str
+    refused: bool
+
+
 class AppliedFile(TypedDict):
     path: str
     before_hash: str | None

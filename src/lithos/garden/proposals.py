@@ -10,16 +10,17 @@ from typing import Any, cast
 import orjson
 
 from lithos.core.call import Call
-from lithos.core.clock import Clock, micros
+from lithos.core.clock import Clock, from_micros, micros, rfc3339
+from lithos.core.cursor import next_cursor, place_of
 from lithos.core.ids import Ids
-from lithos.errors import Conflict, InvalidInput, NotFound
-from lithos.garden.answers import Proposal, ProposalApplied
+from lithos.errors import Conflict, Forbidden, InvalidInput, LithosError, NotFound
+from lithos.garden.answers import OpenProposal, OpenProposals, Proposal, ProposalApplied, ProposalRefused
 from lithos.garden.editor import Editor, EditRequest, Purpose
 from lithos.garden.edits.diff import unified
 from lithos.garden.edits.drafting import Current, Draft, refuse_blocked
 from lithos.garden.edits.edits import Write
 from lithos.garden.targets import garden_target
-from lithos.storage import Database, Effects, EventFilter, Outcome, Tx
+from lithos.storage import Database, Effects, EventDraft, EventFilter, Outcome, Row, Tx
 
 MOST_EDITS = 50
 DAYS = 7.0
@@ -82,12 +83,67 @@ class Proposals:
         answer = self._editor.change_all(call, decide, lambda drafts: _applied(proposal_id, drafts), why)
         return cast(ProposalApplied, answer)
 
-    def _refuse_repetition(self, proposal_id: str) -> None:
+    def list_open(self, call: Call, *, limit: int, cursor: str | None) -> OpenProposals:
+        """Those that wait, newest first, with the diff against the files as they are now. A token of one user sees
+        that user's."""
+        of = ["proposals", None if call.owner else call.user]
+        place = place_of(cursor, of, int, str) or [2**62, ""]
+        whose, values = ("", []) if call.owner else (" AND user_id = ?", [call.user])
+        sql = f"SELECT * FROM proposals WHERE (at, id) < (?, ?){whose} ORDER BY at DESC, id DESC LIMIT ?"
+        rows = self._database.read(lambda tx: tx.all(sql, *place, *values, limit + 1))
+        shown = [self._open(row) for row in rows[:limit] if self._applied_at(row["id"]) is None]
+        answer: OpenProposals = {"proposals": shown}
+        if len(rows) > limit:
+            answer["next_cursor"] = next_cursor(of, [rows[limit - 1]["at"], rows[limit - 1]["id"]])
+        return answer
+
+    def _open(self, row: Row) -> OpenProposal:
+        kept = [Proposed(**each) for each in orjson.loads(row["files"])]
+        compared = [self._compared(row["user_id"] or "", each) for each in kept]
+        return {
+            "proposal_id": row["id"],
+            "at": rfc3339(from_micros(row["at"])),
+            "agent": row["agent"],
+            "user": row["user_id"],
+            "paths": [each.path for each in kept],
+            "diff": "".join(diff for diff, _ in compared),
+            "stale": [each.path for each, (_, fresh) in zip(kept, compared, strict=True) if not fresh],
+        }
+
+    def _compared(self, user: str, kept: Proposed) -> tuple[str, bool]:
+        """The diff, and whether the file is still the one that the proposal was made for."""
+        try:
+            now = self._editor.current(garden_target(self._editor.policy, user, kept.path))
+        except LithosError:  # the policy no longer serves this path
+            return "", False
+        return unified(now.text or "", kept.after, kept.path), now.version == kept.before
+
+    def refuse(self, call: Call, proposal_id: str) -> ProposalRefused:
+        """Give a proposal up; for persons and for the agent that made it."""
+
+        def work(tx: Tx) -> Outcome:
+            row = tx.one("SELECT agent, user_id FROM proposals WHERE id = ?", proposal_id)
+            if row is None or not (call.owner or row["user_id"] == call.user):
+                raise _unknown(proposal_id)
+            if not call.by_person and row["agent"] != call.agent:
+                raise Forbidden("this is another agent's proposal", hint="Its agent or a person refuses it.")
+            if self._applied_at(proposal_id) is not None:
+                raise Conflict("this proposal was applied already", hint="lithos_undo takes the change back.")
+            tx.put("DELETE FROM proposals WHERE id = ?", proposal_id)
+            draft = EventDraft("proposal", "refuse", thing=proposal_id)
+            return Outcome({"proposal_id": proposal_id, "refused": True}, (draft,))
+
+        return cast(ProposalRefused, self._effects.commit(call, work))
+
+    def _applied_at(self, proposal_id: str) -> str | None:
         wanted = EventFilter(thing=proposal_id, op="apply_change", status="committed")
         found = self._database.read(lambda tx: self._editor.events.find(tx, wanted, limit=1))["events"]
-        if found:
+        return found[0]["at"] if found else None
+
+    def _refuse_repetition(self, proposal_id: str) -> None:
+        if at := self._applied_at(proposal_id):
             raise Conflict(
-                f"the proposal {proposal_id} was already applied at {found[0]['at']}; nothing was written",
+                f"the proposal {proposal_id} was already applied at {at}; nothing was written",
                 hint="Read the files as they are now; propose a further change separately.",
             )
 
@@ -123,10 +179,13 @@ class Proposals:
         """Whose it is, and its files; another user has no such proposal."""
         row = self._database.read(lambda tx: tx.one("SELECT * FROM proposals WHERE id = ?", proposal_id))
         if row is None or user_id not in (None, row["user_id"]):
-            raise NotFound(
-                f"there is no proposal {proposal_id[:80]!r}", hint=f"Proposals are kept {DAYS:.0f} days; propose again."
-            )
+            raise _unknown(proposal_id)
         return row["user_id"], [Proposed(**each) for each in orjson.loads(row["files"])]
+
+
+def _unknown(proposal_id: str) -> NotFound:
+    hint = f"Proposals are kept {DAYS:.0f} days; propose again."
+    return NotFound(f"there is no proposal {proposal_id[:80]!r}", hint=hint)
 
 
 def _shown(drafts: Sequence[Draft]) -> Proposal:

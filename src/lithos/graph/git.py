@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import re
-import select
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from lithos.errors import Forbidden, TooLarge, Unavailable, Unsupported
+from lithos.graph.polling import readable
 
 TIMEOUT_S = 30.0
 MOST_OUTPUT = 256 * 1024 * 1024  # bytes; 100,000 paths are 8 MB
@@ -92,6 +92,7 @@ class Git:
         self.work_tree = work_tree
         self.git_dir = git_dir
         self._overrides: dict[str, str] | None = None
+        self._configured: dict[str, str] | None = None
 
     @classmethod
     def find(cls, work_tree: Path) -> Git | None:
@@ -110,22 +111,46 @@ class Git:
         _refuse_elsewhere(git)
         return git
 
+    def linked(self, work_tree: Path, git_dir: Path) -> Git:
+        """A worktree of this repository whose records are known to be in `git_dir`: its `.git` file is not read."""
+        found = Git(work_tree, git_dir)
+        found._overrides, found._configured = self._overrides, self._configured
+        return found
+
     def run(
-        self, *arguments: str, timeout: float = TIMEOUT_S, most_output: int = MOST_OUTPUT, stdin: bytes = b""
+        self,
+        *arguments: str,
+        timeout: float = TIMEOUT_S,
+        most_output: int = MOST_OUTPUT,
+        stdin: bytes = b"",
+        fine: Sequence[int] = (0,),
+        settings: Mapping[str, str] | None = None,
     ) -> bytes:
-        """The output of `git arguments`; Unavailable when it fails, takes too long or says too much."""
+        """The output of `git arguments`; Unavailable when it fails, takes too long or says too much.
+
+        `fine`: exit codes that are answers. `settings`: of this call, they win over the repository's."""
         if self._overrides is None:
             self._overrides = {key: "" for key in self.configured() if _NAMES_A_PROGRAM.fullmatch(key)}
-        return self._run(arguments, {**self._overrides, **_ALWAYS}, timeout, most_output, stdin)
+        overrides = {**self._overrides, **_ALWAYS, **(settings or {})}
+        return self._run(arguments, overrides, timeout, most_output, stdin, fine)
 
     def configured(self) -> dict[str, str]:
-        """The repository's own configuration with its includes; reading it runs nothing."""
+        """The repository's own configuration with its includes, read once; reading it runs nothing."""
+        if self._configured is not None:
+            return self._configured
         output = self._run(("config", "--list", "--null", "--includes"), {}, TIMEOUT_S, 1024 * 1024, b"")
         pairs = (entry.partition("\n") for entry in output.decode("utf-8", "replace").split("\0") if entry)
-        return {key: value for key, _, value in pairs}
+        self._configured = {key: value for key, _, value in pairs}
+        return self._configured
 
     def _run(
-        self, arguments: Sequence[str], overrides: dict[str, str], timeout: float, most: int, stdin: bytes
+        self,
+        arguments: Sequence[str],
+        overrides: dict[str, str],
+        timeout: float,
+        most: int,
+        stdin: bytes,
+        fine: Sequence[int] = (0,),
     ) -> bytes:
         settings = [part for key, value in overrides.items() for part in ("-c", f"{key}={value}")]
         verb, *rest = arguments
@@ -143,7 +168,7 @@ class Git:
         except FileNotFoundError:
             raise Unsupported("git is not installed", hint="Install git 2.30 or newer.") from None
         try:
-            return _collected(process, arguments, timeout, most, stdin)
+            return _collected(process, arguments, timeout, most, stdin, fine)
         finally:
             if process.poll() is None:
                 process.kill()
@@ -204,7 +229,7 @@ def _collected(
     output, complaint = bytearray(), bytearray()
     pipes = {process.stdout.fileno(): output, process.stderr.fileno(): complaint}
     while pipes:
-        ready, _, _ = select.select(list(pipes), [], [], max(0.0, end - time.monotonic()))
+        ready = readable(pipes, max(0.0, end - time.monotonic()))
         if not ready:
             raise Unavailable(f"git {arguments[0]} took more than {timeout:.0f} s")
         for number in ready:

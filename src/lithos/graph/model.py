@@ -92,7 +92,11 @@ EDGE_RULES: Final[Mapping[KnowledgeEdge, EdgeRule]] = {
     KnowledgeEdge.IMPLEMENTS_PATTERN: EdgeRule("code", "academic", 0.85, "a source named in the comment of a symbol"),
     KnowledgeEdge.REFERENCED: EdgeRule("entry", "code", 0.9, "code references of an entry outside modified files"),
     KnowledgeEdge.INSPIRED_BY: EdgeRule("academic", "entry", 0.8, "the id of an entry or commit in a source's text"),
-    KnowledgeEdge.CITES: EdgeRule("academic", "academic", 1.0, "a DOI, arXiv id, RFC number or URL of another source"),
-    KnowledgeEdge.RELATED_TO: EdgeRule("academic", "academic", 1.0, "links between notes of sources"),
+    KnowledgeEdge.CITES: EdgeRule(
+        "academic", "academic", 1.0, "a DOI, arXiv id, RFC number, URL or title in references of another source"
+    ),
+    KnowledgeEdge.RELATED_TO: EdgeRule(
+        "academic", "academic", 1.0, "links between notes of sources, by title, path or id"
+    ),
 }
 EDGE_NAMES: Final = {edge.name.lower(): edge for edge in KnowledgeEdge}

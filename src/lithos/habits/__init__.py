@@ -7,9 +7,10 @@ from lithos.habits.continuity import CheckpointSaved, Progress, TaskDecision, Ta
 from lithos.habits.dependencies import DependencyChecked
 from lithos.habits.file_snapshots import Savings
 from lithos.habits.habits import HabitGround, HabitOptions, Habits
-from lithos.habits.manifests import Manifests, PackageUse, read_manifests
+from lithos.habits.lenient_json import read_json
+from lithos.habits.manifests import Manifests, PackageUse, is_manifest, read_manifests
 from lithos.habits.mistakes import Mistake, MistakeJudged, MistakeOutcome, MistakeReported, MistakesChecked
-from lithos.habits.preferences import PreferenceLearned, Preferences, Response, Scope, StoredPreference
+from lithos.habits.preferences import PreferenceLearned, Preferences, Response, Scope, StoredPreference, UserPreferences
 from lithos.habits.preview import EditPreview
 from lithos.habits.roles import HABIT_SOURCES, HABIT_TOOLS, ROLE_HABITS
 from lithos.habits.scratchpad import Scratched, ScratchpadRead
@@ -52,5 +53,8 @@ __all__ = [
     "TokenCategory",
     "TokenFound",
     "TokenLint",
+    "UserPreferences",
+    "is_manifest",
+    "read_json",
     "read_manifests",
 ]

@@ -31,6 +31,7 @@ MOST_STEPS = 100
 LARGEST_CONTEXT = 64 * 1024  # bytes
 MOST_FILES = 200
 MOST_CHANGED = 10  # files whose authors are looked up
+SHOWN_WHOLE, SHOWN_HEAD = 800, 100  # characters of the scratchpad in an answer
 LATEST = "latest"
 
 
@@ -182,7 +183,7 @@ class Continuity:
             answer["agent"] = row["agent"]
         optional = {
             "changed_since": [*self._changed(call, files, row["at"])],
-            "scratchpad": pad,
+            "scratchpad": _heads(pad),
             "restored": back,
             "claims": [*self._lapsed(owner.agent, orjson.loads(row["claims"]))],
         }
@@ -265,6 +266,17 @@ class Continuity:
             elif now is not None:
                 entry["state"] = "held" if now["agent"] == agent else f"held by {now['agent']}"
             yield entry
+
+
+def _heads(pad: dict[str, str]) -> dict[str, str]:
+    """Notes as they are while they are few; else their beginnings: they are restored, and can be read one by one."""
+    if sum(map(len, pad.values())) <= SHOWN_WHOLE:
+        return pad
+    more = "… ({} characters: lithos_scratchpad_read)"
+    return {
+        key: f"{text[:SHOWN_HEAD]}{more.format(len(text))}" if len(text) > SHOWN_HEAD else text
+        for key, text in pad.items()
+    }
 
 
 def _hint(words: Mapping[str, Any], answer: Mapping[str, Any]) -> str:

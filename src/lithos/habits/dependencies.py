@@ -10,24 +10,23 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NotRequired
+from typing import NotRequired
 
 import orjson
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from lithos.graph.code import Code, OpenRoot, imports_of
-from lithos.habits.lenient_json import Unreadable, read_json
+from lithos.graph.code import Code, ImportUse, OpenRoot, imports_of
+from lithos.habits.installed import Installed, installed, uses_of
 from lithos.habits.manifests import Manifests, PackageUse, is_manifest, read_manifests
 from lithos.habits.matching import Matcher, key_words, overlap, split_words
 
 LONGEST_NEED = 500
 SHOWN, SUGGESTED = 5, 4
-LARGEST_TEXT = 64 * 1024  # of a README or of metadata
 BY_MEANING, BY_BOTH, WORDS = 0.66, 0.5, 0.5
 LANGUAGE_OF = {"npm": "node", "pypi": "python", "go": "go", "cargo": "rust", "gem": "ruby", "maven": "java"}
-_INSTALLED = ("node_modules", ".venv", "venv", "env")
+DEPRECATED_SHOWN, FILES_SEARCHED = 3, 20
 
 
 class PackageShown(TypedDict):
@@ -40,6 +39,7 @@ class PackageShown(TypedDict):
     manifest: NotRequired[str]
     used_in: NotRequired[int]
     deprecated: NotRequired[str]
+    deprecated_in_use: NotRequired[dict[str, str]]  # name → where it is used, and what its mark says
     rests_on: NotRequired[str]
 
 
@@ -100,7 +100,7 @@ def background() -> list[str]:
 class _Held:
     changes: int
     manifests: Manifests
-    described: dict[str, tuple[str, str, str]] = field(default_factory=dict)  # name → text, deprecated, where
+    installed: dict[str, Installed] = field(default_factory=dict)  # by ecosystem and name
 
 
 class Dependencies:
@@ -119,7 +119,7 @@ class Dependencies:
         held = self._manifests(root)
         here = sorted({each.ecosystem for each in held.manifests.packages}) or self._ecosystems(root)
         fitting = self.capabilities(wanted)
-        found = [*self._packages(wanted, held, fitting)]
+        found = [*self._packages(root, wanted, held, fitting)]
         std = [*self._standard(fitting, here)]
         shown = [self._shown(root, held, each, names, how) for each, names, how, _ in found[:SHOWN]]
         answer: DependencyChecked = {
@@ -141,24 +141,29 @@ class Dependencies:
 
     def capabilities(self, need: str) -> list[tuple[Capability, float]]:
         """Capabilities of the table that a need means, the best first."""
-        wanted = key_words(need)
-        scored: list[tuple[float, Capability]] = []
-        for each in table().capabilities:
-            best = 0.0
-            for text in each.texts:
-                known = key_words(text)
-                words = overlap(wanted, known)
-                full = len(wanted & known) / len(wanted) if wanted else 0.0
-                meaning = self._matcher.meaning(need, text)
-                if meaning is None:
-                    best = max(best, full if words >= WORDS else 0.0)
-                elif meaning >= BY_MEANING or (meaning >= BY_BOTH and words >= WORDS and full >= 0.5):
-                    best = max(best, 0.7 * meaning + 0.3 * full)
-            if best > 0:
-                scored.append((best, each))
+        scored = [(best, each) for each in table().capabilities if (best := self._fit(need, each.texts)) > 0]
         scored.sort(key=lambda pair: (-pair[0], pair[1].name))
         top = scored[0][0] if scored else 0.0
         return [(each, score) for score, each in scored if score >= top - 0.12][:4]
+
+    def _fit(self, need: str, texts: Iterable[str]) -> float:
+        """How well the best of some descriptions meets a need; 0: none does."""
+        wanted, best = key_words(need), 0.0
+        for text in texts:
+            known = key_words(text)
+            words = overlap(wanted, known)
+            full = len(wanted & known) / len(wanted) if wanted else 0.0
+            meaning = self._matcher.meaning(need, text)
+            if meaning is None:
+                best = max(best, full if words >= WORDS else 0.0)
+            elif meaning >= BY_MEANING or (meaning >= BY_BOTH and words >= WORDS and full >= 0.5):
+                best = max(best, 0.7 * meaning + 0.3 * full)
+        return best
+
+    def _fit_described(self, need: str, package: Installed) -> float:
+        """As `_fit`, by a package's own words. Texts without a key word of the need are not embedded."""
+        wanted = key_words(need)
+        return self._fit(need, [text for text in package.texts if wanted & key_words(text)])
 
     # -- steps
 
@@ -182,7 +187,7 @@ class Dependencies:
         return sorted({words[each] for each in languages if each in words})
 
     def _packages(
-        self, need: str, held: _Held, fitting: list[tuple[Capability, float]]
+        self, root: OpenRoot, need: str, held: _Held, fitting: list[tuple[Capability, float]]
     ) -> Iterator[tuple[PackageUse, list[str], str, float]]:
         """Packages of the project that provide it: by the table, or by their own description."""
         provides: dict[tuple[str, str], list[tuple[float, str]]] = defaultdict(list)
@@ -203,6 +208,9 @@ class Dependencies:
             own = set(split_words(each.name))
             if own and own <= wanted:
                 score, how = max(score, 0.9), how if listed else "its name"
+            described = self._fit_described(need, self._installed(root, held, each))
+            if described > score:
+                score, how = described, self._installed(root, held, each).where
             if score and (key not in rows or rows[key][3] < score or rows[key][0].kind != "runtime" == each.kind):
                 rows[key] = (each, labels, how, score)
         yield from sorted(rows.values(), key=lambda row: (-row[3], row[0].kind != "runtime", row[0].name))
@@ -214,26 +222,29 @@ class Dependencies:
                 yield from (f"{language}: {name}" for name in capability.std[language])
 
     def _shown(self, root: OpenRoot, held: _Held, each: PackageUse, names: list[str], how: str) -> PackageShown:
-        text, deprecated, where = self._described(root, held, each)
+        found = self._installed(root, held, each)
         uses = imports_of(root, each.ecosystem, each.name)
         shown: PackageShown = {
             "name": each.name,
             "version": each.version or each.wanted,
             "type": each.kind,
-            "capabilities": [*names, *([text] if text else [])][:4],
+            "capabilities": [*names, *([found.summary] if found.summary else [])][:4],
             "usage_examples": dict(usage(root, uses, 2)),
             "used_in": len({use.path for use in uses}),
             "manifest": each.manifest,
-            "rests_on": where or how,
+            "rests_on": found.where or how,
         }
-        said = each.deprecated or deprecated
-        return {**shown, "deprecated": said} if said else shown
+        if said := each.deprecated or found.deprecated:
+            shown["deprecated"] = said
+        if marked := dict(_deprecated_in_use(root, found, uses)):
+            shown["deprecated_in_use"] = marked
+        return shown
 
-    def _described(self, root: OpenRoot, held: _Held, each: PackageUse) -> tuple[str, str, str]:
+    def _installed(self, root: OpenRoot, held: _Held, each: PackageUse) -> Installed:
         key = f"{each.ecosystem}:{each.name}"
-        if key not in held.described:
-            held.described[key] = described(Path(root.spec.path), each)
-        return held.described[key]
+        if key not in held.installed:
+            held.installed[key] = installed(Path(root.spec.path), each)
+        return held.installed[key]
 
 
 def _bytes(root: OpenRoot, path: str, most: int) -> bytes | None:
@@ -247,70 +258,14 @@ def _bytes(root: OpenRoot, path: str, most: int) -> bytes | None:
         return None
 
 
-def described(top: Path, package: PackageUse) -> tuple[str, str, str]:
-    """The description of an installed package, a note of deprecation, and where both were read. Nothing is imported."""
-    if package.ecosystem == "npm":
-        for folder in _above(top, package.manifest):
-            file = folder / "node_modules" / package.name / "package.json"
-            facts = _json(file) if _inside(top, file) else None
-            if facts is not None:
-                text = str(facts.get("description") or "")[:160]
-                return text, str(facts.get("deprecated") or "")[:200], "installed package.json"
-    if package.ecosystem == "pypi":
-        wanted = re.sub(r"[-_.]+", "_", package.name).lower()
-        for folder in _above(top, package.manifest):
-            for name in _INSTALLED[1:]:
-                for found in (folder / name).glob(f"lib/python*/site-packages/{wanted}-*.dist-info/METADATA"):
-                    if _inside(top, found):
-                        return _metadata(found)
-    return "", "", ""
-
-
-def _inside(top: Path, file: Path) -> bool:
-    """Whether a file is in the root when its links are followed; package managers link within it."""
-    try:
-        return file.resolve(strict=True).is_relative_to(top.resolve())
-    except (OSError, RuntimeError):
-        return False
-
-
-def _metadata(file: Path) -> tuple[str, str, str]:
-    try:
-        text = file.read_bytes()[:LARGEST_TEXT].decode("utf-8", "replace").split("\n\n")[0]
-    except OSError:
-        return "", "", ""
-    summary = re.search(r"^Summary: (.+)$", text, re.MULTILINE)
-    inactive = "Development Status :: 7 - Inactive" in text
-    return (summary[1][:160] if summary else ""), ("marked inactive" if inactive else ""), "installed metadata"
-
-
-def _above(top: Path, manifest: str) -> Iterator[Path]:
-    folder = manifest.rpartition("/")[0]
-    while folder:
-        yield top / folder
-        folder = folder.rpartition("/")[0]
-    yield top
-
-
-def _json(file: Path) -> dict[str, Any] | None:
-    try:
-        facts = read_json(file.read_bytes()[:LARGEST_TEXT])
-    except (OSError, Unreadable):
-        return None
-    return facts if isinstance(facts, dict) else None
-
-
-def usage(root: OpenRoot, uses: list[Any], most: int) -> Iterator[tuple[str, str]]:
+def usage(root: OpenRoot, uses: list[ImportUse], most: int) -> Iterator[tuple[str, str]]:
     """Import lines of this repository and, where there is one, the first line that uses the name."""
     seen: set[str] = set()
     for use in uses:
         name = use.local or use.module
         if name in seen or len(seen) == most:
             continue
-        try:
-            lines = root.index.tree.read(use.path)[0].decode("utf-8", "replace").splitlines()
-        except (NotFound, Forbidden, InvalidInput, Unavailable):
-            continue
+        lines = _text_of(root, use.path).splitlines()
         if not 0 < use.line <= len(lines):
             continue
         seen.add(name)
@@ -318,6 +273,25 @@ def usage(root: OpenRoot, uses: list[Any], most: int) -> Iterator[tuple[str, str
         word = re.compile(rf"\b{re.escape(use.local)}\b\s*[.(<]") if use.local else None
         call = next((line.strip() for line in lines[use.line :] if word is not None and word.search(line)), "")
         yield f"{use.path}:{use.line}", "\n".join(each[:120] for each in (text, call) if each)
+
+
+def _deprecated_in_use(root: OpenRoot, package: Installed, uses: list[ImportUse]) -> Iterator[tuple[str, str]]:
+    """Names that the package marks as deprecated and this repository imports, or uses as `module.name`."""
+    marks = package.deprecated_names if uses else {}
+    seen: set[str] = set()
+    for use in uses[:FILES_SEARCHED] if marks else ():
+        places = {use.name: use.line} if use.name in marks else uses_of(marks, use.local, _text_of(root, use.path))
+        for name, line in places.items():
+            if name not in seen and len(seen) < DEPRECATED_SHOWN:
+                seen.add(name)
+                yield name, f"{use.path}:{line}: {marks[name]}"
+
+
+def _text_of(root: OpenRoot, path: str) -> str:
+    try:
+        return root.index.tree.read(path)[0].decode("utf-8", "replace")
+    except (NotFound, Forbidden, InvalidInput, Unavailable):
+        return ""
 
 
 def _suggestions(fitting: list[tuple[Capability, float]], here: Iterable[str]) -> Iterator[str]:

@@ -28,6 +28,8 @@ _GRADLE = re.compile(
 )
 _GEM = re.compile(r"^\s*gem\s+['\"]([\w.-]+)['\"](?:\s*,\s*['\"]([^'\"]+)['\"])?(.*)$", re.MULTILINE)
 _GO = re.compile(r"^\s*(?:require\s+)?([\w.~-]+\.[\w.~-]+/[^\s]+|[\w.-]+\.[a-z]+)\s+(v[^\s/]+)(\s*//\s*indirect)?\s*$")
+_GO_TOOL = re.compile(r"^\s*(?:tool\s+)?([\w.~-]+\.[\w.~-]+/[^\s()]+)\s*$")
+_MIX = re.compile(r"\{\s*:(\w+)\s*,\s*\"([^\"]*)\"([^}]*)\}")
 _YARN = re.compile(r'^"?((?:@[^/@"]+/)?[^@"\s]+)@[^\n]*:\n\s+version:? "?([^"\n]+)"?', re.MULTILINE)
 
 
@@ -36,7 +38,7 @@ class PackageUse:
     """One dependency as a manifest names it."""
 
     name: str
-    ecosystem: str  # npm, pypi, go, cargo, maven, gem, composer, nuget
+    ecosystem: str  # npm, pypi, go, cargo, maven, gem, composer, nuget, hex, pub
     kind: Kind
     wanted: str = ""  # the range that the manifest asks for
     version: str = ""  # of the lock, where one says it
@@ -135,6 +137,7 @@ def _pyproject(data: bytes) -> Iterator[PackageUse]:
             each = _requirement(line, kind) if isinstance(line, str) else None
             if each is not None:
                 yield each
+    yield from _pyproject_tools(whole.get("tool", {}))
     poetry = whole.get("tool", {}).get("poetry", {})
     tables = [("runtime", poetry.get("dependencies", {})), ("dev", poetry.get("dev-dependencies", {}))]
     tables += [("dev", group.get("dependencies", {})) for group in poetry.get("group", {}).values()]
@@ -145,9 +148,46 @@ def _pyproject(data: bytes) -> Iterator[PackageUse]:
                 yield PackageUse(name, "pypi", kind, said)
 
 
+def _pyproject_tools(tool: Mapping[str, Any]) -> Iterator[PackageUse]:
+    """Development dependencies in the tables of uv, PDM and Hatch."""
+    groups = [tool.get("uv", {}).get("dev-dependencies", [])]
+    groups += tool.get("pdm", {}).get("dev-dependencies", {}).values()
+    for environment in tool.get("hatch", {}).get("envs", {}).values():
+        groups += [environment.get("dependencies", []), environment.get("extra-dependencies", [])]
+    for lines in groups:
+        for line in lines:
+            each = _requirement(line, "dev") if isinstance(line, str) else None
+            if each is not None:
+                yield each
+
+
+def _pipfile(data: bytes) -> Iterator[PackageUse]:
+    whole = tomllib.loads(_text(data))
+    for part, kind in (("packages", "runtime"), ("dev-packages", "dev")):
+        for name, wanted in whole.get(part, {}).items():
+            said = wanted.get("version", "") if isinstance(wanted, Mapping) else str(wanted)
+            yield PackageUse(name, "pypi", kind, "" if said == "*" else said)
+
+
+def _mix(data: bytes) -> Iterator[PackageUse]:
+    for name, wanted, rest in _MIX.findall(_text(data)):
+        yield PackageUse(name, "hex", "dev" if ":dev" in rest or ":test" in rest else "runtime", wanted)
+
+
+def _pubspec(data: bytes) -> Iterator[PackageUse]:
+    whole = yaml.safe_load(_text(data))
+    for part, kind in (("dependencies", "runtime"), ("dev_dependencies", "dev")):
+        table = whole.get(part) if isinstance(whole, Mapping) else None
+        for name, wanted in table.items() if isinstance(table, Mapping) else ():
+            yield PackageUse(str(name), "pub", kind, wanted if isinstance(wanted, str) else "")
+
+
 def _setup_cfg(data: bytes) -> Iterator[PackageUse]:
     parser = configparser.ConfigParser(interpolation=None, strict=False)
-    parser.read_string(_text(data))
+    try:
+        parser.read_string(_text(data))
+    except configparser.Error as error:
+        raise Unreadable(f"it is no INI file: {error}") from None
     if parser.has_option("options", "install_requires"):
         yield from _requirements(parser.get("options", "install_requires").encode(), "runtime")
     if parser.has_section("options.extras_require"):
@@ -184,7 +224,13 @@ def _composer(data: bytes) -> Iterator[PackageUse]:
 
 
 def _go_mod(data: bytes) -> Iterator[PackageUse]:
+    tools = False
     for line in _text(data).splitlines():
+        tools = line.startswith("tool (") or (tools and not line.startswith(")"))
+        named = _GO_TOOL.match(line) if tools or line.startswith("tool ") else None
+        if named is not None:
+            yield PackageUse(named[1], "go", "dev")
+            continue
         found = _GO.match(line)
         if found is not None and not line.lstrip().startswith(
             ("module", "go ", "replace", "exclude", "//", "toolchain")
@@ -259,10 +305,14 @@ _READERS: Mapping[str, Callable[[bytes], Iterator[PackageUse]]] = {
     "build.gradle": _gradle,
     "build.gradle.kts": _gradle,
     "Gemfile": _gemfile,
+    "Pipfile": _pipfile,
+    "mix.exs": _mix,
+    "pubspec.yaml": _pubspec,
 }
 _LOCKS: Mapping[str, tuple[str, ...]] = {
     "package.json": ("package-lock.json", "pnpm-lock.yaml", "yarn.lock"),
-    "pyproject.toml": ("uv.lock", "poetry.lock"),
+    "pyproject.toml": ("uv.lock", "poetry.lock", "pdm.lock"),
+    "Pipfile": ("Pipfile.lock",),
     "Cargo.toml": ("Cargo.lock",),
     "Gemfile": ("Gemfile.lock",),
     "composer.json": ("composer.lock",),
@@ -314,7 +364,15 @@ def _lock_versions(lock: str, data: bytes) -> tuple[dict[str, str], dict[str, st
         }, {}
     if lock == "Gemfile.lock":
         return dict(re.findall(r"^ {4}([\w.-]+) \(([^)]+)\)$", text, re.MULTILINE)), {}
-    ecosystem = "pypi" if lock in ("uv.lock", "poetry.lock") else "cargo"
+    if lock == "Pipfile.lock":
+        whole = read_json(data)
+        parts = [whole.get(part, {}) for part in ("default", "develop")]
+        return {
+            _normal("pypi", name): str(facts.get("version", "")).lstrip("=")
+            for part in parts
+            for name, facts in part.items()
+        }, {}
+    ecosystem = "cargo" if lock == "Cargo.lock" else "pypi"
     packages = tomllib.loads(text).get("package", [])
     return {_normal(ecosystem, each["name"]): str(each.get("version", "")) for each in packages}, {}
 

@@ -15,6 +15,7 @@ from lithos.core.call import Call
 from lithos.core.listeners import Listeners
 from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
+from lithos.core.secrets import suspicious
 from lithos.core.text import with_article
 from lithos.core.validators import text_block
 from lithos.errors import InvalidInput, LedgerFork, NotFound, SecretRefused
@@ -37,6 +38,7 @@ from lithos.ledger.chain import admission
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.chain_store import ChainStore
 from lithos.ledger.chain.forgetting import Forgetting, Forgotten
+from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.chain.tickets import Stored
 from lithos.ledger.environment import Environment
 from lithos.ledger.import_markdown import MemoryItem, read_memory
@@ -47,7 +49,7 @@ from lithos.ledger.registry.registry import Agent
 from lithos.ledger.relations import LinksByTarget, causal_thread
 from lithos.ledger.render import MAX_TOKENS
 from lithos.ledger.scopes import PROMOTED, ChainScopes, EntryScope, KnownSessions, NoSessions
-from lithos.ledger.search import ThoughtSearch
+from lithos.ledger.search import IndexedChains, ThoughtSearch
 from lithos.ledger.thoughts import Draft, request_of
 from lithos.ledger.words import Adapter
 from lithos.search import Collection, Query, SearchResult
@@ -100,6 +102,7 @@ class Ledger(Part):
         self._search.use(self.scopes)
         self._links: WeakKeyDictionary[Chain, LinksByTarget] = WeakKeyDictionary()
         self._lock = threading.Lock()
+        self._indexed = IndexedChains(self._chains, self._search)
         self.appended = Listeners("the ledger")
 
     # -- chains
@@ -212,7 +215,7 @@ class Ledger(Part):
     def _chain_for(self, key: str, draft: Draft, earlier: Checkpoint | None) -> Chain:
         """The chain to append to, created only for a thought that can be the first of one."""
         if self._chains.exists(key):
-            return self.chain(key)
+            return self._chains.chain(key)
         if earlier is not None and earlier["chain_key"] == key:
             raise LedgerFork(
                 f"there is no chain {key!r}; your checkpoint has {earlier['size']} thoughts of it",
@@ -229,15 +232,8 @@ class Ledger(Part):
 
     def refuse_secrets(self, fields: Mapping[str, Any]) -> None:
         """Raise `SecretRefused` if a text, or a list of texts, among these looks like a credential."""
-        if self._allow_secret:
+        if self._allow_secret or not suspicious(fields):
             return
-        texts: list[str] = []
-        for value in fields.values():
-            texts += (value,) if isinstance(value, str) else _texts(value)
-        if find_secrets("\n".join(texts)):
-            self._refuse(fields)
-
-    def _refuse(self, fields: Mapping[str, Any]) -> None:
         for name, value in fields.items():
             for kind, line in find_secrets("\n".join((value,) if isinstance(value, str) else _texts(value))):
                 raise SecretRefused(
@@ -441,7 +437,7 @@ class Ledger(Part):
 
     def begin_recall(self, query: Query, viewer: Viewer = PUBLIC) -> Callable[[float], RecalledThoughts]:
         """The best thoughts of all chains; and for each hit the chain and the index that it is at."""
-        chains = {chain.folder.name: chain.key for chain in map(self.chain, self.keys())}
+        chains = self._indexed.opened()
         begun = self._search.begin_recall(query, viewer)
 
         def finish(least: float) -> RecalledThoughts:
@@ -455,6 +451,11 @@ class Ledger(Part):
             return replace(found, hits=known), places
 
         return finish
+
+    def recalled(self, chain_key: str, index: int, viewer: Viewer) -> ThoughtEntry | None:
+        """A thought that was found; None: it is no longer there for this viewer."""
+        chain = self._chains.chain(chain_key)
+        return chain.entry(index) if index < chain.size and self._sees(chain, index, viewer) else None
 
     def traverse(self, chain_key: str | None, walk: Walk, viewer: Viewer = PUBLIC) -> Traversal:
         chain = self.chain(chain_key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -83,6 +83,25 @@ class EntryScope:
         return {"session": self.excluded} if self.excluded else {}
 
 
+class Marks(Mapping[int, str]):
+    """Index → its session, or PROMOTED; of the thoughts that belong to a session. A view: a copy for every look at a
+    chain of 100,000 thoughts would take longer than the search that asked for it."""
+
+    def __init__(self, of: Mapping[int, str], promoted: Mapping[int, str]) -> None:
+        self._of = of
+        self._promoted = promoted
+
+    def __getitem__(self, index: int) -> str:
+        session = self._of[index]
+        return PROMOTED if index in self._promoted else session
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([*self._of])  # a copy: another thread may add to it
+
+    def __len__(self) -> int:
+        return len(self._of)
+
+
 class ChainScopes:
     """The sessions of one chain's thoughts, read as the chain grows.
 
@@ -107,38 +126,44 @@ class ChainScopes:
         self._codes: dict[int, str] = {}
         self._of: dict[str, list[int]] = {}  # session → indexes of its thoughts
         self._at: dict[int, str] = {}  # the same by index
-        self._scoped = np.zeros(0, np.bool_)  # True where a thought belongs to a session
+        self._numbers: dict[str, int] = {}  # session → its number in `_scoped`
+        self._scoped = np.zeros(0, np.int32)  # number of each thought's session; 0: none
+        self._promoted: tuple[Mapping[int, str], np.ndarray] | None = None
         self._unknown: dict[str, list[int]] = {}  # ids that have no row
 
-    def marks(self) -> dict[int, str]:
-        """Index → its session, or PROMOTED; of the thoughts that belong to a session."""
+    def marks(self) -> Marks:
         with self._lock:
             self._update()
-            promoted = self._sessions.promoted(self._chain.key)
-            return {index: PROMOTED if index in promoted else session for index, session in self._at.items()}
+            return Marks(self._at, self._sessions.promoted(self._chain.key))
 
     def entries(self, wanted: EntryScope) -> Mask:
         """The entries that a query over sessions asks for."""
-        with self._lock:
-            self._update()
-            promoted = self._sessions.promoted(self._chain.key)
-            count = self._chain.columns.count
-            mask = ~self._scoped_to(count) if wanted.takes_public else np.zeros(count, np.bool_)
-            mask[[i for i, session in self._at.items() if i < len(mask) and wanted.fits(session, i in promoted)]] = True
-            return mask
+        return self._mask(wanted.takes_public, wanted.fits)
 
     def seen(self, viewer: Viewer) -> Mask | None:
         """True at each thought that the viewer may see; None: all of them."""
-        if viewer.everything:
+        if viewer.everything or not self.marks():
             return None
+        return self._mask(True, lambda session, promoted: promoted or session == viewer.session)
+
+    def _mask(self, public: bool, fits: Callable[[str, bool], bool]) -> Mask:
+        """True where a thought fits: each session is judged once, each thought by its session's number."""
         with self._lock:
             self._update()
-            if not self._of:
-                return None
-            mask = ~self._scoped_to(self._chain.columns.count)
-            mask[self._of.get(viewer.session or "", [])] = True
-            mask[[index for index in self._sessions.promoted(self._chain.key) if index < len(mask)]] = True
+            scoped = self._scoped_to(self._chain.columns.count)
+            plain, raised = ([public, *(fits(each, way) for each in self._numbers)] for way in (False, True))
+            mask: Mask = np.array(plain, np.bool_).take(scoped)
+            promoted = self._promoted_to(len(scoped))
+            mask[promoted] = np.array(raised, np.bool_).take(scoped[promoted])
             return mask
+
+    def _promoted_to(self, size: int) -> np.ndarray:
+        """Indexes of promoted thoughts, made again when the sessions give another mapping."""
+        mapping = self._sessions.promoted(self._chain.key)
+        if self._promoted is None or self._promoted[0] is not mapping:
+            self._promoted = (mapping, np.fromiter(mapping, np.int64, len(mapping)))
+        found = self._promoted[1]
+        return found[found < size]
 
     def row(self, index: int) -> ScopedRow:
         """One thought, as `visible` judges it."""
@@ -171,11 +196,11 @@ class ChainScopes:
     def _add(self, session: str, places: list[int]) -> None:
         self._of.setdefault(session, []).extend(places)
         self._at |= dict.fromkeys(places, session)
-        self._scoped_to(max(places) + 1)[places] = True
+        self._scoped_to(max(places) + 1)[places] = self._numbers.setdefault(session, len(self._numbers) + 1)
 
-    def _scoped_to(self, size: int) -> Mask:
+    def _scoped_to(self, size: int) -> np.ndarray:
         if len(self._scoped) < size:
-            grown = np.zeros(max(size, 2 * len(self._scoped)), np.bool_)
+            grown = np.zeros(max(size, 2 * len(self._scoped)), np.int32)
             grown[: len(self._scoped)] = self._scoped
             self._scoped = grown
         return self._scoped[:size]

@@ -39,6 +39,7 @@ from lithos.sessions import SCOPE, Viewer
 
 if TYPE_CHECKING:
     from lithos.ledger.chain.chain import Chain
+    from lithos.ledger.chain.chain_store import ChainStore
 
 THOUGHT_KEYWORDS = ("chain", "type", "role", "agent", "tag", "concept")
 MARK = "@"  # in the hash of a session's document: whom it is for follows
@@ -62,8 +63,10 @@ class ThoughtFeed:
         self._indexed: dict[str, dict[int, str]] = {}  # marks in the collection, of chains not compared yet
 
     def add(self, chain: Chain) -> None:
+        name = chain.folder.name
         with self._guard:
-            self._open[chain.folder.name] = self._behind[chain.folder.name] = chain
+            if self._behind.get(name) is not chain:
+                self._open[name] = self._behind[name] = chain
 
     def restart(self, known: Mapping[str, str]) -> bool:
         held: dict[str, set[int]] = defaultdict(set)
@@ -154,6 +157,10 @@ class ThoughtSearch:
             self._projector.wake()
 
     @property
+    def starts(self) -> int:
+        return 0 if self._projector is None else self._projector.collection.starts
+
+    @property
     def collection(self) -> Collection | None:
         return None if self._projector is None else self._projector.collection
 
@@ -213,6 +220,26 @@ class ThoughtSearch:
         if found.degraded:
             answer["degraded_reason"] = found.degraded
         return answer
+
+
+class IndexedChains:
+    """Opens each chain once, and again after a loss of the index: so its thoughts are indexed."""
+
+    def __init__(self, chains: ChainStore, search: ThoughtSearch) -> None:
+        self._chains = chains
+        self._search = search
+        self._starts = -1
+        self._done: set[str] = set()  # folders, since the index last began empty
+
+    def opened(self) -> dict[str, str]:
+        """Folder → key of every chain."""
+        chains, starts = self._chains.folders(), self._search.starts
+        if starts != self._starts:
+            self._starts, self._done = starts, set()
+        for folder in chains.keys() - self._done:
+            self._chains.chain(chains[folder])
+            self._done.add(folder)
+        return chains
 
 
 def _find_plainly(chain: Chain, chosen: Filter, limit: int) -> Thoughts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from lithos.errors import CursorExpired
@@ -16,7 +17,8 @@ class Arrivals:
     def __init__(self, followers: Followers) -> None:
         self._followers = followers
         self._lock = threading.Lock()
-        self._counts: dict[str, int] = {}  # by receiver
+        self._new: dict[str, set[int]] = {}  # by receiver, the numbers of the messages
+        self._taken: set[int] = set()  # before the journal was read
         self._cursor: int | None = None
         self._dirty = True
 
@@ -28,26 +30,43 @@ class Arrivals:
         """Messages that came for this agent since this was last asked. Costs nothing when nothing was sent."""
         if self._dirty:
             self._read()
-        if not self._counts:
+        if not self._new:
             return 0
         with self._lock:
-            return self._counts.pop(agent, 0)
+            return len(self._new.pop(agent, ()))
+
+    def taken(self, agent: str, numbers: Collection[int]) -> None:
+        """The agent has these messages: no later answer need mention them."""
+        with self._lock:
+            if agent in self._new:
+                self._new[agent].difference_update(numbers)
+            if self._dirty:
+                self._taken.update(numbers)
 
     def _read(self) -> None:
         with self._lock:
             self._dirty = False
             first = self._cursor is None
             found = arrived_since(self._followers, self._cursor)
-            self._cursor, self._dirty = found.cursor, found.more
-            for name in () if first else found.receivers:
-                self._counts[name] = self._counts.get(name, 0) + 1
+            self._cursor = found.cursor
+            if found.more:
+                self._dirty = True
+            for name, seq in () if first else found.mail:
+                if seq not in self._taken:
+                    self._new.setdefault(name, set()).add(seq)
+            if not found.more:
+                self._taken.clear()
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    receivers: tuple[str, ...]  # one for each message
+    mail: tuple[tuple[str, int], ...]  # receiver and number of each message
     cursor: int
     more: bool = False
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.mail)
 
 
 def arrived_since(followers: Followers, cursor: int | None) -> Arrived:
@@ -56,4 +75,4 @@ def arrived_since(followers: Followers, cursor: int | None) -> Arrived:
     except CursorExpired as expired:
         return Arrived((), int(expired.details["cursor"]))
     mail = (each for each in page.entries if each.kind in ARRIVED and each.subject.startswith(INBOX))
-    return Arrived(tuple(each.subject.removeprefix(INBOX) for each in mail), page.cursor, page.more)
+    return Arrived(tuple((each.subject.removeprefix(INBOX), each.seq) for each in mail), page.cursor, page.more)

@@ -6,6 +6,7 @@ A message grants no right. Approvals and completions happen in their own tools, 
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,9 +19,10 @@ from lithos.core.clock import micros
 from lithos.core.ids import Ids
 from lithos.core.names import plain_text
 from lithos.core.part import Part
-from lithos.errors import CursorExpired, Forbidden, InvalidInput, NotFound
+from lithos.errors import CursorExpired, Forbidden, InvalidInput, LithosError, NotFound
 from lithos.messages import reading, store, taking, upkeep
 from lithos.messages.arrivals import Arrivals, Arrived, arrived_since
+from lithos.messages.conversations import Conversations
 from lithos.messages.dead_letters import DeadLetters
 from lithos.messages.model import (
     FENCE,
@@ -48,7 +50,7 @@ from lithos.messages.sending import Refused, Thread, checked_draft, send, thread
 from lithos.messages.taking import Held, Settlement, TakeRequest
 from lithos.messages.timer import Timer
 from lithos.messages.topics import TopicPatterns
-from lithos.messages.types import checked_payload, may_send, reply_type, text_field
+from lithos.messages.types import check_payload, may_send, reply_type, text_field
 from lithos.sessions import SESSIONS_JOURNAL, Sessions, is_member, proved_sessions
 from lithos.storage import (
     Answer,
@@ -65,6 +67,7 @@ from lithos.storage import (
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 REBOOT_GRACE_S = 120.0
 PERSONS_SECONDS = 2.0
+_log = logging.getLogger(__name__)
 LITHOS = Sender("lithos", bound=True, part=True)
 
 
@@ -100,9 +103,11 @@ class Messages(Part):
         self._beat_at = 0.0
         self._people: tuple[float, set[str]] = (0.0, set())
         self._arrivals = Arrivals(self.followers)
+        self.conversations = Conversations(database)
         self.dead_letters = DeadLetters(database, effects, self.post)
         self._stops = [
-            database.listen(store.JOURNAL.channel, self._changed),
+            database.listen(store.JOURNAL.channel, self._arrivals.changed),
+            database.listen(store.DUE_CHANNEL, self._timer.look),
             database.listen(SESSIONS_JOURNAL.channel, self._timer.look),
         ]
 
@@ -113,8 +118,10 @@ class Messages(Part):
 
         def work(tx: Tx) -> None:
             head = store.JOURNAL.lock(tx)()
-            carry_over(tx, "message_leases", head.last_era, head.last_steady, head.now, REBOOT_GRACE_S)
+            carry_over(tx, "messages", head.last_era, head.last_steady, head.now, REBOOT_GRACE_S)
             store.JOURNAL.record_clock(tx, head)
+            alone = self._database.dialect.name == "sqlite"
+            upkeep.bury_hosts(store.Change(tx), self.limits, self.host, alone=alone)
 
         self._database.write(work)
         self.tick()
@@ -130,6 +137,14 @@ class Messages(Part):
             stop()
         self._timer.close()
         self.followers.close()
+        if self._beat_at:
+            self._leave()
+
+    def _leave(self) -> None:
+        try:
+            self._database.write(lambda tx: upkeep.leave(tx, self.host), reserve=True)
+        except LithosError as error:  # the next host finds it as it finds a dead one's
+            _log.warning("leases of this host could not be given back: %s", error.message)
 
     def tick(self) -> float:
         """Handle everything that is due; the seconds until the next."""
@@ -140,16 +155,16 @@ class Messages(Part):
 
     def _timed(self) -> float:
         if time.monotonic() - self._beat_at >= BEAT_SECONDS:
-            self._database.write(lambda tx: upkeep.beat(tx, self.host))
-            self._beat_at = time.monotonic()
+            self.beat()
         return min(self.tick(), BEAT_SECONDS)
+
+    def beat(self) -> None:
+        """This host lives, and so do the workers in it."""
+        self._database.write(lambda tx: upkeep.beat(tx, self.host))
+        self._beat_at = time.monotonic()
 
     def prune(self) -> int:
         return self._database.write(lambda tx: upkeep.prune(tx, self.limits))
-
-    def _changed(self) -> None:
-        self._arrivals.changed()
-        self._timer.look()
 
     # -- sending
 
@@ -169,7 +184,7 @@ class Messages(Part):
             except Refused as refused:
                 return Outcome(refused.answer, refused=True)
 
-        return cast(SentAnswer, self._effects.commit(call, work))
+        return cast(SentAnswer, self._effects.commit(call, work, audited=False))
 
     def post(self, tx: Tx, draft: MessageDraft, sender: Sender = LITHOS, thread: Thread | None = None) -> Answer:
         """Send within the transaction of the change that causes it; for parts. Raises `Refused`."""
@@ -189,6 +204,7 @@ class Messages(Part):
         while True:
             reply = await asyncio.to_thread(self._take_reply, call, me, sent["message_id"])
             if reply is not None:
+                self._arrivals.taken(me, [reply.row["seq"]])
                 return {**sent, "reply": reply.envelope(), "fence": FENCE}
             left = until - time.monotonic()
             if left <= 0:
@@ -218,9 +234,10 @@ class Messages(Part):
             if row is None:
                 return None
             if row["status"] == "queued":
-                head = store.JOURNAL.lock(tx)()
-                store.hop(tx, row, "taken", head.now, row["sent_at"])
-                store.settle(tx, head, Message(row), "completed")
+                change = store.Change(tx)
+                row |= {"taken_at": change.wall}
+                tx.put("UPDATE messages SET taken_at = ? WHERE seq = ?", change.wall, row["seq"])
+                store.settle(change, Message(row), "completed")
             return Message({**row, "status": "completed"})
 
         sql = "SELECT 1 AS yes FROM messages WHERE parent_id = ? AND target = ?"
@@ -230,10 +247,9 @@ class Messages(Part):
 
     def _in_session(self, call: Call, draft: MessageDraft) -> MessageDraft:
         """The named session, else the sender's current one. Another's session is unknown to the sender."""
-        own = self.current_session(call)
-        if draft.session_id is None:
-            return replace(draft, session_id=own)
-        named = draft.session_id
+        own, named = self.current_session(call), draft.session_id
+        if named is None:
+            return draft if own is None else replace(draft, session_id=own)
         if named == own or call.operator:
             return draft
         if not self._database.read(lambda tx: is_member(tx, _as_connected(call), named)):
@@ -280,13 +296,12 @@ class Messages(Part):
             refused = self._not_active(tx, request.session_id)
             if refused is not None:
                 return Outcome(refused, refused=True)
-            closed = proved_sessions(tx, call, request.inbox)
-            answer = taking.take(tx, replace(request, closed=closed), self.limits)
+            answer = taking.take(tx, request, lambda: proved_sessions(tx, call, request.inbox))
             return Outcome(answer, refused=not answer["messages"])  # an empty answer occupies no key
 
-        answer = cast(TakenAnswer, self._effects.commit(call, work))
+        answer = cast(TakenAnswer, self._effects.commit(call, work, audited=False))
         if answer["messages"]:
-            self._arrivals.pop(request.inbox)
+            self._arrivals.taken(request.inbox, [taking.number_of(each["token"]) for each in answer["messages"]])
         return answer
 
     def _not_active(self, tx: Tx, session_id: str | None) -> Answer | None:
@@ -318,16 +333,18 @@ class Messages(Part):
         def then(tx: Tx, held: Held) -> dict[str, Any]:
             row = held.message.row
             kind = reply_type(row["type"])
+            check_payload(kind, payload)
             draft = MessageDraft(
                 kind,
-                checked_payload(kind, payload),
+                payload,
                 targets=(row["source"],),
                 session_id=row["session_id"] or None,
                 priority=row["priority"],
                 pipeline_id=row["pipeline_id"],
             )
             speaker = Sender(row["target"], bound=call.bound, person=call.by_person)
-            answer = send(tx, draft, speaker, self._ids, self.limits, thread_of(tx, held.message, None))
+            thread = replace(thread_of(tx, held.message, None), replies=True)
+            answer = send(tx, draft, speaker, self._ids, self.limits, thread)
             return {"reply_id": answer["message_id"]}
 
         def work(tx: Tx) -> Outcome:
@@ -350,7 +367,7 @@ class Messages(Part):
         return {text_field(kind): body}
 
     def _settle(self, call: Call, work: Callable[[Tx], Outcome]) -> SettledAnswer:
-        return cast(SettledAnswer, self._effects.commit(call, work))
+        return cast(SettledAnswer, self._effects.commit(call, work, audited=False))
 
     def _settlement(self, call: Call, message_id: str, token: int) -> Settlement:
         persons = self._persons()
@@ -366,9 +383,8 @@ class Messages(Part):
         def work(tx: Tx) -> None:
             row = store.ask(tx, message_id).one()
             if row is not None:
-                store.hop(
-                    tx, row, "late_reply", tx.now(), row["sent_at"], orjson.dumps(payload).decode()[:LONGEST_ERROR]
-                )
+                text = orjson.dumps(payload).decode()[:LONGEST_ERROR]
+                store.hop(tx, row, "late_reply", micros(tx.now().wall), text)
 
         self._database.write(work)
 
@@ -376,7 +392,7 @@ class Messages(Part):
         """Take back what waits; for its sender, or the operator."""
 
         def work(tx: Tx) -> Outcome:
-            head = store.JOURNAL.lock(tx)()
+            change = store.Change(tx)
             message = Reader(tx, call).message(message_id)
             if not call.operator and message.row["source"] != sender_of(call).name:
                 raise Forbidden("only its sender takes a message back", hint="Ask the sender.")
@@ -384,7 +400,7 @@ class Messages(Part):
                 reason = "settled" if not message.is_open else "claim_lost"
                 hint = "It is settled already." if reason == "settled" else "It is being worked on."
                 return Outcome({"message_id": message_id, **refusal(reason, hint)}, refused=True)
-            store.settle(tx, head, message, "cancelled")
+            store.settle(change, message, "cancelled")
             return Outcome({"success": True, "message_id": message_id, "status": "cancelled"})
 
         return cast(SettledAnswer, self._effects.commit(call, work))
@@ -434,9 +450,11 @@ class Messages(Part):
         return page
 
     def trace(self, call: Call, message_id: str) -> TraceAnswer:
-        return self._database.read(
-            lambda tx: reading.trace(tx, Reader(tx, call).message(message_id), Reader(tx, call).sees)
-        )
+        def read(tx: Tx) -> TraceAnswer:
+            reader, since = Reader(tx, call), micros(tx.now().wall) - int(self.limits.hop_days * upkeep.DAY)
+            return reading.trace(tx, reader.message(message_id), reader.sees, since)
+
+        return self._database.read(read)
 
     async def follow(self, call: Call, pattern: str, since: int | None, limit: int, seconds: float) -> TopicPage:
         """Entries of matching topics after a cursor; without any, as soon as some come within `seconds`."""
@@ -510,10 +528,10 @@ class Messages(Part):
         """For the operator: leave no byte of it, nor of the answers that mention it."""
 
         def work(tx: Tx) -> Outcome:
-            head = store.JOURNAL.lock(tx)()
+            change = store.Change(tx)
             message = store.found(store.ask(tx, message_id), message_id)
             if message.is_open:
-                store.settle(tx, head, message, "cancelled")
+                store.settle(change, message, "cancelled")
             for table, column in _OF_MESSAGE.items():
                 tx.put(f"DELETE FROM {table} WHERE {column} = ?", message_id)
             return Outcome(
@@ -528,15 +546,14 @@ class Messages(Part):
 
     def close_pipeline(self, tx: Tx, pipeline_id: str) -> None:
         """It takes no more messages; what waits in it becomes dead letters."""
-        locked = store.JOURNAL.lock(tx)
-        head = locked()
+        change = store.Change(tx)
         sql = "INSERT INTO message_pipelines (id, closed_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
-        tx.put(sql, pipeline_id, micros(head.now.wall))
+        tx.put(sql, pipeline_id, change.wall)
         rows = tx.all("SELECT id FROM messages WHERE pipeline_id = ? AND status = 'queued' ORDER BY seq", pipeline_id)
         for row in rows:
             message = store.found(store.ask(tx, row["id"]), row["id"])
             if message.row["status"] == "queued":
-                head = store.bury(tx, head, message, "unroutable", "its pipeline is closed")
+                store.bury(change, message, "unroutable", "its pipeline is closed")
 
     # -- snapshots of sessions
 
@@ -574,7 +591,6 @@ def _as_connected(call: Call) -> Call:
 
 
 _OF_MESSAGE = {
-    "message_leases": "message_id",
     "message_dead_letters": "message_id",
     "message_hops": "message_id",
     "messages": "id",

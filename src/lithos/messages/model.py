@@ -130,6 +130,38 @@ class MessagePage(TypedDict):
     next_cursor: NotRequired[str]
 
 
+class ThreadRow(TypedDict):
+    """A conversation in a list: how it began, who takes part, and what still waits."""
+
+    correlation_id: str
+    subject: str
+    type: str
+    names: list[str]
+    topic: NotRequired[str]
+    messages: int
+    waiting: int
+    failed: int
+    last_at: str
+    session_id: NotRequired[str]
+
+
+class ThreadPage(TypedDict):
+    threads: list[ThreadRow]
+    next_cursor: NotRequired[str]
+
+
+class InboxState(TypedDict):
+    agent: str
+    waiting: int
+    leased: int
+    breaker: str
+    health: str
+
+
+class InboxStates(TypedDict):
+    inboxes: list[InboxState]
+
+
 class MessageShown(TypedDict):
     message: Envelope
     fence: str
@@ -361,20 +393,25 @@ def priority_of(given: str | int | None) -> int:
 
 
 def lane_of(priority: int) -> int:
-    return max(each for each in PRIORITIES.values() if each <= priority)
+    return _LANES[priority]
 
 
-def stored_payload(payload: Mapping[str, Any]) -> str:
+_LANES = tuple(max(each for each in PRIORITIES.values() if each <= number) for number in range(CRITICAL + 1))
+
+
+def stored_payload(payload: Mapping[str, Any]) -> tuple[str, int]:
+    """As JSON, and its bytes."""
     try:
-        text = orjson.dumps(payload).decode()
+        data = orjson.dumps(payload)
     except (TypeError, orjson.JSONEncodeError):
         raise InvalidInput("payload is not JSON", hint="Send a JSON object.") from None
-    if len(text.encode()) > LARGEST_PAYLOAD:
+    size = len(data)
+    if size > LARGEST_PAYLOAD:
         raise TooLarge(
-            f"the payload has {len(text.encode()):,} bytes; {LARGEST_PAYLOAD:,} is the most",
+            f"the payload has {size:,} bytes; {LARGEST_PAYLOAD:,} is the most",
             hint="Put it into a note and send its id in refs.",
         )
-    return text
+    return data.decode(), size
 
 
 def receiver_names(target: str | None, targets: Sequence[str] | None) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from lithos.core.clock import from_micros, rfc3339
 from lithos.core.cursor import next_cursor, place_of
@@ -17,21 +17,26 @@ from lithos.messages.model import (
     DeadLetterRow,
     InboxPage,
     InboxRow,
+    InboxState,
     Message,
     MessageDraft,
     MessagePage,
     MessageShown,
     MessageStatusAnswer,
+    ThreadPage,
+    ThreadRow,
     TopicEntry,
     TopicPage,
     TraceAnswer,
     priority_of,
 )
-from lithos.messages.rules import UNHEALTHY_LEASES, breaker_of
+from lithos.messages.rules import BEAT_SECONDS, UNHEALTHY_BEATS, UNHEALTHY_LEASES, breaker_of
 from lithos.messages.topics import TopicPatterns
-from lithos.messages.types import checked_payload, type_name
+from lithos.messages.types import check_payload, type_name
 from lithos.storage import Deferred, JournalPage, Row, Tx
 
+SCANNED = 1_000  # newest messages of conversations that one page of threads looks at
+MOST_INBOXES = 200
 PAGE_BYTES = 8_000  # of a long payload in one answer
 Sees = Callable[[Message], bool]
 
@@ -131,6 +136,56 @@ def list_thread(tx: Tx, correlation_id: str, sees: Sees, *, limit: int, cursor: 
     return page
 
 
+def list_threads(tx: Tx, sees: Sees, *, name: str | None, limit: int, cursor: str | None) -> ThreadPage:
+    """Conversations by their newest message; `name` takes part in it. Looks at most at SCANNED rows a page."""
+    of = ["threads", name]
+    place = place_of(cursor, of, int)
+    party, values = (" AND (source = ? OR target = ?)", [name, name]) if name else ("", [])
+    rows = tx.all(
+        f"SELECT * FROM messages AS m WHERE seq < ?{party} AND NOT EXISTS"
+        f" (SELECT 1 FROM messages WHERE correlation_id = m.correlation_id AND seq > m.seq{party})"
+        " ORDER BY seq DESC LIMIT ?",
+        *(place[0] if place else 2**62, *values, *values, SCANNED + 1),
+    )
+    shown: list[ThreadRow] = []
+    for at, row in enumerate(rows[:SCANNED], start=1):
+        if sees(Message(row)):
+            shown.append(_thread_row(tx, row))
+        if len(shown) == limit or at == SCANNED:
+            page: ThreadPage = {"threads": shown}
+            return page if at == len(rows) else {**page, "next_cursor": next_cursor(of, [row["seq"]])}
+    return {"threads": shown}
+
+
+def _thread_row(tx: Tx, newest: Row) -> ThreadRow:
+    of = newest["correlation_id"]
+    rows = tx.all("SELECT source, target, topic, status FROM messages WHERE correlation_id = ? ORDER BY seq", of)
+    first = tx.one("SELECT * FROM messages WHERE correlation_id = ? ORDER BY seq LIMIT 1", of) or newest
+    shown: ThreadRow = {
+        "correlation_id": of,
+        "subject": Message(first).subject(),
+        "type": first["type"],
+        "names": list(dict.fromkeys(name for row in rows for name in (row["source"], row["target"]) if name)),
+        "messages": len(rows),
+        "waiting": sum(row["status"] in ("queued", "processing") for row in rows),
+        "failed": sum(row["status"] in ("failed", "expired") for row in rows),
+        "last_at": rfc3339(from_micros(newest["sent_at"])),
+    }
+    if first["topic"]:
+        shown["topic"] = first["topic"]
+    if newest["session_id"]:
+        shown["session_id"] = newest["session_id"]
+    return shown
+
+
+def list_inboxes(tx: Tx) -> list[InboxState]:
+    """Every name that sent or received, those with the most waiting first."""
+    known = "SELECT name, 0 AS waiting FROM message_agents UNION ALL SELECT target, waiting FROM message_lanes"
+    sql = f"SELECT name FROM ({known}) AS known GROUP BY name ORDER BY sum(waiting) DESC, name LIMIT ?"
+    names = [row["name"] for row in tx.all(sql, MOST_INBOXES)]
+    return [cast(InboxState, agent_status(tx, name, frozenset())) for name in names]
+
+
 def status_of(tx: Tx, message: Message) -> MessageStatusAnswer:
     row = message.row
     dead = tx.ask("SELECT reason FROM message_dead_letters WHERE message_id = ?", message.id)
@@ -145,26 +200,43 @@ def status_of(tx: Tx, message: Message) -> MessageStatusAnswer:
 
 def agent_status(tx: Tx, name: str, closed: frozenset[str]) -> MessageStatusAnswer:
     """An inbox: how much waits, whether its owner works."""
-    leased = tx.ask("SELECT count(*) AS n FROM message_leases WHERE taker = ?", name)
+    leased = tx.ask("SELECT count(*) AS n FROM messages WHERE status = 'processing' AND target = ?", name)
     row = store.ask_agent(tx, name).one()
     sick = row is not None and row["ended_leases"] >= UNHEALTHY_LEASES
+    now = tx.now()
+    silent = tx.one(_SILENT_HOSTS, name, now.era, now.steady - BEAT_SECONDS * UNHEALTHY_BEATS)
     return {
         "agent": name,
         "waiting": waiting_count(tx, name, closed),
         "leased": _sum(leased),
-        "breaker": breaker_of(row).at(tx.now()).breaker,
-        "health": "unhealthy" if sick else "healthy",
+        "breaker": breaker_of(row).at(now).breaker,
+        "health": "unhealthy" if sick or silent is not None else "healthy",
     }
 
 
-def trace(tx: Tx, message: Message, sees: Sees) -> TraceAnswer:
-    hops = []
-    for row in tx.all("SELECT * FROM message_hops WHERE correlation_id = ? ORDER BY id", message.row["correlation_id"]):
-        of = store.ask(tx, row["message_id"]).one()
-        if of is not None and sees(Message(of)):
-            hops.append(_hop(row))
+# Hosts whose workers hold something for this name and that have missed some heartbeats.
+_SILENT_HOSTS = """
+SELECT hosts.host FROM messages JOIN message_hosts AS hosts ON hosts.host = messages.host
+WHERE messages.status = 'processing' AND messages.target = ? AND (hosts.era <> ? OR hosts.beat < ?) LIMIT 1
+"""
+
+
+def trace(tx: Tx, message: Message, sees: Sees, since: int) -> TraceAnswer:
+    """Deliveries of the whole correlation, oldest first: hops, and the newest of each message, which its row holds."""
     row = message.row
-    return {"message_id": message.id, "correlation_id": row["correlation_id"], "status": row["status"], "hops": hops}
+    kept = tx.ask("SELECT * FROM message_hops WHERE correlation_id = ? ORDER BY id", row["correlation_id"])
+    messages = tx.all("SELECT * FROM messages WHERE correlation_id = ? ORDER BY seq", row["correlation_id"])
+    seen = {each["id"]: each for each in messages if sees(Message(each))}
+    hops = [each for each in kept.all() if each["message_id"] in seen]
+    hops += [_delivery(each) for each in seen.values() if each["taken_at"] is not None and each["taken_at"] >= since]
+    shown = [_hop(each) for each in sorted(hops, key=lambda each: each["at"])]
+    return {"message_id": message.id, "correlation_id": row["correlation_id"], "status": row["status"], "hops": shown}
+
+
+def _delivery(row: Row) -> Row:
+    ms = max(0, row["taken_at"] - row["sent_at"]) // 1000
+    hop = {"message_id": row["id"], "what": "taken", "at": row["taken_at"], "ms": ms, "payload": None}
+    return hop | {name: row[name] for name in ("correlation_id", "source", "target")}
 
 
 def _hop(row: Row) -> dict[str, Any]:
@@ -283,9 +355,10 @@ def pending_of(tx: Tx, session_id: str) -> Sequence[Row]:
 def draft_of(envelope: dict[str, Any], session_id: str) -> tuple[str, str, MessageDraft]:
     """Source, correlation and draft of a message in a snapshot. Raises as reading a wrong object does."""
     kind = type_name(envelope["type"])
+    check_payload(kind, envelope["payload"])
     draft = MessageDraft(
         kind,
-        checked_payload(kind, envelope["payload"]),
+        envelope["payload"],
         targets=(agent_name(envelope["target"], "target"),),
         session_id=session_id,
         priority=priority_of(int(envelope["priority"])),

@@ -12,10 +12,10 @@ from lithos.core.ids import Ids
 from lithos.errors import Busy, InvalidInput
 from lithos.messages import store
 from lithos.messages.model import CRITICAL, HIGH, Message, MessageDraft, Sender, lane_of, stored_payload
-from lithos.messages.rules import MessageLimits, breaker_of, refusal
+from lithos.messages.rules import MessageLimits, refusal
 from lithos.messages.topics import free_topic, topic_name
-from lithos.messages.types import checked_payload, may_send, reserved_hint
-from lithos.storage import Answer, Deferred, JournalHead, Moment, NewEntry, Row, Tx
+from lithos.messages.types import check_payload, may_send, reserved_hint
+from lithos.storage import Answer, Deferred, Moment, NewEntry, Row, Tx
 
 MICROS = 1_000_000
 RETRY_MS = 1_000
@@ -38,6 +38,7 @@ class Thread:
     parent_id: str | None = None
     depth: int = 0
     size: int = 0
+    replies: bool = False  # it answers its parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +46,8 @@ class _Questions:
     """Asked before anything is decided: on PostgreSQL all of them travel together."""
 
     session: Deferred | None
-    sender: Deferred
-    lanes: Sequence[Deferred]
+    sender: Deferred  # and how much waits for the first receiver
+    others: Sequence[Deferred]  # how much waits for the other receivers
     in_session: Deferred | None
     pipeline: Deferred | None
 
@@ -65,56 +66,60 @@ def checked_draft(draft: MessageDraft, sender: Sender, limits: MessageLimits) ->
         raise InvalidInput(f"ttl_seconds is {draft.ttl_seconds}", hint="Give seconds above 0.")
     if draft.delay_seconds < 0:
         raise InvalidInput(f"delay_seconds is {draft.delay_seconds}", hint="Give 0 or more seconds.")
-    topic = draft.topic
-    if topic is not None:
-        topic = topic_name(topic) if sender.part else free_topic(topic)
-    return replace(draft, topic=topic, payload=checked_payload(draft.type, draft.payload))
+    check_payload(draft.type, draft.payload)
+    if draft.topic is None:
+        return draft
+    return replace(draft, topic=topic_name(draft.topic) if sender.part else free_topic(draft.topic))
 
 
 def send(tx: Tx, draft: MessageDraft, sender: Sender, ids: Ids, limits: MessageLimits, thread: Thread) -> Answer:
     """Write one message per receiver, or one for the topic. `draft` has passed `checked_draft`."""
     payload = stored_payload(draft.payload)
-    locked = store.JOURNAL.lock(tx)
+    change = store.Change(tx, announces=True)
     asked = _ask(tx, draft, sender)
-    head = locked()
     suspended = _need_active(asked, sender)
     _need_thread(thread, limits)
-    _need_time(draft, head.now)
+    _need_time(draft, change.now)
     notes = []
     if draft.priority >= CRITICAL and not sender.trusted:
         draft = replace(draft, priority=HIGH)
         notes.append("critical is for persons; sent as high")
-    count_sends(tx, asked.sender.one(), sender, head.now, limits)
     _need_room(asked, draft, limits)
+    _count_send(change, asked.sender.one() or {}, sender, limits)
     made = []
     for target in draft.targets or ("",):
-        row = _row(draft, sender, ids.sortable(), target, payload, head, thread, limits)
+        row = _row(draft, sender, ids.sortable(), target, payload, change.wall, thread, limits)
         if suspended:
             row |= {"paused_at": row["sent_at"], "ends_at": row["deadline"]}
-        if target and row["correlation_id"] != row["id"] and store.is_blocked(tx, {**row, "seq": head.seq + 1}):
+        if target and row["correlation_id"] != row["id"] and store.is_blocked(tx, {**row, "seq": change.head.seq + 1}):
             row["ready"] = 0
-        row["seq"] = store.announce(tx, head, "sent" if row["ready"] or not target else "queued", row)
-        head = store.advanced(head, row["seq"])
+        what = "sent" if row["ready"] or not target else "queued"
+        row["seq"] = change.announce(what, row, replies=thread.replies)
         store.insert(tx, row)
         made.append(row)
+    for due in (made[0]["due_at"], made[0]["ends_at"]):
+        if due:
+            change.due_in((due - change.wall) / MICROS)
     return _answer(made, sender, draft, notes)
 
 
+_SENDER = """
+SELECT agents.name, agents.minute, agents.sent,
+    (SELECT sum(waiting) FROM message_lanes WHERE target = wanted.target) AS n
+FROM (SELECT ? AS name, ? AS target) AS wanted LEFT JOIN message_agents AS agents ON agents.name = wanted.name
+"""
+
+
 def _ask(tx: Tx, draft: MessageDraft, sender: Sender) -> _Questions:
-    session = draft.session_id
+    session, pipeline = draft.session_id, draft.pipeline_id
     return _Questions(
         tx.ask("SELECT state, closed_at FROM sessions WHERE id = ?", session) if session else None,
-        store.ask_agent(tx, sender.name),
-        [
-            tx.ask("SELECT coalesce(sum(waiting), 0) AS n FROM message_lanes WHERE target = ?", each)
-            for each in draft.targets
-        ],
-        tx.ask("SELECT coalesce(sum(waiting), 0) AS n FROM message_lanes WHERE session_id = ? AND waiting > 0", session)
+        tx.ask(_SENDER, sender.name, draft.targets[0] if draft.targets else ""),
+        [tx.ask("SELECT sum(waiting) AS n FROM message_lanes WHERE target = ?", each) for each in draft.targets[1:]],
+        tx.ask("SELECT sum(waiting) AS n FROM message_lanes WHERE session_id = ? AND waiting > 0", session)
         if session
         else None,
-        tx.ask("SELECT closed_at FROM message_pipelines WHERE id = ?", draft.pipeline_id)
-        if draft.pipeline_id
-        else None,
+        tx.ask("SELECT closed_at FROM message_pipelines WHERE id = ?", pipeline) if pipeline else None,
     )
 
 
@@ -145,7 +150,7 @@ def _need_time(draft: MessageDraft, now: Moment) -> None:
 
 def _need_room(asked: _Questions, draft: MessageDraft, limits: MessageLimits) -> None:
     lane = lane_of(draft.priority)
-    waiting = max((_number(each) for each in asked.lanes), default=0)
+    waiting = max(map(_number, (asked.sender, *asked.others)))
     if limits.full(waiting, limits.per_target, lane):
         raise _busy(f"{waiting} messages wait for this receiver")
     in_session = _number(asked.in_session) if asked.in_session else 0
@@ -155,24 +160,24 @@ def _need_room(asked: _Questions, draft: MessageDraft, limits: MessageLimits) ->
 
 def _number(asked: Deferred) -> int:
     row = asked.one()
-    return int(row["n"]) if row else 0
+    return int(row["n"] or 0) if row else 0
 
 
 def _busy(message: str) -> Busy:
     return Busy(message, hint=f"Send again in {RETRY_MS} ms.", retry_after_ms=RETRY_MS)
 
 
-def count_sends(tx: Tx, known: Row | None, sender: Sender, now: Moment, limits: MessageLimits) -> None:
-    """Sends of this minute; a name that sends for the first time is announced."""
-    minute = micros(now.wall) // (60 * MICROS)
-    sent = known["sent"] if known and known["minute"] == minute else 0
+def _count_send(change: store.Change, known: Row, sender: Sender, limits: MessageLimits) -> None:
+    """Sends of this minute."""
+    minute = change.wall // (60 * MICROS)
+    sent = known["sent"] if known.get("minute") == minute else 0
     if sent >= limits.per_minute and not sender.part:
         raise Busy(
             f"{sender.name} has sent {sent} messages in this minute; {limits.per_minute} is the most",
             hint="Send again in a minute.",
-            retry_after_ms=60_000 - (micros(now.wall) // 1000) % 60_000,
+            retry_after_ms=60_000 - (change.wall // 1000) % 60_000,
         )
-    store.save_agent(tx, sender.name, breaker_of(known), minute=minute, sent=sent + 1)
+    store.count_send(change.tx, sender.name, minute, sent + 1, known=known.get("name") is not None)
 
 
 def _row(
@@ -180,12 +185,11 @@ def _row(
     sender: Sender,
     message_id: str,
     target: str,
-    payload: str,
-    head: JournalHead,
+    payload: tuple[str, int],
+    now: int,
     thread: Thread,
     limits: MessageLimits,
 ) -> Row:
-    now = micros(head.now.wall)
     ttl = int((draft.ttl_seconds if draft.ttl_seconds is not None else limits.ttl_seconds) * MICROS)
     deadline = micros(draft.deadline) if draft.deadline is not None else None
     due = now + int(draft.delay_seconds * MICROS) if draft.delay_seconds > 0 else 0
@@ -201,8 +205,8 @@ def _row(
         "target": target,
         "topic": draft.topic or "",
         "type": draft.type,
-        "payload": payload,
-        "bytes": len(payload.encode()),
+        "payload": payload[0],
+        "bytes": payload[1],
         "sent_at": now,
         "deadline": deadline,
         "ttl": ttl,
@@ -242,7 +246,6 @@ def thread_of(tx: Tx, parent: Message | None, correlation_id: str | None) -> Thr
     return Thread(correlation, parent.id if parent else None, depth, int(size["n"]) if size else 0)
 
 
-def registered(tx: Tx, head: JournalHead, name: str) -> JournalHead:
+def register(change: store.Change, name: str) -> None:
     """Announce a name that takes for the first time."""
-    entry = NewEntry("registered", store.PUBLIC_TOPIC, name, {"topic": "agents.registry"})
-    return store.advanced(head, store.JOURNAL.append(tx, head, entry))
+    change.append(NewEntry("registered", store.PUBLIC_TOPIC, name, {"topic": "agents.registry"}))

@@ -14,41 +14,111 @@ from lithos.core.clock import micros
 from lithos.core.fair_turns import Contender
 from lithos.errors import NotFound
 from lithos.messages.model import OPEN, DeadReason, Message, MessageStatus
-from lithos.messages.rules import BreakerState, LaneRow
+from lithos.messages.rules import BEAT_SECONDS, BreakerState, LaneRow, breaker_of
 from lithos.messages.topics import agent_topic
-from lithos.storage import LEASE_COLUMNS, Deferred, Journal, JournalHead, Lease, Moment, NewEntry, Row, Tx
+from lithos.storage import Deferred, Journal, JournalHead, Lease, Moment, NewEntry, Row, Tx
 
 JOURNAL = Journal("messages")
+DUE_CHANNEL = "messages due"  # wakes the timers
 SESSIONS_CURSOR = "sessions"
 INBOX = "inbox "  # before the name of its owner: the subject under which takers wait
 PUBLIC_TOPIC = "topic"  # subject of journal entries that no inbox waits for
 UNKNOWN = "lithos_inbox_list shows your messages."
-_COLUMNS = (
-    *("id", "seq", "correlation_id", "parent_id", "session_id", "source", "bound", "person", "target", "topic"),
-    *("type", "payload", "bytes", "sent_at", "deadline", "ttl", "ends_at", "paused_at", "status", "attempt"),
-    *(
-        "max_attempts",
-        "priority",
-        "lane",
-        "metadata",
-        "error",
-        "processed_at",
-        "ready",
-        "due_at",
-        "depth",
-        "pipeline_id",
-    ),
+MOST_ATTEMPTS = 1_000  # of one message, so that number and attempt together are its token
+_INSERTED = (
+    *("seq", "id", "correlation_id", "parent_id", "session_id", "source", "bound", "person", "target", "topic"),
+    *("type", "bytes", "sent_at", "deadline", "ttl", "ends_at", "paused_at", "status", "max_attempts", "priority"),
+    *("lane", "metadata", "processed_at", "ready", "due_at", "depth", "pipeline_id", "payload"),
 )
-_INSERT = f"INSERT INTO messages ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERT = f"INSERT INTO messages ({', '.join(_INSERTED)}) VALUES ({', '.join('?' * len(_INSERTED))})"
 _COUNT = """
 INSERT INTO message_lanes (target, lane, session_id, waiting, ready) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (target, lane, session_id) DO UPDATE SET
     waiting = message_lanes.waiting + excluded.waiting, ready = message_lanes.ready + excluded.ready
 """
+# The receiver's breaker and its lanes in one question: a row without a lane when nothing waits.
 _LANES = """
-SELECT lanes.*, sessions.state, sessions.closed_at, sessions.config FROM message_lanes AS lanes
-LEFT JOIN sessions ON sessions.id = lanes.session_id WHERE lanes.target = ? AND lanes.ready > 0
+SELECT agents.name, agents.breaker, agents.failures, agents.opened_era, agents.opened_steady, agents.probes,
+    agents.successes, agents.ended_leases, lanes.lane, lanes.session_id, lanes.waiting, lanes.ready, lanes.served,
+    lanes.credit, sessions.state, sessions.closed_at, sessions.config,
+    (SELECT max(picked) FROM message_lanes WHERE target = wanted.target) AS picks
+FROM (SELECT ? AS target) AS wanted
+LEFT JOIN message_agents AS agents ON agents.name = wanted.target
+LEFT JOIN message_lanes AS lanes ON lanes.target = wanted.target AND lanes.waiting > 0
+LEFT JOIN sessions ON sessions.id = lanes.session_id
 """
+_HAND_OUT = """
+UPDATE messages SET status = 'processing', ready = 0, attempt = attempt + 1, taken_at = ?, host = ?, expires_at = ?,
+    era = ?, until = ?, grace = 0
+WHERE seq = (
+    SELECT seq FROM messages WHERE target = ? AND lane = ? AND session_id = ? AND ready = 1{types} ORDER BY seq LIMIT 1
+) AND (ends_at IS NULL OR ends_at > ?) RETURNING *
+"""
+# All that a settlement needs but the payload; `follower` is the next of its correlation.
+_HELD = """
+SELECT m.seq, m.id, m.correlation_id, m.session_id, m.source, m.target, m.topic, m.type, m.sent_at, m.ends_at,
+    m.status, m.attempt, m.max_attempts, m.priority, m.lane, m.metadata, m.ready, m.depth, m.deaths, m.pipeline_id,
+    m.taken_at, m.host, m.expires_at, m.era, m.until, m.grace, agents.breaker, agents.failures, agents.opened_era,
+    agents.opened_steady, agents.probes, agents.successes, agents.ended_leases,
+    (SELECT min(seq) FROM messages AS other WHERE other.correlation_id = m.correlation_id AND other.target = m.target
+        AND other.seq > m.seq AND other.status IN ('queued', 'processing')) AS follower
+FROM messages AS m LEFT JOIN message_agents AS agents ON agents.name = m.target WHERE m.id = ?
+"""
+_SETTLE = """
+UPDATE messages SET status = ?, error = ?, processed_at = ?, ready = 0, due_at = 0, ends_at = NULL, host = NULL,
+    expires_at = NULL, era = NULL, until = NULL WHERE seq = ?
+"""
+
+
+class Change:
+    """One transaction under the journal's lock: its time, and the entries that it appends."""
+
+    __slots__ = ("_head", "_locked", "_now", "tx")
+
+    def __init__(self, tx: Tx, *, announces: bool = False) -> None:
+        """`announces`: it is going to append, so the journal's end is read with the other questions."""
+        self.tx = tx
+        self._head: JournalHead | None = None
+        self._locked = JOURNAL.lock(tx) if announces else None
+        if self._locked is None:
+            tx.lock(JOURNAL.channel)
+            self._now = tx.ask_now()
+
+    @property
+    def head(self) -> JournalHead:
+        if self._head is None:
+            self._head = (self._locked or JOURNAL.lock(self.tx))()
+        return self._head
+
+    @property
+    def now(self) -> Moment:
+        return self._now() if self._locked is None else self.head.now
+
+    @property
+    def wall(self) -> int:
+        return micros(self.now.wall)
+
+    def due_in(self, seconds: float) -> None:
+        """Wake the timers after the commit, where this is before their next regular look."""
+        if seconds < BEAT_SECONDS:
+            self.tx.notify(DUE_CHANNEL)
+
+    def append(self, entry: NewEntry) -> int:
+        """The number of the entry."""
+        head = self.head
+        seq = JOURNAL.append(self.tx, head, entry)
+        self._head = JournalHead(seq, head.now, head.last_era, head.last_steady)
+        return seq
+
+    def announce(self, what: str, row: Row, *, replies: bool = False) -> int:
+        """An entry for takers of the inbox, and for followers of the topic: requests to an agent, responses of one."""
+        own = agent_topic(row["source"], "responses") if replies else agent_topic(row["target"], "requests")
+        details: dict[str, Any] = {"topic": row["topic"] or own}
+        details["message_id"] = row["id"]
+        if row["session_id"]:
+            details["session_id"] = row["session_id"]
+        subject = inbox(row["target"]) if row["target"] else PUBLIC_TOPIC
+        return self.append(NewEntry(what, subject, row["source"], details))
 
 
 def inbox(name: str) -> str:
@@ -56,7 +126,7 @@ def inbox(name: str) -> str:
 
 
 def insert(tx: Tx, values: Row) -> None:
-    tx.put(_INSERT, *(values.get(name) for name in _COLUMNS))
+    tx.put(_INSERT, *map(values.get, _INSERTED))
     if values["status"] == "queued":
         count(tx, values, waiting=1, ready=values["ready"])
 
@@ -67,6 +137,11 @@ def count(tx: Tx, row: Row, *, waiting: int = 0, ready: int = 0) -> None:
 
 def ask(tx: Tx, message_id: str) -> Deferred:
     return tx.ask("SELECT * FROM messages WHERE id = ?", message_id)
+
+
+def ask_held(tx: Tx, message_id: str) -> Deferred:
+    """Without its payload, and with the breaker of its receiver."""
+    return tx.ask(_HELD, message_id)
 
 
 def found(asked: Deferred, message_id: str) -> Message:
@@ -81,22 +156,16 @@ def unknown(message_id: str) -> NotFound:
     return NotFound(f"there is no message {message_id[:80]!r}", hint=UNKNOWN)
 
 
-def announce(tx: Tx, head: JournalHead, what: str, row: Row, *, agent: str = "") -> int:
-    """An entry for takers of the inbox, and for followers of the agent's topic."""
-    topic = row["topic"] or agent_topic(row["target"], "responses" if what == "replied" else "requests")
-    details: dict[str, Any] = {"topic": topic, "message_id": row["id"]}
-    if row["session_id"]:
-        details["session_id"] = row["session_id"]
-    subject = inbox(row["target"]) if row["target"] else PUBLIC_TOPIC
-    return JOURNAL.append(tx, head, NewEntry(what, subject, agent or row["source"], details))
-
-
-def advanced(head: JournalHead, seq: int) -> JournalHead:
-    """The head after an append of this transaction."""
-    return JournalHead(seq, head.now, head.last_era, head.last_steady)
+def token_of(row: Row) -> int:
+    """Rises with each attempt: the fencing token of the newest lease."""
+    return int(row["seq"] * MOST_ATTEMPTS + row["attempt"])
 
 
 # -- turns
+
+
+def ask_lanes(tx: Tx, target: str) -> Deferred:
+    return tx.ask(_LANES, target)
 
 
 def lanes_of(rows: Sequence[Row]) -> list[LaneRow]:
@@ -104,12 +173,8 @@ def lanes_of(rows: Sequence[Row]) -> list[LaneRow]:
     return [
         LaneRow(row["lane"], row["session_id"], row["ready"], _contender(row))
         for row in rows
-        if not row["session_id"] or (row["state"] == "active" and row["closed_at"] is None)
+        if row["ready"] and (not row["session_id"] or (row["state"] == "active" and row["closed_at"] is None))
     ]
-
-
-def ask_lanes(tx: Tx, target: str) -> Deferred:
-    return tx.ask(_LANES, target)
 
 
 def _contender(row: Row) -> Contender[tuple[int, str]]:
@@ -117,125 +182,127 @@ def _contender(row: Row) -> Contender[tuple[int, str]]:
     return Contender((row["lane"], row["session_id"]), row["served"], row["credit"], weight)
 
 
-def save_turn(tx: Tx, target: str, turn: Contender[tuple[int, str]]) -> None:
-    sql = "UPDATE message_lanes SET served = ?, credit = ? WHERE target = ? AND lane = ? AND session_id = ?"
-    tx.put(sql, turn.served, turn.credit, target, *turn.key)
-
-
-def first_ready(tx: Tx, target: str, lane: int, session_id: str, types: Sequence[str] = ()) -> Row | None:
+def hand_out(
+    change: Change, inbox: str, lane: LaneRow, types: Sequence[str], host: str | None, lease: Lease
+) -> Row | None:
+    """The first of a lane, now leased. None: none has these types, or it has ended and the timer has to see it."""
     chosen = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
-    sql = f"SELECT * FROM messages WHERE target = ? AND lane = ? AND session_id = ? AND ready = 1{chosen}"
-    return tx.one(f"{sql} ORDER BY seq LIMIT 1", target, lane, session_id, *types)
-
-
-def save_agent(tx: Tx, name: str, state: BreakerState, **more: int) -> None:
-    values: dict[str, Any] = {
-        "breaker": state.breaker,
-        "failures": state.failures,
-        "opened_era": state.era,
-        "opened_steady": state.steady,
-        "probes": state.probes,
-        "successes": state.successes,
-        **more,
-    }
-    names = ", ".join(values)
-    changes = ", ".join(f"{each} = excluded.{each}" for each in values)
-    tx.put(
-        f"INSERT INTO message_agents (name, {names}) VALUES (?, {', '.join('?' * len(values))})"
-        f" ON CONFLICT (name) DO UPDATE SET {changes}",
-        *(name, *values.values()),
+    at = change.wall
+    return change.tx.one(
+        _HAND_OUT.format(types=chosen),
+        *(at, host, micros(lease.expires_at), lease.era, lease.until, inbox, lane.lane, lane.session_id, *types, at),
     )
+
+
+def save_turn(tx: Tx, target: str, turn: Contender[tuple[int, str]], picked: int) -> None:
+    """One message of the lane was handed out."""
+    tx.put(
+        "UPDATE message_lanes SET waiting = waiting - 1, ready = ready - 1, served = ?, credit = ?, picked = ?"
+        " WHERE target = ? AND lane = ? AND session_id = ?",
+        *(turn.served, turn.credit, picked, target, *turn.key),
+    )
+
+
+# -- receivers and senders
 
 
 def ask_agent(tx: Tx, name: str) -> Deferred:
     return tx.ask("SELECT * FROM message_agents WHERE name = ?", name)
 
 
-# -- leases
+def save_agent(tx: Tx, name: str, known: Row | None, state: BreakerState, *, ended_leases: int) -> None:
+    """Only what changed: nearly always nothing has."""
+    if known and known["ended_leases"] == ended_leases and breaker_of(known) == state:
+        return
+    values = (state.breaker, state.failures, state.era, state.steady, state.probes, state.successes, ended_leases)
+    tx.put(_SAVE_AGENT, name, *values)
 
 
-def insert_lease(tx: Tx, token: int, message_id: str, taker: str, host: str | None, lease: Lease) -> None:
-    columns = ("id", "message_id", "taker", "host", *LEASE_COLUMNS)
+_AGENT = ("breaker", "failures", "opened_era", "opened_steady", "probes", "successes", "ended_leases")
+_SAVE_AGENT = (
+    f"INSERT INTO message_agents (name, {', '.join(_AGENT)}) VALUES (?, {', '.join('?' * len(_AGENT))})"
+    f" ON CONFLICT (name) DO UPDATE SET {', '.join(f'{each} = excluded.{each}' for each in _AGENT)}"
+)
+
+
+def count_send(tx: Tx, name: str, minute: int, sent: int, *, known: bool) -> None:
+    if known:
+        tx.put("UPDATE message_agents SET minute = ?, sent = ? WHERE name = ?", minute, sent, name)
+        return
     tx.put(
-        f"INSERT INTO message_leases ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
-        *(token, message_id, taker, host, *lease.values()),
+        "INSERT INTO message_agents (name, minute, sent) VALUES (?, ?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET minute = excluded.minute, sent = excluded.sent",
+        *(name, minute, sent),
     )
-
-
-def ask_lease(tx: Tx, message_id: str) -> Deferred:
-    return tx.ask("SELECT * FROM message_leases WHERE message_id = ?", message_id)
-
-
-def drop_lease(tx: Tx, message_id: str) -> None:
-    tx.put("DELETE FROM message_leases WHERE message_id = ?", message_id)
 
 
 # -- ends
 
 
-def settle(tx: Tx, head: JournalHead, message: Message, status: MessageStatus, error: str | None = None) -> JournalHead:
+def settle(change: Change, message: Message, status: MessageStatus, error: str | None = None) -> None:
     """The message is done with: its lease ends, and the next of its correlation may be handed out."""
-    row, at = message.row, micros(head.now.wall)
-    tx.put(
-        "UPDATE messages SET status = ?, error = ?, processed_at = ?, ready = 0, due_at = 0, ends_at = NULL"
-        " WHERE id = ?",
-        *(status, error, at, row["id"]),
-    )
+    row, tx = message.row, change.tx
+    tx.put(_SETTLE, status, error, change.wall, row["seq"])
     if row["status"] == "queued":
         count(tx, row, waiting=-1, ready=-row["ready"])
-    drop_lease(tx, row["id"])
-    return _release_next(tx, head, row)
+    if row["target"]:
+        _release_next(change, row)
 
 
-def _release_next(tx: Tx, head: JournalHead, row: Row) -> JournalHead:
-    if not row["target"]:
-        return head
-    follower = tx.one(
-        "SELECT * FROM messages WHERE target = ? AND correlation_id = ? AND status IN ('queued', 'processing')"
-        " AND id <> ? ORDER BY seq LIMIT 1",
-        *(row["target"], row["correlation_id"], row["id"]),
+def _release_next(change: Change, row: Row) -> None:
+    """One that is worked on has only settled ones before it; one that waited may have an open one."""
+    held = row["status"] == "processing"
+    if held and "follower" in row and row["follower"] is None:
+        return
+    after = " AND seq > ?" if held else ""
+    follower = change.tx.one(
+        "SELECT * FROM messages WHERE correlation_id = ? AND target = ? AND status IN ('queued', 'processing')"
+        f" AND seq <> ?{after} ORDER BY seq LIMIT 1",
+        *(row["correlation_id"], row["target"], row["seq"], *([row["seq"]] if held else [])),
     )
-    if follower is None or follower["status"] != "queued" or follower["ready"] or follower["due_at"]:
-        return head
-    return make_ready(tx, head, follower)
+    if follower and follower["status"] == "queued" and not follower["ready"] and not follower["due_at"]:
+        make_ready(change, follower)
 
 
-def make_ready(tx: Tx, head: JournalHead, row: Row) -> JournalHead:
-    tx.put("UPDATE messages SET ready = 1, due_at = 0 WHERE id = ?", row["id"])
-    count(tx, row, ready=1)
-    return advanced(head, announce(tx, head, "ready", row))
+def make_ready(change: Change, row: Row) -> None:
+    change.tx.put("UPDATE messages SET ready = 1, due_at = 0 WHERE seq = ?", row["seq"])
+    count(change.tx, row, ready=1)
+    change.announce("ready", row)
 
 
 def is_blocked(tx: Tx, row: Row) -> bool:
     """Whether an earlier message of its correlation to the same receiver is not settled yet."""
     sql = (
-        "SELECT 1 AS yes FROM messages WHERE target = ? AND correlation_id = ? AND seq < ? AND status IN (?, ?) LIMIT 1"
+        "SELECT 1 AS yes FROM messages WHERE correlation_id = ? AND target = ? AND seq < ? AND status IN (?, ?) LIMIT 1"
     )
-    return tx.one(sql, row["target"], row["correlation_id"], row["seq"], *OPEN) is not None
+    return tx.one(sql, row["correlation_id"], row["target"], row["seq"], *OPEN) is not None
 
 
-def requeue(tx: Tx, message: Message, due: int, error: str | None) -> None:
-    """Back into its queue, to be handed out again when it is due. It stays ahead of its correlation."""
-    row = message.row
+def requeue(change: Change, message: Message, seconds: float, error: str | None) -> int:
+    """Back into its queue, to be handed out again after so long; when. It stays ahead of its correlation."""
+    row, tx, due = message.row, change.tx, change.wall + int(seconds * 1_000_000)
+    keep_delivery(tx, row)
     tx.put(
-        "UPDATE messages SET status = 'queued', ready = 0, due_at = ?, error = ? WHERE id = ?", due, error, row["id"]
+        "UPDATE messages SET status = 'queued', ready = 0, due_at = ?, error = ?, taken_at = NULL, host = NULL,"
+        " expires_at = NULL, era = NULL, until = NULL WHERE seq = ?",
+        *(due, error, row["seq"]),
     )
     count(tx, row, waiting=1)
-    drop_lease(tx, row["id"])
+    change.due_in(seconds)
+    return due
 
 
 def bury(
-    tx: Tx, head: JournalHead, message: Message, reason: DeadReason, error: str | None, status: MessageStatus = "failed"
-) -> JournalHead:
+    change: Change, message: Message, reason: DeadReason, error: str | None, status: MessageStatus = "failed"
+) -> None:
     """Make it a dead letter: settled without success, kept for a person."""
-    at = micros(head.now.wall)
-    tx.put(
+    row = message.row
+    change.tx.put(
         "INSERT INTO message_dead_letters (message_id, reason, error, at) VALUES (?, ?, ?, ?)"
         " ON CONFLICT (message_id) DO UPDATE SET reason = excluded.reason, error = excluded.error, at = excluded.at",
-        *(message.id, reason, error, at),
+        *(message.id, reason, error, change.wall),
     )
-    head = settle(tx, head, message, status, error or reason)
-    row = message.row
+    settle(change, message, status, error or reason)
     details = {
         "topic": agent_topic(row["target"] or row["source"], "errors"),
         "message_id": message.id,
@@ -243,20 +310,27 @@ def bury(
     }
     if row["session_id"]:
         details["session_id"] = row["session_id"]
-    seq = JOURNAL.append(tx, head, NewEntry("dead", PUBLIC_TOPIC, row["source"], details))
-    return advanced(head, seq)
+    change.append(NewEntry("dead", PUBLIC_TOPIC, row["source"], details))
 
 
 def mark_poison(tx: Tx, row: Row) -> None:
     metadata = {**(orjson.loads(row["metadata"]) if row["metadata"] else {}), "poison": True}
-    tx.put("UPDATE messages SET metadata = ? WHERE id = ?", orjson.dumps(metadata).decode(), row["id"])
+    tx.put("UPDATE messages SET metadata = ? WHERE seq = ?", orjson.dumps(metadata).decode(), row["seq"])
 
 
-def hop(tx: Tx, row: Row, what: str, now: Moment, since: int, payload: str | None = None) -> None:
-    at = micros(now.wall)
+# -- hops
+
+
+def keep_delivery(tx: Tx, row: Row) -> None:
+    """The message comes back: the delivery that its row held becomes a hop."""
+    if row["taken_at"] is not None:
+        hop(tx, row, "taken", row["taken_at"])
+
+
+def hop(tx: Tx, row: Row, what: str, at: int, payload: str | None = None) -> None:
     tx.put(
         "INSERT INTO message_hops (message_id, correlation_id, source, target, what, at, ms, payload)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         *(row["id"], row["correlation_id"], row["source"], row["target"] or row["topic"], what, at),
-        *(max(0, at - since) // 1000, payload),
+        *(max(0, at - row["sent_at"]) // 1000, payload),
     )

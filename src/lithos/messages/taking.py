@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from lithos.core.clock import from_micros, micros, rfc3339
+from lithos.core.clock import from_micros, rfc3339
 from lithos.core.fair_turns import after_turn
 from lithos.messages import store
 from lithos.messages.model import (
@@ -18,12 +18,11 @@ from lithos.messages.model import (
     SHOWN_PAYLOAD,
     DeadReason,
     Message,
-    MessageStatus,
     TakenMessage,
 )
 from lithos.messages.rules import POISON_DEATHS, MessageLimits, breaker_of, next_lane, refused
-from lithos.messages.sending import registered
-from lithos.storage import Answer, JournalHead, Lease, Outcome, Row, Tx, lease_from, lease_of, prolong
+from lithos.messages.sending import register
+from lithos.storage import Answer, Lease, Outcome, Row, Tx, lease_from, lease_of, prolong
 
 LEASE_SECONDS = 600.0
 MOST_TAKEN = 32
@@ -39,80 +38,74 @@ class TakeRequest:
     types: Sequence[str] = ()
     session_id: str | None = None
     host: str | None = None  # a worker of ours takes
-    closed: frozenset[str] = frozenset()  # sessions whose messages the caller may not have
 
 
-def take(tx: Tx, request: TakeRequest, limits: MessageLimits) -> Answer:
-    """Hand out what is ready, by lane and turn. Costs the same whether ten or 100,000 wait."""
-    locked = store.JOURNAL.lock(tx)
-    known, asked = store.ask_agent(tx, request.inbox), store.ask_lanes(tx, request.inbox)
-    total = tx.ask("SELECT coalesce(sum(waiting), 0) AS n FROM message_lanes WHERE target = ?", request.inbox)
-    head, agent = locked(), known.one()
-    lanes = {(each.lane, each.session_id): each for each in store.lanes_of(asked.all())}
-    lanes = {key: each for key, each in lanes.items() if each.session_id not in request.closed}
+def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[str]]) -> Answer:
+    """Hand out what is ready, by lane and turn. Costs the same whether ten or 100,000 wait.
+
+    `closed_sessions`: those whose messages the caller may not have, asked where something of a session waits.
+    """
+    change = store.Change(tx)
+    rows = store.ask_lanes(tx, request.inbox).all()
+    first = rows[0]
+    agent = first if first["name"] is not None else None
+    if any(row["session_id"] for row in rows):
+        closed = closed_sessions()
+        rows = [row for row in rows if row["session_id"] not in closed]
     if request.session_id is not None:
-        lanes = {key: each for key, each in lanes.items() if each.session_id == request.session_id}
-    state = breaker_of(agent).at(head.now)
-    picks = first_pick = agent["picks"] if agent else 0
+        rows = [row for row in rows if row["session_id"] == request.session_id]
+    waiting = sum(row["waiting"] or 0 for row in rows)
+    lanes = {each.contender.key: each for each in store.lanes_of(rows)}
+    state = breaker_of(agent).at(change.now)
     if agent is None:
-        head = registered(tx, head, request.inbox)
-    allowed, taken, room = state.allows, list[TakenMessage](), SHOWN_PAYLOAD
+        register(change, request.inbox)
+    allowed, picks, taken, room = state.allows, first["picks"] or 0, list[TakenMessage](), SHOWN_PAYLOAD
     while len(taken) < request.limit:
         open_lanes = [each for each in lanes.values() if allowed is None or allowed > 0 or each.lane == CRITICAL]
         lane = next_lane(open_lanes, picks)
         if lane is None:
             break
         key = lane.contender.key
-        row = store.first_ready(tx, request.inbox, lane.lane, lane.session_id, request.types)
-        if row is None:  # none of the wanted types
+        lease = lease_from(change.now, request.lease_seconds)
+        row = store.hand_out(change, request.inbox, lane, request.types, request.host, lease)
+        if row is None:
             del lanes[key]
             continue
-        if row["ends_at"] is not None and row["ends_at"] <= micros(head.now.wall):
-            del lanes[key]  # the timer is about to expire it
-            continue
-        lanes[key] = replace(lane, ready=lane.ready - 1)
         picks += 1
         turn = after_turn(lane.contender, picks)
-        lanes[key] = replace(lanes[key], contender=turn)
-        store.save_turn(tx, request.inbox, turn)
-        shown, head = _hand_out(tx, head, row, request, room)
+        lanes[key] = replace(lane, ready=lane.ready - 1, contender=turn)
+        store.save_turn(tx, request.inbox, turn, picks)
+        taken.append(_shown(row, lease, room))
         room -= min(room, row["bytes"])
-        taken.append(shown)
         if lane.lane != CRITICAL and allowed is not None:
             allowed -= 1
+    if taken:
+        change.due_in(request.lease_seconds)
     probes = 0 if state.allows is None or allowed is None else state.allows - allowed
-    if picks != first_pick or agent is None:
-        store.save_agent(tx, request.inbox, state.taken(probes), picks=picks)
-    waiting = total.one()
-    answer: Answer = {"success": True, "messages": taken}
-    answer["waiting"] = max(0, (int(waiting["n"]) if waiting else 0) - len(taken))
+    store.save_agent(tx, request.inbox, agent, state.taken(probes), ended_leases=agent["ended_leases"] if agent else 0)
+    answer: Answer = {"success": True, "messages": taken, "waiting": max(0, waiting - len(taken))}
     return answer | ({"fence": FENCE} if taken else {})
 
 
-def _hand_out(tx: Tx, head: JournalHead, row: Row, request: TakeRequest, room: int) -> tuple[TakenMessage, JournalHead]:
-    lease = lease_from(head.now, request.lease_seconds)
-    token = store.announce(tx, head, "taken", row, agent=request.inbox)
-    tx.put("UPDATE messages SET status = 'processing', ready = 0, attempt = attempt + 1 WHERE id = ?", row["id"])
-    store.count(tx, row, waiting=-1, ready=-1)
-    store.insert_lease(tx, token, row["id"], request.inbox, request.host, lease)
-    store.hop(tx, row, "taken", head.now, row["sent_at"])
-    handed = Message({**row, "status": "processing", "attempt": row["attempt"] + 1})
-    shown: TakenMessage = {
-        "message": handed.envelope(budget=room),
-        "token": token,
+def number_of(token: int) -> int:
+    """The number of the message that a token is for."""
+    return token // store.MOST_ATTEMPTS
+
+
+def _shown(row: Row, lease: Lease, room: int) -> TakenMessage:
+    return {
+        "message": Message(row).envelope(budget=room),
+        "token": store.token_of(row),
         "expires_at": rfc3339(lease.expires_at),
     }
-    return shown, store.advanced(head, token)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
     """A message whose lease the caller proved."""
 
-    head: JournalHead
+    change: store.Change
     message: Message
-    lease: Lease
-    token: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,24 +119,27 @@ class Settlement:
 
 def holding(tx: Tx, settlement: Settlement) -> Held | Outcome:
     """The one check of every settlement: the token is of the newest lease, and that is alive."""
-    message_id, token = settlement.message_id, settlement.token
-    locked = store.JOURNAL.lock(tx)
-    asked, lease = store.ask(tx, message_id), store.ask_lease(tx, message_id)
-    head, message, row = locked(), store.found(asked, message_id), lease.one()
+    message_id = settlement.message_id
+    change = store.Change(tx)
+    message = store.found(store.ask_held(tx, message_id), message_id)
+    row = message.row
     settlement.allow(message)
     if not message.is_open:
-        return refused("settled", _SETTLED, message_id=message_id, status=message.row["status"])
-    if row is None or row["id"] != token or not lease_of(row).alive(head.now):
+        return refused("settled", _SETTLED, message_id=message_id, status=row["status"])
+    if row["status"] != "processing" or store.token_of(row) != settlement.token:
         return refused("claim_lost", _LOST, message_id=message_id)
-    return Held(head, message, lease_of(row), token)
+    if not lease_of(row).alive(change.now):
+        return refused("claim_lost", _LOST, message_id=message_id)
+    return Held(change, message)
 
 
 def renew(tx: Tx, settlement: Settlement, seconds: float) -> Outcome:
     held = holding(tx, settlement)
     if isinstance(held, Outcome):
         return held
-    lease = lease_from(held.head.now, seconds)
-    prolong(tx, "message_leases", held.token, lease)
+    lease = lease_from(held.change.now, seconds)
+    prolong(tx, "messages", held.message.id, lease)
+    held.change.due_in(seconds)
     return Outcome({"success": True, "message_id": held.message.id, "expires_at": rfc3339(lease.expires_at)})
 
 
@@ -152,11 +148,11 @@ def complete(tx: Tx, settlement: Settlement, then: Callable[[Tx, Held], dict[str
     held = holding(tx, settlement)
     if isinstance(held, Outcome):
         return held
-    head = store.settle(tx, held.head, held.message, "completed")
-    _record(tx, held, success=True)
+    store.settle(held.change, held.message, "completed")
+    _record(held, success=True)
     answer: Answer = {"success": True, "message_id": held.message.id, "status": "completed"}
     if then is not None:
-        answer |= then(tx, replace(held, head=head))
+        answer |= then(tx, held)
     return Outcome(answer)
 
 
@@ -164,9 +160,9 @@ def fail(tx: Tx, settlement: Settlement, error: str, limits: MessageLimits, *, r
     held = holding(tx, settlement)
     if isinstance(held, Outcome):
         return held
-    _record(tx, held, success=False)
+    _record(held, success=False)
     error = error[:LONGEST_ERROR]
-    _, due = give_back(tx, held.head, held.message, limits, None if retry else "rejected", error)
+    due = give_back(held.change, held.message, limits, None if retry else "rejected", error)
     answer: Answer = {"success": True, "message_id": held.message.id, "status": "queued" if due else "failed"}
     if due:
         answer["retry_at"] = rfc3339(due)
@@ -174,47 +170,41 @@ def fail(tx: Tx, settlement: Settlement, error: str, limits: MessageLimits, *, r
 
 
 def give_back(
-    tx: Tx, head: JournalHead, message: Message, limits: MessageLimits, dead: DeadReason | None, error: str | None
-) -> tuple[JournalHead, datetime | None]:
+    change: store.Change, message: Message, limits: MessageLimits, dead: DeadReason | None, error: str | None
+) -> datetime | None:
     """Queue it for another attempt, and say when that is due; or bury it: `dead` says so, or no attempt is left."""
     row = message.row
-    ended = row["ends_at"] is not None and row["ends_at"] <= micros(head.now.wall)
     if dead is None and row["attempt"] >= row["max_attempts"]:
         dead = "retry_exhausted"
-    if dead is None and ended:
+    if dead is None and row["ends_at"] is not None and row["ends_at"] <= change.wall:
         dead = "timeout"
     if dead is not None:
-        status: MessageStatus = "expired" if dead == "timeout" else "failed"
-        return store.bury(tx, head, message, dead, error, status), None
+        store.bury(change, message, dead, error, "expired" if dead == "timeout" else "failed")
+        return None
     delay = limits.retry(row["target"]).delay_ms(row["attempt"], random.random())
-    due = micros(head.now.wall) + int(delay * 1000)
-    store.requeue(tx, message, due, error)
-    return head, from_micros(due)
+    return from_micros(store.requeue(change, message, delay / 1000, error))
 
 
-def _record(tx: Tx, held: Held, *, success: bool) -> None:
+def _record(held: Held, *, success: bool) -> None:
     """The breaker of the receiver learns of it; a lease that was kept ends the count of those that were not."""
-    name = held.message.row["target"]
-    state = breaker_of(store.ask_agent(tx, name).one()).after(held.head.now, success=success)
-    store.save_agent(tx, name, state, ended_leases=0)
+    row = held.message.row
+    state = breaker_of(row).after(held.change.now, success=success)
+    store.save_agent(held.change.tx, row["target"], row, state, ended_leases=0)
 
 
-def lease_ended(tx: Tx, head: JournalHead, lease: Row, limits: MessageLimits, *, died: bool = False) -> JournalHead:
+def lease_ended(change: store.Change, message_id: str, limits: MessageLimits, *, died: bool = False) -> None:
     """A lease ran out, or the host of its taker died: an attempt was made, and the message comes back."""
-    row = store.ask(tx, lease["message_id"]).one()
-    if row is None:
-        store.drop_lease(tx, lease["message_id"])
-        return head
-    message, target = Message(row), row["target"]
-    agent = store.ask_agent(tx, target).one()
-    state = breaker_of(agent).after(head.now, success=False)
-    store.save_agent(tx, target, state, ended_leases=(agent["ended_leases"] if agent else 0) + 1)
-    store.hop(tx, row, "host_died" if died else "lease_ended", head.now, row["sent_at"])
+    row, tx = store.ask_held(change.tx, message_id).one(), change.tx
+    if row is None or row["status"] != "processing":
+        return
+    state = breaker_of(row).after(change.now, success=False)
+    store.save_agent(tx, row["target"], row, state, ended_leases=(row["ended_leases"] or 0) + 1)
+    store.hop(tx, row, "host_died" if died else "lease_ended", change.wall)
     dead: DeadReason | None = None
     error = "its taker's host died" if died else "its lease ended"
     if died:
-        tx.put("UPDATE messages SET deaths = deaths + 1 WHERE id = ?", message.id)
+        tx.put("UPDATE messages SET deaths = deaths + 1 WHERE seq = ?", row["seq"])
         if row["deaths"] + 1 >= POISON_DEATHS:
             dead, error = "processing_error", "it ended the process that worked on it, twice"
             store.mark_poison(tx, row)
-    return give_back(tx, head, message, limits, dead, error)[0]
+    give_back(change, Message(row), limits, dead, error)

@@ -1,4 +1,4 @@
-"""One timer per host: sleeps until something is due, and looks earlier when a commit may have changed that."""
+"""One timer per host: sleeps until something is due, and looks earlier when a commit made something due before."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from lithos.core.text import slug
 from lithos.errors import Forbidden, InvalidInput
@@ -48,6 +49,7 @@ def free_topic(text: str) -> str:
     return name
 
 
+@lru_cache(4_096)
 def agent_topic(agent: str, what: str) -> str:
     """`<agent>.requests`: a segment made from the agent's name, which may have any characters."""
     word = slug(agent, 48)

@@ -253,13 +253,13 @@ def text_field(name: str) -> str:
     return next((each for each in ("body", "summary", "text", "content", "query") if each in fields), "body")
 
 
-def checked_payload(name: str, payload: Mapping[str, Any]) -> dict[str, Any]:
-    """The payload as it is stored, without what was not given; any object for a type of the caller's own."""
+def check_payload(name: str, payload: Mapping[str, Any]) -> None:
+    """Nothing is converted, so it is stored as it was given; any object for a type of the caller's own."""
     known = TYPES.get(name)
     if known is None:
-        return dict(payload)
+        return
     try:
-        return known.payload.model_validate(dict(payload)).model_dump(exclude_unset=True)
+        known.payload.model_validate(payload)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "payload"

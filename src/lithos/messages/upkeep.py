@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from lithos.core.clock import micros
 from lithos.errors import CursorExpired
 from lithos.messages import store
-from lithos.messages.model import Message
+from lithos.messages.model import OPEN, Message
 from lithos.messages.rules import BEAT_SECONDS, DEAD_BEATS, HALF_OPEN_SECONDS, MessageLimits
 from lithos.messages.taking import lease_ended
 from lithos.sessions import SESSIONS_JOURNAL
-from lithos.storage import ALIVE_SQL, JournalEntry, JournalHead, NewEntry, Row, Tx
+from lithos.storage import JournalEntry, Moment, NewEntry, Row, Tx
 
 AT_ONCE = 500  # rows of one kind in one transaction
 PRUNED_AT_ONCE = 5_000
@@ -24,15 +24,15 @@ _ENDS = frozenset({"completed", "failed", "closed"})
 
 def tick(tx: Tx, limits: MessageLimits, host: str | None) -> float:
     """Do what is due; the seconds until something is due next."""
-    head = store.JOURNAL.lock(tx)()
-    head = follow_sessions(tx, head)
-    now = micros(head.now.wall)
+    change = store.Change(tx, announces=True)
+    follow_sessions(change)
+    head, now = change.head, change.wall
     due = tx.all("SELECT * FROM messages WHERE due_at > 0 AND due_at <= ? ORDER BY due_at LIMIT ?", now, AT_ONCE)
     for row in due:
         if store.is_blocked(tx, row):
-            tx.put("UPDATE messages SET due_at = 0 WHERE id = ?", row["id"])
+            tx.put("UPDATE messages SET due_at = 0 WHERE seq = ?", row["seq"])
         else:
-            head = store.make_ready(tx, head, row)
+            store.make_ready(change, row)
     ended = tx.all(
         "SELECT * FROM messages WHERE status = 'queued' AND ends_at IS NOT NULL AND ends_at <= ?"
         " ORDER BY ends_at LIMIT ?",
@@ -40,41 +40,44 @@ def tick(tx: Tx, limits: MessageLimits, host: str | None) -> float:
     )
     for row in ended:
         current = store.ask(tx, row["id"]).one() or row  # an earlier end may have made it ready
-        head = store.bury(tx, head, Message(current), "timeout", None, "expired")
-    lost = tx.all(
-        f"SELECT * FROM message_leases WHERE NOT ({ALIVE_SQL}) ORDER BY id LIMIT ?",
-        *(head.now.era, head.now.steady, AT_ONCE),
-    )
-    for lease in lost:
-        head = lease_ended(tx, head, lease, limits)
-    head = bury_hosts(tx, head, limits, host)
-    store.JOURNAL.record_clock(tx, head)
+        store.bury(change, Message(current), "timeout", None, "expired")
+    lost = tx.all(_LOST, head.now.era, head.now.steady, head.now.era, AT_ONCE)
+    for row in lost:
+        lease_ended(change, row["id"], limits)
+    bury_hosts(change, limits, host)
+    store.JOURNAL.record_clock(tx, change.head)
     if max(len(due), len(ended), len(lost)) == AT_ONCE:
         return 0.0
-    return _next_due(tx, head)
+    return _next_due(tx, head.now)
 
 
-def _next_due(tx: Tx, head: JournalHead) -> float:
+_LOST = """
+SELECT id FROM messages WHERE status = 'processing' AND ((era = ? AND until < ?) OR era <> ?) ORDER BY seq LIMIT ?
+"""
+
+
+def _next_due(tx: Tx, moment: Moment) -> float:
     first_due = tx.ask("SELECT min(due_at) AS at FROM messages WHERE due_at > 0")
     first_end = tx.ask("SELECT min(ends_at) AS at FROM messages WHERE status = 'queued' AND ends_at IS NOT NULL")
-    lease = tx.ask("SELECT min(until) AS at FROM message_leases WHERE era = ?", head.now.era)
+    lease = tx.ask("SELECT min(until) AS at FROM messages WHERE status = 'processing' AND era = ?", moment.era)
     opened = tx.ask(
-        "SELECT min(opened_steady) AS at FROM message_agents WHERE breaker = 'open' AND opened_era = ?", head.now.era
+        "SELECT min(opened_steady) AS at FROM message_agents WHERE breaker = 'open' AND opened_era = ?", moment.era
     )
-    now = micros(head.now.wall)
+    now = micros(moment.wall)
     waits = [(row["at"] - now) / 1_000_000 for asked in (first_due, first_end) if (row := asked.one()) and row["at"]]
     if (row := lease.one()) and row["at"] is not None:
-        waits.append(row["at"] - head.now.steady)
+        waits.append(row["at"] - moment.steady)
     if (row := opened.one()) and row["at"] is not None:
-        waits.append(row["at"] + HALF_OPEN_SECONDS - head.now.steady)
+        waits.append(row["at"] + HALF_OPEN_SECONDS - moment.steady)
     return min([NEVER, *(each for each in waits if each > 0)], default=NEVER) if waits else NEVER
 
 
 # -- sessions
 
 
-def follow_sessions(tx: Tx, head: JournalHead) -> JournalHead:
+def follow_sessions(change: store.Change) -> None:
     """A suspended session's messages wait without growing older; an ended one's become dead letters."""
+    tx = change.tx
     row = tx.one("SELECT seq FROM message_cursors WHERE name = ?", store.SESSIONS_CURSOR)
     cursor = int(row["seq"]) if row else 0
     more = True
@@ -82,70 +85,69 @@ def follow_sessions(tx: Tx, head: JournalHead) -> JournalHead:
         try:
             page = SESSIONS_JOURNAL.since(tx, cursor)
         except CursorExpired as expired:
-            head, cursor = _resync(tx, head), int(expired.details["cursor"])
+            _resync(change)
+            cursor = int(expired.details["cursor"])
             break
-        head, cursor, more = _followed(tx, head, page.entries), page.cursor, page.more
+        _followed(change, page.entries)
+        cursor, more = page.cursor, page.more
     if row is None or cursor != row["seq"]:
         tx.put("UPDATE message_cursors SET seq = ? WHERE name = ?", cursor, store.SESSIONS_CURSOR)
-    return head
 
 
-def _followed(tx: Tx, head: JournalHead, entries: Iterable[JournalEntry]) -> JournalHead:
+def _followed(change: store.Change, entries: Iterable[JournalEntry]) -> None:
     for entry in entries:
         details = {"topic": f"session.{entry.subject}.state", "session_id": entry.subject}
-        new = NewEntry(entry.kind, store.PUBLIC_TOPIC, entry.agent, details)
-        head = store.advanced(head, store.JOURNAL.append(tx, head, new))
+        change.append(NewEntry(entry.kind, store.PUBLIC_TOPIC, entry.agent, details))
         if entry.kind in _PAUSES:
-            _pause(tx, entry.subject, micros(entry.at))
+            _pause(change.tx, entry.subject, micros(entry.at))
         elif entry.kind in _GOES_ON:
-            head = _go_on(tx, head, entry.subject, micros(entry.at))
+            _go_on(change, entry.subject, micros(entry.at))
         elif entry.kind in _ENDS:
-            head = _end(tx, head, entry.subject, entry.kind)
-    return head
+            _end(change, entry.subject, entry.kind)
 
 
 def _pause(tx: Tx, session_id: str, at: int) -> None:
-    sql = "UPDATE messages SET paused_at = ?, ends_at = deadline WHERE session_id = ? AND status = 'queued'"
-    tx.put(f"{sql} AND paused_at IS NULL", at, session_id)
+    """Also of what is worked on: it may come back during the pause."""
+    sql = "UPDATE messages SET paused_at = ?, ends_at = deadline WHERE session_id = ? AND status IN (?, ?)"
+    tx.put(f"{sql} AND paused_at IS NULL", at, session_id, *OPEN)
 
 
-def _go_on(tx: Tx, head: JournalHead, session_id: str, at: int) -> JournalHead:
+def _go_on(change: store.Change, session_id: str, at: int) -> None:
     """The time of the pause does not count. `ttl` grows by it, so that `sent_at + ttl` stays the end."""
-    rows = tx.all("SELECT * FROM messages WHERE session_id = ? AND paused_at IS NOT NULL", session_id)
+    tx = change.tx
+    sql = "SELECT * FROM messages WHERE session_id = ? AND paused_at IS NOT NULL AND status IN (?, ?)"
+    rows = tx.all(sql, session_id, *OPEN)
     for row in rows:
         ttl = row["ttl"] + max(0, at - row["paused_at"])
         end = row["sent_at"] + ttl
         ends_at = end if row["deadline"] is None else min(end, row["deadline"])
-        tx.put("UPDATE messages SET paused_at = NULL, ttl = ?, ends_at = ? WHERE id = ?", ttl, ends_at, row["id"])
+        tx.put("UPDATE messages SET paused_at = NULL, ttl = ?, ends_at = ? WHERE seq = ?", ttl, ends_at, row["seq"])
     ready = tx.all("SELECT DISTINCT target FROM message_lanes WHERE session_id = ? AND ready > 0", session_id)
     for row in ready:  # takers that wait look again
-        new = NewEntry("ready", store.inbox(row["target"]), "lithos", {"session_id": session_id})
-        head = store.advanced(head, store.JOURNAL.append(tx, head, new))
-    return head
+        change.append(NewEntry("ready", store.inbox(row["target"]), "lithos", {"session_id": session_id}))
 
 
-def _end(tx: Tx, head: JournalHead, session_id: str, how: str) -> JournalHead:
+def _end(change: store.Change, session_id: str, how: str) -> None:
+    tx = change.tx
     for row in tx.all("SELECT id FROM messages WHERE session_id = ? AND status = 'queued' ORDER BY seq", session_id):
         current = store.ask(tx, row["id"]).one()
         if current is not None and current["status"] == "queued":
-            head = store.bury(tx, head, Message(current), "unroutable", f"its session is {how}")
-    return head
+            store.bury(change, Message(current), "unroutable", f"its session is {how}")
 
 
-def _resync(tx: Tx, head: JournalHead) -> JournalHead:
+def _resync(change: store.Change) -> None:
     """Too many changes were missed to follow: look at the sessions that have something waiting."""
     sql = (
         "SELECT DISTINCT sessions.* FROM message_lanes JOIN sessions ON sessions.id = message_lanes.session_id"
         " WHERE message_lanes.waiting > 0"
     )
-    for session in tx.all(sql):
+    for session in change.tx.all(sql):
         if session["closed_at"] is not None or session["state"] in _ENDS:
-            head = _end(tx, head, session["id"], session["state"])
+            _end(change, session["id"], session["state"])
         elif session["state"] == "suspended":
-            _pause(tx, session["id"], session["suspended_at"])
+            _pause(change.tx, session["id"], session["suspended_at"])
         else:
-            head = _go_on(tx, head, session["id"], session["activated_at"] or micros(head.now.wall))
-    return head
+            _go_on(change, session["id"], session["activated_at"] or change.wall)
 
 
 # -- hosts
@@ -160,20 +162,35 @@ def beat(tx: Tx, host: str) -> None:
     )
 
 
-def bury_hosts(tx: Tx, head: JournalHead, limits: MessageLimits, own: str | None) -> JournalHead:
-    """A host that sent no heartbeat for a minute is dead: what its workers held comes back at once."""
-    last = head.now.steady - BEAT_SECONDS * DEAD_BEATS
-    for row in tx.all("SELECT host FROM message_hosts WHERE era <> ? OR beat < ?", head.now.era, last):
+def bury_hosts(change: store.Change, limits: MessageLimits, own: str | None, *, alone: bool = False) -> None:
+    """A host that sent no heartbeat for a minute is dead: what its workers held comes back at once.
+
+    `alone`: one host owns the database, and this one has just started, so every other is dead.
+    """
+    tx, now = change.tx, change.now
+    last = now.steady - BEAT_SECONDS * DEAD_BEATS
+    dead = "1 = 1" if alone else "era <> ? OR beat < ?"
+    for row in tx.all(f"SELECT host FROM message_hosts WHERE {dead}", *([] if alone else [now.era, last])):
         if row["host"] != own:
-            head = return_leases(tx, head, limits, row["host"])
+            return_leases(change, limits, row["host"])
             tx.put("DELETE FROM message_hosts WHERE host = ?", row["host"])
-    return head
 
 
-def return_leases(tx: Tx, head: JournalHead, limits: MessageLimits, host: str) -> JournalHead:
-    for lease in tx.all("SELECT * FROM message_leases WHERE host = ? ORDER BY id", host):
-        head = lease_ended(tx, head, lease, limits, died=True)
-    return head
+def leave(tx: Tx, host: str) -> None:
+    """This host stops: what its workers hold goes back into the queue, and no death is counted."""
+    change = store.Change(tx)
+    held = tx.all("SELECT id FROM messages WHERE status = 'processing' AND host = ? ORDER BY seq", host)
+    for row in held:
+        message = store.found(store.ask_held(tx, row["id"]), row["id"])
+        store.hop(tx, message.row, "host_stopped", change.wall)
+        store.requeue(change, message, 0, "its taker's host stopped")
+    tx.put("DELETE FROM message_hosts WHERE host = ?", host)
+
+
+def return_leases(change: store.Change, limits: MessageLimits, host: str) -> None:
+    held = change.tx.all("SELECT id FROM messages WHERE status = 'processing' AND host = ? ORDER BY seq", host)
+    for row in held:
+        lease_ended(change, row["id"], limits, died=True)
 
 
 # -- old rows

@@ -7,6 +7,7 @@ from lithos.notes.answers import (
     Deleted,
     Difference,
     Moved,
+    NoteGraph,
     NoteHistory,
     NoteLinks,
     NoteList,
@@ -31,6 +32,7 @@ from lithos.notes.lifecycle.near_duplicates import NearDuplicates
 from lithos.notes.lifecycle.promotion_uses import PromotionUses
 from lithos.notes.lifecycle.promotions import Promoted, Promotions
 from lithos.notes.lifecycle.search_scope import Rank, StatusFilter
+from lithos.notes.lifecycle.standing import NoteStanding
 from lithos.notes.notes import Notes, NotesEnvironment, WatchOptions, open_notes
 from lithos.notes.search import (
     FIRST_PAGE,
@@ -45,7 +47,7 @@ from lithos.notes.search import (
 from lithos.notes.validation import KINDS, NOTICES
 from lithos.notes.vault.loaded import ROOT
 from lithos.notes.vault.moving import Move
-from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE, MOST_TAGS
+from lithos.notes.vault.reading import DEEPEST, LARGEST_PAGE, MOST_IN_GRAPH, MOST_TAGS
 from lithos.notes.vault.vault import Vault, WriteChecks
 from lithos.notes.vault.writing import WriteRequest
 
@@ -54,6 +56,7 @@ __all__ = [
     "FIRST_PAGE",
     "KINDS",
     "LARGEST_PAGE",
+    "MOST_IN_GRAPH",
     "MOST_TAGS",
     "NOTE_KEYWORDS",
     "NOTE_NUMBERS",
@@ -75,11 +78,13 @@ __all__ = [
     "Moved",
     "NearDuplicates",
     "NoteChange",
+    "NoteGraph",
     "NoteHistory",
     "NoteHit",
     "NoteLinks",
     "NoteList",
     "NoteSearch",
+    "NoteStanding",
     "Notes",
     "NotesEnvironment",
     "OnConflict",

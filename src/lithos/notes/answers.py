@@ -127,6 +127,18 @@ class NoteList(Completeness):
     next_cursor: NotRequired[str]
 
 
+class NoteGraph(Completeness):
+    """Notes and links as columns: 10,000 notes in a few hundred kilobytes. A note is its place in these lists."""
+
+    ids: list[str]
+    titles: list[str]
+    paths: list[str]
+    tags: list[str]  # each tag once
+    tagged: list[list[int]]  # of each note: places in `tags`
+    links: list[int]  # source, target, source, target, …
+    total: int
+
+
 class NoteLinks(Completeness):
     outgoing: list[LinkedNote]
     incoming: list[LinkedNote]

@@ -19,6 +19,7 @@ from lithos.errors import InvalidInput, TooLarge
 Status = Literal["active", "superseded", "deprecated", "stale"]
 TtlPolicy = Literal["ephemeral", "decay", "persistent"]
 STATUSES: tuple[str, ...] = get_args(Status)
+ENDED = ("superseded", "deprecated", "stale")  # every other status, a made-up one too, counts as active
 TTL_POLICIES: tuple[str, ...] = get_args(TtlPolicy)
 
 SOURCE_KINDS = ("paper", "documentation", "best_practice", "rfc", "stackoverflow", "blog", "tutorial")
@@ -42,6 +43,7 @@ class NoteField:
     name: str
     type: FieldType = "text"
     column: str = ""  # its name in the catalogue; empty: only the file has it
+    indexed: bool = False  # notes are looked up by its column
     filtered: bool = False  # search filters by its column
     check: Check | None = None  # of what a tool writes; None: no tool writes it as a field
     if_wrong: str = ""  # what a value counts as that a person typed and `check` refuses; empty: it is not checked
@@ -104,33 +106,35 @@ FIELDS = (
     NoteField("title"),
     NoteField("created_at", "time", column="created", filtered=True),
     NoteField("updated_at", "time"),  # its column also holds the date of a file that names no time
-    NoteField("author", column="author"),
+    NoteField("author", column="author", indexed=True),
     NoteField("contributors", "texts"),
     NoteField("tags", "texts"),
     NoteField("confidence", "number", column="confidence", check=_number),
     NoteField("aliases", "texts"),
-    NoteField("source", column="source", check=_source),
+    NoteField("source", column="source", indexed=True, check=_source),
     NoteField("provenance", column="provenance", check=_provenance, if_wrong="it names no source", merged=True),
-    NoteField("claim_id", column="claim_id", filtered=True, check=_key, merged=True),
-    NoteField("merge_key", column="merge_key", check=_key),
+    NoteField("claim_id", column="claim_id", indexed=True, filtered=True, check=_key, merged=True),
+    NoteField("merge_key", column="merge_key", indexed=True, check=_key),
     NoteField("status", column="status", check=_one_of(STATUSES), if_wrong="it counts as active"),
     NoteField(
         "ttl_policy", column="ttl_policy", check=_one_of(TTL_POLICIES), if_wrong="it counts as persistent", merged=True
     ),
-    NoteField("expires_at", "time", column="expires", check=_time, if_wrong="it never expires", merged=True),
+    NoteField(
+        "expires_at", "time", column="expires", indexed=True, check=_time, if_wrong="it never expires", merged=True
+    ),
     NoteField("supersedes", column="supersedes", check=_key),
-    NoteField("superseded_by", column="superseded_by"),
+    NoteField("superseded_by", column="superseded_by", indexed=True),
     NoteField("superseded_at", "time"),
     NoteField("derived_from", "texts", column="derived_from", check=_note_ids),
     # Of outside sources. A person's own `kind: meeting` is none of ours: it makes no source and is no problem.
-    NoteField("kind", column="kind", filtered=True, check=_one_of(SOURCE_KINDS)),
-    NoteField("url", column="url", check=_source),
+    NoteField("kind", column="kind", indexed=True, filtered=True, check=_one_of(SOURCE_KINDS)),
+    NoteField("url", column="url", indexed=True, check=_source),
     NoteField("authors", "texts", column="authors", check=_texts),
     NoteField("published_at", "time", column="published", filtered=True, check=_time),
     NoteField("venue", column="venue", check=_key),
-    NoteField("library", column="library", check=_key),
+    NoteField("library", column="library", indexed=True, check=_key),
     NoteField("modules", "texts", column="modules", check=_texts),
-    NoteField("content_hash", column="content_hash", check=_key),
+    NoteField("content_hash", column="content_hash", indexed=True, check=_key),
     NoteField("etag", column="etag", check=_key),
 )
 BY_NAME = {field.name: field for field in FIELDS}

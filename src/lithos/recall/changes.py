@@ -82,15 +82,29 @@ class ChangesRequest:
     cursor: str | None = None
     asked_by: str | None = None
     viewer: Viewer = PUBLIC
+    rows: bool = False  # the lines as fields too
 
     def fingerprint(self) -> str:
         wanted = [sorted(self.kinds), self.path_prefix, self.agent]
         return hashlib.sha256(orjson.dumps(wanted)).hexdigest()[:10]
 
 
+class ChangeRow(TypedDict):
+    at: str
+    kind: ChangeKind
+    id: str
+    what: str
+    title: str
+    path: str
+    agent: str | None  # None: a person, in the file itself
+    count: int  # changes in this row
+    things: int  # above 1: so many things at once, of which `id` names the newest
+
+
 class ChangesAnswer(TypedDict):
     since: str
     changes: dict[str, list[str]]
+    rows: NotRequired[list[ChangeRow]]
     total: int
     cursor: str
     next_cursor: NotRequired[str]
@@ -104,6 +118,21 @@ class Line:
     kind: ChangeKind
     at: datetime
     text: str
+    changes: tuple[Change, ...]
+
+    def row(self) -> ChangeRow:
+        first = self.changes[0]
+        return {
+            "at": rfc3339(first.at),
+            "kind": first.kind,
+            "id": first.id,
+            "what": first.what,
+            "title": first.title,
+            "path": first.path,
+            "agent": first.agent,
+            "count": len(self.changes),
+            "things": len({each.id for each in self.changes}),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +168,8 @@ class Changes:
             "total": len(lines),
             "cursor": found.place.encoded(),
         }
+        if request.rows:
+            answer["rows"] = [each.row() for each in shown]
         if offset + request.limit < len(lines):
             until = page.until if page else max((each.at for each in found.changes), default=self.clock.now())
             rest = _Page(start, found.place, until, offset + request.limit)
@@ -385,11 +416,11 @@ def _lines(changes: Iterable[Change]) -> Iterator[Line]:
     for run in _runs(changes):
         first = run[0]
         if len(run) >= BULK and len({each.id for each in run}) >= BULK:
-            yield Line(first.kind, first.at, _bulk_line(run))
+            yield Line(first.kind, first.at, _bulk_line(run), tuple(run))
             continue
         for _, same in groupby(run, key=lambda each: (each.id, each.what)):
             repeated = list(same)
-            yield Line(first.kind, repeated[0].at, _line(repeated[0], len(repeated)))
+            yield Line(first.kind, repeated[0].at, _line(repeated[0], len(repeated)), tuple(repeated))
 
 
 def _runs(changes: Iterable[Change]) -> Iterator[list[Change]]:

@@ -28,9 +28,6 @@ class CodeKind:
     def __init__(self, code: Code) -> None:
         self._code = code
 
-    def find(self, question: Question) -> KindHits:
-        return self.begin(question)()
-
     def begin(self, question: Question) -> FinishKind:
         roots = self._code.visible(question.call)
         asked = question.query

@@ -33,9 +33,6 @@ class CommitKind:
         self._graph = graph
         self._code = code
 
-    def find(self, question: Question) -> KindHits:
-        return self.begin(question)()
-
     def begin(self, question: Question) -> FinishKind:
         asked = question.query
         named = NOTE not in question.kinds
@@ -71,9 +68,6 @@ class SourceKind:
 
     def __init__(self, search: NoteSearch) -> None:
         self._search = search
-
-    def find(self, question: Question) -> KindHits:
-        return self.begin(question)()
 
     def begin(self, question: Question) -> FinishKind:
         if NOTE in question.kinds:

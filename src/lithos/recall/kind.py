@@ -73,19 +73,13 @@ class Kind(Protocol):
         """The word that answers and the argument `kinds` use: "note", "task"."""
         ...
 
-    def find(self, question: Question) -> KindHits: ...
+    def begin(self, question: Question) -> FinishKind:
+        """Full text is searched before the question's vector is needed: all kinds do so beside the model."""
+        ...
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         """Newest first, at most `query.limit`."""
         ...
-
-
-@runtime_checkable
-class TwoStepKind(Protocol):
-    """A kind that searches full text before it needs the question's vector, so that all of them do so beside the
-    model. `find` is `begin` and the finish at once."""
-
-    def begin(self, question: Question) -> FinishKind: ...
 
 
 @runtime_checkable
@@ -95,9 +89,3 @@ class LinkedKind(Protocol):
     def linked(self, question: Question, hit: Hit, most: int) -> list[Hit]:
         """Of what a hit is linked to, what the question lets through, with the passage that answers it best."""
         ...
-
-
-def begin(kind: Kind, question: Question) -> FinishKind:
-    if isinstance(kind, TwoStepKind):
-        return kind.begin(question)
-    return lambda least=0.0: kind.find(question)

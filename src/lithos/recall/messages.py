@@ -5,85 +5,45 @@ The filter acts inside the engines: a message carries its parties (sender, recei
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Collection as Group
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithos.core.part import Part
-from lithos.errors import CursorExpired
 from lithos.messages import Message, Messages, names_of
-from lithos.recall.kind import Changed, ChangesQuery, KindHits, Question
-from lithos.search import Collection, Document, DocumentChange, Hit, Projector, Query, Remove, SearchResult, Where
+from lithos.recall.followed_index import FollowedIndex
+from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
+from lithos.search import Collection, Document, DocumentChange, Hit, JournalFeed, Remove, Where
+from lithos.storage import JournalEntry
 
 MESSAGE_KEYWORDS = ("party", "type")
 ANYONE = "*"  # the party of what was sent to a topic in no session
 AT_ONCE = 500
 
 
-class MessageFeed:
-    """Reads what the collection lacks from the journal of messages; after a loss, by comparing ids."""
-
+class MessageFeed(JournalFeed):
     def __init__(self, messages: Messages) -> None:
+        super().__init__(messages.followers)
         self._messages = messages
-        self._lock = threading.RLock()
-        self._cursor: int | None = None
-        self._missing: list[str] = []
-        self._gone: list[str] = []
 
-    @property
-    def lock(self) -> AbstractContextManager[Any]:
-        return self._lock
-
-    def restart(self, known: Mapping[str, str]) -> bool:
-        self._cursor = self._messages.followers.read(None).cursor
+    def _missing(self, known: dict[str, str]) -> Iterator[Sequence[DocumentChange]]:
         there = self._messages.ids()
-        self._missing = [each for each in there if each not in known]
-        self._gone = [each for each in known if each not in there]
-        return True
+        yield [Remove(each) for each in known if each not in there]
+        missing = [each for each in there if each not in known]
+        for start in range(0, len(missing), AT_ONCE):
+            yield self._documents(missing[start : start + AT_ONCE])
 
-    def next_batch(self) -> Sequence[DocumentChange]:
-        if self._gone:
-            gone, self._gone = self._gone[:AT_ONCE], self._gone[AT_ONCE:]
-            return [Remove(each) for each in gone]
-        if not self._missing:
-            self._missing = self._sent()
-        wanted, self._missing = self._missing[:AT_ONCE], self._missing[AT_ONCE:]
-        return [document_of(each) for each in self._messages.rows(wanted)] if wanted else []
+    def _changed(self, entries: Sequence[JournalEntry]) -> Sequence[DocumentChange]:
+        return self._documents([str(each.details["message_id"]) for each in entries if each.kind in ("sent", "queued")])
 
-    def _sent(self) -> list[str]:
-        """Messages that were sent since the last look."""
-        found: list[str] = []
-        more = True
-        while more and not found:
-            try:
-                page = self._messages.followers.read(self._cursor)
-            except CursorExpired:
-                self.restart({})
-                return self._missing
-            self._cursor, more = page.cursor, page.more
-            sent = [each for each in page.entries if each.kind in ("sent", "queued")]
-            found = [str(each.details["message_id"]) for each in sent]
-        return found
+    def _documents(self, ids: Sequence[str]) -> Sequence[DocumentChange]:
+        return [document_of(each) for each in self._messages.rows(ids)] if ids else []
 
 
-class MessageIndex(Part):
+class MessageIndex(FollowedIndex):
     def __init__(self, collection: Collection, messages: Messages) -> None:
-        self.collection = collection
-        self._projector = Projector(collection, MessageFeed(messages), "messages", compares=False)
+        super().__init__("messages", collection, MessageFeed(messages))
         self._messages = messages
-        self._first = True
-
-    def query(self, query: Query) -> SearchResult:
-        """Catches up first: what was sent before the question is found by it."""
-        if self._first:
-            self._first = False
-            self._projector.resume()
-        else:
-            self._projector.catch_up()
-        return self._projector.query(query)
 
     def prune(self) -> int:
         """Drop old messages, here and in their table."""
@@ -95,19 +55,6 @@ class MessageIndex(Part):
     def purge(self, message_id: str) -> None:
         self._projector.purge([message_id])
 
-    def busy(self) -> bool:
-        return self.collection.busy()
-
-    def sizes(self) -> dict[str, int]:
-        return {"messages": self.collection.size()}
-
-    def problem(self) -> str | None:
-        return self.collection.problem()
-
-    def close(self) -> None:
-        self._projector.close()
-        self.collection.close()
-
 
 class MessageKind:
     name = "message"
@@ -116,7 +63,7 @@ class MessageKind:
         self._index = index
         self._messages = messages
 
-    def find(self, question: Question) -> KindHits:
+    def begin(self, question: Question) -> FinishKind:
         where = question.query.where
         call = question.call
         any_of: dict[str, tuple[str, ...]] = {}
@@ -127,7 +74,8 @@ class MessageKind:
         closed = tuple(map(session_party, sorted(self._messages.closed_sessions(call))))
         none_of = {"party": closed} if closed else {}
         own_where = Where(tags=where.tags, author=where.author, any_of=any_of, none_of=none_of)
-        return KindHits(self._index.query(replace(question.query, where=own_where)), _shown)
+        begun = self._index.begin(replace(question.query, where=own_where))
+        return lambda least=0.0: KindHits(begun(least), _shown)
 
     def changes(self, query: ChangesQuery) -> Sequence[Changed]:
         return ()  # an answer names count and senders of what waits: `Messages.waiting_from`

@@ -22,9 +22,6 @@ class NoteKind:
         self._notes = notes
         self._search = search
 
-    def find(self, question: Question) -> KindHits:
-        return self.begin(question)()
-
     def begin(self, question: Question) -> FinishKind:
         begun = self._search.begin(question.query, question.scope)
 

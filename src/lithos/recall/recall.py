@@ -19,7 +19,7 @@ from lithos.recall.hops import (
     with_further,
     with_linked,
 )
-from lithos.recall.kind import Kind, KindHits, LinkedKind, Question, begin
+from lithos.recall.kind import Kind, KindHits, LinkedKind, Question
 from lithos.search import RERANKER_UNUSABLE, Reranker
 
 PASSAGES_OF_ONE = 3  # with a token budget: most passages that one document may fill it with
@@ -92,7 +92,7 @@ class Recall:
     def _answered(self, question: Question, whole: bool) -> dict[str, KindHits]:
         """Every kind begins before any is finished. Of the others only those hits are fetched that can come before
         the last note, if `whole` documents are asked for and there are notes enough."""
-        begun = {name: begin(self.kinds[name], question) for name in question.kinds}
+        begun = {name: self.kinds[name].begin(question) for name in question.kinds}
         answered: dict[str, KindHits] = {}
         least = 0.0
         for name, finish in begun.items():

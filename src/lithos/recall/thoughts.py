@@ -20,9 +20,6 @@ class ThoughtKind:
         self._ledger = ledger
         self._viewer = viewer
 
-    def find(self, question: Question) -> KindHits:
-        return self.begin(question)()
-
     def begin(self, question: Question) -> FinishKind:
         where = question.query.where
         tags = {"tag": tuple(tag.casefold() for tag in where.tags)} if where.tags else {}
@@ -36,10 +33,11 @@ class ThoughtKind:
 
             def render(hit: Hit) -> dict[str, Any]:
                 chain, index = chains[hit.id]
-                thought = self._ledger.thought(chain, thought_index=index, viewer=viewer)["thought"]
-                title = f"{thought['thought_type']} #{index}" if thought else f"#{index}"
-                row = {"id": thought["id"] if thought else "", "title": title, "heading": "", "path": "", "version": ""}
-                passage = thought["content"] if thought else ""
+                entry = self._ledger.recalled(chain, index, viewer)
+                title = f"{entry.record['thought_type']} #{index}" if entry else f"#{index}"
+                row = {"id": entry.record["id"] if entry else "", "title": title}
+                row |= {"heading": "", "path": "", "version": ""}
+                passage = (entry.body or {}).get("content", "") if entry else ""
                 return {**row, "author": hit.author, "passage": passage, "score": hit.score, "chain_key": chain}
 
             return KindHits(found, render)

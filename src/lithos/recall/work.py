@@ -1,22 +1,18 @@
-"""Tasks, findings and skills in one derived collection, and their contributions to recall.
-
-The collection follows by itself: each question first applies what the board's journal and the skill table say changed
-since the last one. What a kill loses, the first question after a start finds by comparing hashes.
-"""
+"""Tasks, findings and skills in one derived collection, and their contributions to recall."""
 
 from __future__ import annotations
 
 import hashlib
-import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from lithos.board import Board, BoardText
-from lithos.core.part import Part
+from lithos.recall.followed_index import FollowedIndex
 from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
-from lithos.search import Collection, Document, DocumentChange, Finish, Hit, Query, Remove, SearchResult, Where
+from lithos.search import Collection, Document, DocumentChange, Hit, JournalFeed, Remove, SearchResult, Where
 from lithos.skills import Skills
+from lithos.storage import JournalEntry
 
 WorkName = Literal["task", "finding", "skill"]
 WORK: tuple[WorkName, ...] = ("task", "finding", "skill")
@@ -24,65 +20,40 @@ WORK_KEYWORDS = ("kind", "status", "task")
 WORK_NUMBERS = ("time",)
 
 
-class WorkIndex(Part):
-    """One collection for three kinds: each is small beside the notes, and a model's vectors cost the same."""
+class WorkFeed(JournalFeed):
+    """Tasks and findings by the board's journal; skills by their states, which are few."""
 
-    def __init__(self, collection: Collection, board: Board, skills: Skills) -> None:
-        self.collection = collection
+    def __init__(self, board: Board, skills: Skills) -> None:
+        super().__init__(board.followers)
         self._board = board
         self._skills = skills
-        self._lock = threading.Lock()
-        self._cursor: int | None = None  # of the board's journal; None: compare everything
-        self._skill_state: dict[str, str] = {}
-        self._starts = -1  # of the collection, when it was filled
+        self._skill_states: dict[str, str] = {}
+        self._skill_commits: int | None = None
 
-    def catch_up(self) -> None:
-        """Catch up: everything committed before this call is found by the question that follows."""
-        with self._lock:
-            starts = self.collection.starts
-            if starts != self._starts:  # damage made it start empty
-                self._cursor, self._skill_state, self._starts = None, {}, starts
-            changes = self._board_changes()
-            changes += self._skill_changes()
-            if changes:
-                self.collection.apply(changes)
+    def restart(self, known: Mapping[str, str]) -> bool:
+        self._skill_states, self._skill_commits = {}, None
+        return super().restart(known)
 
-    def begin(self, query: Query) -> Finish:
-        self.catch_up()
-        filled, begun = self._starts, self.collection.begin(query)
+    def next_batch(self) -> Sequence[DocumentChange]:
+        return super().next_batch() or self._changed_skills()
 
-        def finish(least: float = 0.0) -> SearchResult:
-            found = begun(least)
-            if self.collection.starts == filled:
-                return found
-            return replace(found, degraded="; ".join(filter(None, ["the index is being rebuilt", found.degraded])))
+    def _missing(self, known: dict[str, str]) -> Iterator[Sequence[DocumentChange]]:
+        held = {key: value for key, value in known.items() if key.startswith(("task:", "finding:"))}
+        current = {each.id: each for each in map(_of_board, self._board.texts())}
+        yield [Remove(key) for key in held if key not in current]
+        yield [each for key, each in current.items() if held.get(key) != each.hash]
 
-        return finish
+    def _changed(self, entries: Sequence[JournalEntry]) -> Sequence[DocumentChange]:
+        return [_of_board(each) for each in self._board.texts({each.subject for each in entries})]
 
-    def _board_changes(self) -> list[DocumentChange]:
-        if self._cursor is not None:
-            tasks: set[str] = set()
-            while "missed" not in (seen := self._board.changes(self._cursor)):
-                self._cursor = seen["cursor"]
-                tasks |= {each["task_id"] for each in seen["changes"]}
-                if not seen["changes"]:  # else there may be another page
-                    return [_of_board(each) for each in self._board.texts(tasks)] if tasks else []
-        self._cursor = self._board.changes()["cursor"]
-        return self._compared("task:", "finding:", documents=map(_of_board, self._board.texts()))
-
-    def _skill_changes(self) -> list[DocumentChange]:
-        state = self._skills.states()
-        if state == self._skill_state:
-            return []
-        changed = [name for name, value in state.items() if self._skill_state.get(name) != value]
-        self._skill_state = state
+    def _changed_skills(self) -> Sequence[DocumentChange]:
+        commits = self._skills.commits()
+        if commits is not None and commits == self._skill_commits:
+            return ()
+        states = self._skills.states()
+        changed = [name for name, state in states.items() if self._skill_states.get(name) != state]
+        self._skill_states, self._skill_commits = states, commits
         return [self._of_skill(self._skills.get(name)) for name in changed]
-
-    def _compared(self, *prefixes: str, documents: Iterable[Document]) -> list[DocumentChange]:
-        known = {key: value for key, value in self.collection.known().items() if key.startswith(prefixes)}
-        current = {each.id: each for each in documents}
-        gone: list[DocumentChange] = [Remove(key) for key in known if key not in current]
-        return gone + [each for key, each in current.items() if known.get(key) != each.hash]
 
     def _of_skill(self, skill: Any) -> Document:
         text = self._skills.read(skill["skill_id"], None, "markdown")["content"]
@@ -97,20 +68,12 @@ class WorkIndex(Part):
             keywords={"kind": ("skill",), "status": (skill["status"],)},
         )
 
-    def start(self) -> None:
-        return
 
-    def busy(self) -> bool:
-        return self.collection.busy()
+class WorkIndex(FollowedIndex):
+    """One collection for three kinds: each is small beside the notes, and a model's vectors cost the same."""
 
-    def sizes(self) -> dict[str, int]:
-        return {"work": self.collection.size()}
-
-    def problem(self) -> str | None:
-        return self.collection.problem()
-
-    def close(self) -> None:
-        self.collection.close()
+    def __init__(self, collection: Collection, board: Board, skills: Skills) -> None:
+        super().__init__("work", collection, WorkFeed(board, skills))
 
 
 def _of_board(each: BoardText) -> Document:
@@ -139,9 +102,6 @@ class WorkKind:
     def __init__(self, name: WorkName, index: WorkIndex) -> None:
         self.name = name
         self._index = index
-
-    def find(self, question: Question) -> KindHits:
-        return self.begin(question)()
 
     def begin(self, question: Question) -> FinishKind:
         asked = tuple(name for name in WORK if name in (question.kinds or (self.name,)))

@@ -8,7 +8,7 @@ from lithos.search.collection.collection import Collection, open_collection
 from lithos.search.embedding.background import Embedding
 from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embedder
 from lithos.search.embedding.reranker import RERANKER_UNUSABLE, Reranker, open_reranker
-from lithos.search.projector import ComparedFeed, Feed, Projector
+from lithos.search.projector import ComparedFeed, Feed, JournalFeed, Projector
 from lithos.search.text.analysis import query_terms
 from lithos.search.values import (
     RESTRICTED,
@@ -44,6 +44,7 @@ __all__ = [
     "Finish",
     "HashedEmbedder",
     "Hit",
+    "JournalFeed",
     "Neighbour",
     "Passage",
     "PassageLimits",

@@ -180,7 +180,11 @@ def _shared(scores: dict[int, float], beside: Beside) -> dict[int, float]:
     floor = min(scores.values())
     shared = dict(scores)
     for ordinal, around in neighbours.items():
-        shared[ordinal] += BESIDE / 2 * sum(scores[each] - floor for each in around if each in scores)
+        near = 0.0
+        for each in around:
+            if each in scores:
+                near += scores[each] - floor
+        shared[ordinal] += BESIDE / 2 * near
     return shared
 
 

@@ -15,10 +15,11 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any, Protocol
 
-from lithos.errors import LithosError
+from lithos.errors import CursorExpired, LithosError
 from lithos.search.collection.answers import Finish
 from lithos.search.collection.collection import Collection
 from lithos.search.values import DocumentChange, Query, SearchResult
+from lithos.storage import Followers, JournalEntry
 
 PAUSE = 0.2  # seconds without a change before the feed is read: indexing would slow a burst of writes
 MOST_PAUSES = 25  # a burst without pauses is read every five seconds
@@ -62,6 +63,42 @@ class ComparedFeed(ABC):
     @abstractmethod
     def _missing(self, known: dict[str, str]) -> Iterator[Sequence[DocumentChange]]:
         """Batches that bring a collection with these documents (id → hash) to the rows."""
+
+
+class JournalFeed(ComparedFeed):
+    """A feed of rows whose changes a journal lists; they are compared as a whole once, and after a loss."""
+
+    def __init__(self, followers: Followers) -> None:
+        super().__init__()
+        self._followers = followers
+        self._cursor: int | None = None
+        self._read_at: int | None = None  # the commits of the journal when it was read to its end
+
+    def restart(self, known: Mapping[str, str]) -> bool:
+        self._cursor, self._read_at = self._followers.read(None).cursor, None
+        return super().restart(known)
+
+    def next_batch(self) -> Sequence[DocumentChange]:
+        return super().next_batch() or self._journalled()
+
+    def _journalled(self) -> Sequence[DocumentChange]:
+        found: Sequence[DocumentChange] = ()
+        while not found and not self._is_read():
+            commits = self._followers.commits()
+            page = self._followers.read(self._cursor)
+            found, self._cursor = self._changed(page.entries) if page.entries else (), page.cursor
+            if not page.more:
+                self._read_at = commits
+            if not page.entries:
+                break
+        return found
+
+    def _is_read(self) -> bool:
+        return self._read_at is not None and self._read_at == self._followers.commits()
+
+    @abstractmethod
+    def _changed(self, entries: Sequence[JournalEntry]) -> Sequence[DocumentChange]:
+        """The changes of the collection that these entries are about."""
 
 
 class Projector:
@@ -160,7 +197,11 @@ class Projector:
                 self._restart = False
                 starts = self.collection.starts  # asked before `known`: a loss in between has another number
                 self._comparing = starts if self._feed.restart(self.collection.known()) else -1
-            changes = self._feed.next_batch()
+            try:
+                changes = self._feed.next_batch()
+            except CursorExpired:  # more has changed than the journal keeps: compare once more
+                self._restart = True
+                return 1
             if changes:
                 self.collection.apply(changes)
             else:

@@ -16,7 +16,7 @@ from lithos.sessions.commands import SessionCommand, is_session_command, parse_s
 from lithos.sessions.file_locks import FileLocked, FileLocks, LockMode, LockTerms
 from lithos.sessions.membership import is_member, proved_sessions
 from lithos.sessions.model import FIELDS, STATES, ClaimLimits, Session, SessionConfig, SessionState
-from lithos.sessions.reads import note_read_files
+from lithos.sessions.reads import note_files, note_read_files, note_worktree
 from lithos.sessions.restoring import kept_parts, read_session, write_session
 from lithos.sessions.sessions import LARGEST_PAGE, LONGEST_WAIT_S, PROMOTIONS, NewSession, Sessions
 from lithos.sessions.store import JOURNAL as SESSIONS_JOURNAL
@@ -58,7 +58,9 @@ __all__ = [
     "is_member",
     "is_session_command",
     "kept_parts",
+    "note_files",
     "note_read_files",
+    "note_worktree",
     "parse_session_command",
     "proved_sessions",
     "read_session",

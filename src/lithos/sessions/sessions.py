@@ -435,10 +435,11 @@ class Sessions(Part):
         current = self.current(call)
         return PUBLIC if current is None else Viewer(current)
 
-    def members_only(self, call: Call, session_id: str) -> None:
+    def members_only(self, call: Call, session_id: str) -> Session:
         """Forbidden unless the caller belongs to the session. An operator may look, and leaves an event."""
-        self._database.read(lambda tx: self._private(tx, call, session_id))
+        session = self._database.read(lambda tx: self._private(tx, call, session_id))
         self._note_look(call, session_id)
+        return session
 
     def known(self, session_ids: Collection[str]) -> set[str]:
         """Those that have a row: only these scope anything."""

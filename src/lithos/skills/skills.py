@@ -124,6 +124,7 @@ class SkillFilter:
         check_bounds(self.since, self.until)
 
 
+CHANNEL = "skills"  # notified by every change
 _LATEST = """
 SELECT s.skill_id, s.status, s.status_reason, s.created_at, s.updated_at, v.version_id, v.number, v.content,
        v.source_format, v.schema_version, v.fields, v.uploaded_at, v.uploaded_by_agent_id, v.uploaded_by_agent_name,
@@ -198,6 +199,7 @@ class Skills:
         uploader = (agent["agent_id"], agent["display_name"], agent["agent_owner"], chain)
         tx.run(_INSERT_VERSION, *version, fields, now, *uploader)
         tx.run("UPDATE skills SET updated_at = ? WHERE skill_id = ?", now, skill_id)
+        tx.notify(CHANNEL)
         return True
 
     def set_status(self, call: Call, skill_id: str, status: SkillStatus, reason: str | None) -> OneSkill:
@@ -211,6 +213,7 @@ class Skills:
                 raise Conflict(f"skill {skill_id!r} is revoked, which is more", hint="A revoked skill stays revoked.")
             sql = "UPDATE skills SET status = ?, status_reason = ?, updated_at = ? WHERE skill_id = ?"
             tx.run(sql, status, why, micros(self._clock.now()), skill_id)
+            tx.notify(CHANNEL)
             event = EventDraft("skill", status, skill_id, rationale=why)
             return Outcome(cast(Answer, {"skill": self._summary(tx, skill_id)}), (event,))
 
@@ -221,6 +224,10 @@ class Skills:
     def list(self) -> SkillList:
         rows = self._database.read(lambda tx: tx.all(f"{_LATEST} ORDER BY s.skill_id"))
         return {"skills": [_as_skill(row) for row in rows]}
+
+    def commits(self) -> int | None:
+        """Equal numbers: `states` are as they were. None: they may differ."""
+        return self._database.commits(CHANNEL)
 
     def states(self) -> dict[str, str]:
         """Of each skill a text that changes with its newest version and its status."""

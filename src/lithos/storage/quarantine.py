@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 from pathlib import Path
 
 
@@ -20,11 +21,17 @@ def quarantine(path: Path, aside: Path) -> bool:
 
 def derived_folder(path: Path) -> Path:
     """A folder for the owner's eyes alone, made if it is not there. Anything else of that name is moved aside."""
-    if path.exists() and not path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        mode = 0
+    if mode and not stat.S_ISDIR(mode):
         quarantine(path, path.with_name(f"{path.name}.damaged"))
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with contextlib.suppress(OSError):  # a read-only disk; one that an older version left open to others is closed
-        path.chmod(0o700)
+    if not stat.S_ISDIR(mode):
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if stat.S_IMODE(mode) != 0o700:
+        with contextlib.suppress(OSError):  # a read-only disk; one that an older version left open to others is closed
+            path.chmod(0o700)
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ class Storage(Part):
         self.data_dir = options.data_dir
         self.state = options.data_dir / STATE
         self.clock, self.ids, self.faults = clock, ids, faults
+        self._limits = options.limits
         make_private_folder(self.state)
         with ExitStack() as opened:
             for folder in options.roots.values():
@@ -59,7 +61,7 @@ class Storage(Part):
             self._pages = PageCheck(self.state / DATABASE) if options.database_url is None else None
             for folder in options.shared_roots:
                 opened.enter_context(hold_folder(folder))
-            self.roots: Mapping[str, Root] = {
+            self.roots: dict[str, Root] = {
                 name: opened.enter_context(closing(self._open_root(name, folder, options.limits)))
                 for name, folder in options.roots.items()
             }
@@ -71,6 +73,22 @@ class Storage(Part):
     def _open_root(self, name: str, folder: Path, limits: Limits) -> Root:
         return Root(folder, name=name, keep=self.state, clock=self.clock, faults=self.faults, limits=limits)
 
+    def add_root(self, name: str, folder: Path) -> Root:
+        """A root that comes and goes while the host runs, such as a worktree. `Root.recover` is the caller's."""
+        root = self._open_root(name, folder, self._limits)
+        self.roots[name] = root
+        return root
+
+    def drop_root(self, name: str, *, history: bool = False) -> None:
+        """Close such a root; with `history`, its replaced and deleted files go too."""
+        root = self.roots.pop(name, None)
+        if root is not None:
+            root.close()
+        if history:
+            for kept in ("history", "trash"):
+                shutil.rmtree(self.state / kept / name, ignore_errors=True)
+            (self.state / "recent" / f"{name}.log").unlink(missing_ok=True)
+
     def open(self) -> None:
         """Roll open intents forward or back. Other parts have registered what recovery does for their events."""
         self.effects.recover()
@@ -78,12 +96,12 @@ class Storage(Part):
     def prune(self) -> None:
         """Drop remembered answers, replaced versions and deleted files that are past their limits."""
         self.database.write(self.idempotency.prune)
-        for root in self.roots.values():
+        for root in [*self.roots.values()]:
             root.prune()
 
     def sweep(self) -> None:
         """Settle the staged files that replacements left."""
-        for root in self.roots.values():
+        for root in [*self.roots.values()]:
             root.sweep()
 
     def check_some_pages(self) -> None:
@@ -111,6 +129,8 @@ class Storage(Part):
         with suppress(LithosError):  # a database that is out of reach: the record of the start stays
             record_identity(self.database, self.state)
         self._opened.close()
+        for root in self.roots.values():
+            root.close()  # of those that were added later; twice is harmless
         if self._pages is not None:
             self._pages.close()
 

@@ -28,6 +28,7 @@ class Caller:
     correlation: Correlation = NO_IDS  # ids that came beside the arguments
     attributed: str | None = None  # the client's name and connection: whom to name as author, never a right
     idempotency_key: str | None = None  # that came beside the arguments
+    workshop: bool = True  # False: over HTTP without a token of the scope `workshop`
     operator: bool = False  # the person at the server's own machine, through the lithos command
 
     def acting_as(self, named: str | None, field: str = "agent") -> str | None:

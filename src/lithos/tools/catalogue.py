@@ -45,10 +45,13 @@ def _modules() -> list[ModuleType]:
     from lithos.tools.ledger import agents as ledger_agents
     from lithos.tools.ledger import thoughts, upkeep
     from lithos.tools.messages import inbox, sending
+    from lithos.tools.workshop import files as work_files
+    from lithos.tools.workshop import inspection, merges, runs, worktrees
 
     ledger = [thoughts, ledger_agents, upkeep]
     garden = [files, sections, garden_changes]
     habits = [memory, writing]
+    workshop = [worktrees, work_files, runs, inspection, merges]
     graph = [history, academic, edges, asking]
     return [
         notes,
@@ -73,4 +76,5 @@ def _modules() -> list[ModuleType]:
         code,
         *habits,
         *graph,
+        *workshop,
     ]

@@ -21,6 +21,7 @@ from lithos.recall import (
     mail_line,
     parse_place,
 )
+from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
 
@@ -39,12 +40,13 @@ def lithos_changes(
     seen: Annotated[
         str | None, Field(description="A cursor up to which you have read: moves your last visit", max_length=2000)
     ] = None,
+    rows: Annotated[bool, Field(description="Each line as fields too"), Rare] = False,
 ) -> ChangesAnswer:
     """What changed, by agents and people: notes, tasks, claims, findings, thoughts, skills; newest first, a line each.
     Pass `cursor` of the answer as `since` next time, or as `seen` to confirm it."""
     confirmed = _confirm(lithos, call, seen) if seen is not None else False
     viewer = lithos.sessions.viewer(call)
-    request = ChangesRequest(since, kinds or (), path_prefix, agent, limit, cursor, call.agent, viewer)
+    request = ChangesRequest(since, kinds or (), path_prefix, agent, limit, cursor, call.agent, viewer, rows)
     answer = lithos.changes.answer(request)
     if cursor is None and (waiting := lithos.messages.waiting_from(call)):
         answer["inbox"] = mail_line(waiting)

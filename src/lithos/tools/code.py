@@ -346,7 +346,7 @@ def _elsewhere(lithos: Lithos, call: Call, query: str) -> list[str]:
     """Other kinds of memory that have something to say about the question."""
     question = Question(call, Query(query, limit=1))
     others = (kind for name, kind in lithos.recall.kinds.items() if name != "code")
-    return [kind.name for kind in others if kind.find(question).found.relevant]
+    return [kind.name for kind in others if kind.begin(question)().found.relevant]
 
 
 # For the operator at the keyboard

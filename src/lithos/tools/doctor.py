@@ -71,7 +71,23 @@ def _repaired(lithos: Lithos) -> list[str]:
             done.append(f"the text index of {name} is rebuilt")
     if changed := lithos.compare_indexes():
         done.append(f"{changed} entries of search were brought up to date")
-    return done
+    return done + lithos.workshop.repair()
+
+
+def _workshop(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    """Worktrees: folders without a row, steps that a crash cut, and the wall that commands get."""
+    workshop = lithos.workshop
+    if not workshop.projects:
+        return
+    todo = "`lithos doctor --repair`."
+    if names := workshop.worktrees.leftovers():
+        yield _warning("workshop", f"{len(names)} folders in {STATE}/worktrees belong to no worktree", todo)
+    if between := workshop.worktrees.in_between():
+        yield _error("workshop", f"{len(between)} worktrees are between two steps of a change", todo)
+    if locks := workshop.worktrees.stale_locks():
+        yield _warning("workshop", f"{len(locks)} worktrees have a lock of a git that was killed", todo)
+    if workshop.options.enabled:
+        yield _ok("workshop", f"commands run behind {workshop.runner.sandbox.wall()}")
 
 
 def _parts(lithos: Lithos, full: bool) -> Iterator[Finding]:
@@ -222,4 +238,4 @@ def _error(part: str, message: str, todo: str) -> Finding:
     return {"part": part, "severity": "error", "message": message, "todo": todo}
 
 
-CHECKS = (_parts, _coordination, _events, _ledger, _search, _leftovers, _clock, _write)
+CHECKS = (_parts, _coordination, _events, _ledger, _search, _leftovers, _workshop, _clock, _write)

@@ -14,12 +14,14 @@ from lithos.errors import InvalidInput, NotFound
 from lithos.notes import (
     DEEPEST,
     LARGEST_PAGE,
+    MOST_IN_GRAPH,
     MOST_TAGS,
     Deleted,
     Difference,
     Direction,
     Move,
     Moved,
+    NoteGraph,
     NoteHistory,
     NoteLinks,
     NoteList,
@@ -181,6 +183,18 @@ def lithos_links(
 ) -> NoteLinks:
     """The notes that a note links to (outgoing) and that link to it (incoming), up to depth steps away."""
     return lithos.notes.reader.links(id, direction, depth, limit, cursor)
+
+
+@tool(toolset="notes", notes=True, reads=True, listed=False, title="Graph of the notes")
+def lithos_note_graph(
+    lithos: Lithos,
+    call: Call,
+    path_prefix: str | None = None,
+    tags: Annotated[list[str] | None, Field(description="All of these")] = None,
+    limit: Annotated[int, Field(strict=True, ge=1, le=MOST_IN_GRAPH)] = MOST_IN_GRAPH,
+) -> NoteGraph:
+    """All notes that count now and the links between them, as columns: for drawing. links holds pairs of places."""
+    return lithos.notes.reader.graph(path_prefix, tags or (), limit)
 
 
 @tool(toolset="notes", notes=True, reads=True, title="List tags")

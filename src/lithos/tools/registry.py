@@ -14,7 +14,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from lithos.core.text import estimate_tokens, nearest
-from lithos.errors import InvalidInput, UnknownTool
+from lithos.errors import InvalidInput, LithosError, UnknownTool
 from lithos.tools.answers.lean import CURSOR, DETAIL
 from lithos.tools.caller import Caller
 from lithos.tools.dispatch import schemas
@@ -24,9 +24,10 @@ from lithos.tools.dispatch.dispatch import (
     LONGEST_ID,
     OPERATOR,
     Ready,
-    hiding_secrets,
+    hide_secrets,
     prepare,
 )
+from lithos.tools.dispatch.lenient import Arguments
 from lithos.tools.dispatch.references import Refers, references_of
 from lithos.tools.dispatch.toolsets import FIND, MEMBERS
 
@@ -136,6 +137,15 @@ class Tool:
         return self.arguments.model_json_schema()
 
     @cached_property
+    def lenient(self) -> Arguments:
+        return Arguments(self.argument_schema)
+
+    @cached_property
+    def required(self) -> Mapping[str, bool]:
+        """Every accepted argument, and whether it must be given."""
+        return {name: each.is_required() for name, each in self.arguments.model_fields.items()}
+
+    @cached_property
     def input_schema(self) -> dict[str, Any]:
         """All arguments, as docs and `lithos_tool_find` show them."""
         return schemas.readable(self.argument_schema, self._unlisted)
@@ -236,8 +246,11 @@ class Registry:
         self, name: str, arguments: Mapping[str, Any] | None, caller: Caller, largest: int = LARGEST_ARGUMENTS
     ) -> Ready:
         """Every check that needs no I/O. `lithos_tool_call` is unwrapped here: all rules hold for the inner tool."""
-        with hiding_secrets({name: arguments}):
+        try:
             return self._ready(name, arguments, caller, largest)
+        except LithosError as error:
+            hide_secrets(error, {name: arguments})
+            raise
 
     def _ready(self, name: str, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
         if name == CALL_BY_NAME:

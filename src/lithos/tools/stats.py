@@ -8,6 +8,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.graph.sources import SourceState
 from lithos.habits import Savings
 from lithos.notes import Progress
 from lithos.tools.registry import tool
@@ -41,6 +42,7 @@ class Stats(TypedDict):
     problem: NotRequired[str | None]  # what /health says: the first part that does not work
     file_reads: NotRequired[Savings]
     vectors: NotRequired[Vectors]
+    sources: NotRequired[list[SourceState]]  # hosts that pages may be ingested from; left out where there are none
 
 
 @tool(toolset="spec", notes=True, reads=True, title="Size and state")
@@ -54,7 +56,8 @@ def stats(lithos: Lithos) -> Stats:
     progress = lithos.notes.index.progress  # before the counts: a scan that has ended is in them
     notes, board = lithos.notes.counts(), lithos.board.counts()
     status = lithos.note_search.collection.status()
-    return {
+    sources = lithos.ingest.states()
+    found: Stats = {
         "documents": notes["notes"],
         "chunks": lithos.note_search.collection.passage_count(),
         "agents": lithos.agents.count(),
@@ -67,6 +70,7 @@ def stats(lithos: Lithos) -> Stats:
         "index": _index(progress, notes["unreadable"], lithos.notes.watcher.problem),
         "problem": lithos.health(),
     }
+    return {**found, "sources": sources} if sources else found
 
 
 def _index(progress: Progress, unreadable: int, problem: str | None) -> IndexState:

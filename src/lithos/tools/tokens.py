@@ -17,7 +17,7 @@ def lithos_token_new(
     lithos: Lithos,
     call: Call,
     name: Annotated[str, Field(description="Who it is for")],
-    scope: Literal["read", "full"] = "full",
+    scope: Literal["read", "full", "workshop"] = "full",
     for_agent: Annotated[str | None, Field(description="The only agent that may use it")] = None,
     for_user: Annotated[str | None, Field(description="The only user whose files and events it opens")] = None,
 ) -> NewToken:

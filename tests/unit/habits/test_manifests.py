@@ -54,6 +54,20 @@ MANIFESTS: dict[str, tuple[str, set[tuple[str, str, str]]]] = {
         {("P", "runtime", "3.0")},
     ),
 }
+MANIFESTS |= {
+    "Pipfile": (
+        '[packages]\nflask = "==3.0"\n[dev-packages]\nmypy = {version = "*"}\n',
+        {("flask", "runtime", "3.0"), ("mypy", "dev", "")},
+    ),
+    "mix.exs": (
+        'defp deps do\n [{:plug, "~> 1.0"}, {:credo, "~> 1.7", only: [:dev]}]\nend\n',
+        {("plug", "runtime", ""), ("credo", "dev", "")},
+    ),
+    "pubspec.yaml": (
+        "dependencies:\n  http: ^1.2\ndev_dependencies:\n  test: any\n",
+        {("http", "runtime", ""), ("test", "dev", "")},
+    ),
+}
 LOCKS = {"yarn.lock": 'a@^1.0.0:\n  version "1.2.3"\n'}
 
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from lithos.core.call import Delivery
 from lithos.errors import Busy, NotFound
 from lithos.messages import MessageLimits
+from lithos.messages.store import token_of
+from lithos.storage import Crash, PlannedFaults
 from tests.support.post_office import PERSON, PostOffice, bound, by
 
 pytestmark = pytest.mark.both_databases
@@ -107,9 +111,9 @@ def _let_it_come_back(office: PostOffice) -> None:
 
 
 def _token(office: PostOffice, message_id: str) -> int:
-    row = office.database.read(lambda tx: tx.one("SELECT id FROM message_leases WHERE message_id = ?", message_id))
+    row = office.database.read(lambda tx: tx.one("SELECT seq, attempt FROM messages WHERE id = ?", message_id))
     assert row is not None
-    return int(row["id"])
+    return token_of(row)
 
 
 def test_higher_lanes_come_first_and_every_eighth_pick_serves_the_lowest(office: PostOffice) -> None:
@@ -215,6 +219,36 @@ def test_a_repeated_send_with_its_key_is_one_message(office: PostOffice) -> None
     first = office.send("ann", "bob", "once", key="k1")
     assert office.send("ann", "bob", "once", key="k1") == first
     assert office.bodies("bob") == ["once"]
+
+
+@pytest.mark.parametrize("point", ["commit.send", "commit.done"])
+def test_a_host_killed_between_a_send_and_its_answer_leaves_one_message(office: PostOffice, point: str) -> None:
+    """The guest sends again what was in flight, as it does after every host that died."""
+    office.close()
+    faults = PlannedFaults()
+    office.open(faults)
+    faults.plan(point, "crash", visit=faults.seen.count(point) + 1)
+    call = replace(by("ann"), delivery=Delivery("guest", "7"))
+    with pytest.raises(Crash):
+        office.send("", "bob", "once", by=call)
+    office.reopen()
+    again = replace(by("ann"), delivery=Delivery("guest", "7", resent=True))
+    assert office.send("", "bob", "once", by=again)["success"]
+    assert office.bodies("bob") == ["once"]
+
+
+def test_the_ttl_of_what_is_worked_on_pauses_with_its_session(office: PostOffice) -> None:
+    session = office.session("work", "ann", "bob")
+    sent = office.send("ann", "bob", session_id=session, ttl_seconds=100)
+    assert office.take("bob", lease_seconds=60)
+    office.sessions.suspend(by("ann"), session)
+    office.messages.tick()
+    office.advance(61)  # the lease ends, the session is still suspended
+    office.advance(1000)
+    assert office.status(sent["message_id"]) == "queued"
+    office.sessions.resume(by("ann"), session)
+    office.messages.tick()
+    assert len(office.take("bob")) == 1
 
 
 def test_a_suspended_session_hands_nothing_out_and_its_ttl_pauses(office: PostOffice) -> None:

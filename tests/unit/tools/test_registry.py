@@ -17,7 +17,7 @@ from lithos.tools.registry import NAME
 from tests.support.sources import FILES, nodes_of
 
 TOOLS = list(catalogue())
-BUDGETS = {"core": 5000, "find": 500}
+BUDGETS = {"core": 5000, "find": 500, "workshop": 2500}
 CLAMPED = {
     "lithos_recall",
     "lithos_search",

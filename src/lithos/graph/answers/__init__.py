@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from lithos.graph.answers.code_finder import CodeFinder
 from lithos.graph.answers.gate import FirewallGate
-from lithos.graph.answers.history_finder import HistoryFinder
+from lithos.graph.answers.history_finder import HistoryFinder, HistoryOwners
 from lithos.graph.answers.intents import Intent, classify
 from lithos.graph.answers.judging import StoredJudge
+from lithos.graph.answers.note_finder import NoteFinder, NoteStates
 from lithos.graph.answers.resolver import Finder, Prose, Resolver, ScriptedProse
 from lithos.graph.answers.source_finder import SourceFinder
 
@@ -15,7 +16,10 @@ __all__ = [
     "Finder",
     "FirewallGate",
     "HistoryFinder",
+    "HistoryOwners",
     "Intent",
+    "NoteFinder",
+    "NoteStates",
     "Prose",
     "Resolver",
     "ScriptedProse",

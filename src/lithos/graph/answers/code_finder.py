@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -28,7 +29,8 @@ from lithos.graph.code import (
 
 MOST_NAMED = 5
 MOST_NEIGHBOURS = 25
-SOURCE_CHARACTERS = 500
+SOURCE_CHARACTERS = 300
+DOC_CHARACTERS = 240
 _WORD = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*")
 _STRONG = ("class", "function", "method", "interface", "enum", "type", "constant")
 
@@ -61,6 +63,11 @@ class CodeFinder:
                 return _narrowed(found)
         return []
 
+    def subject_state(self, call: Call, query: str, subject: str) -> Hashable:
+        """The symbols that a question names, and the versions of their files: history is joined to them."""
+        nodes = self.known(call, query, subject)
+        return tuple(node.id for node in nodes), _versions(self._code, [node.path for node in nodes])
+
     def find(self, call: Call, intent: Intent, query: str, limit: int) -> Found:
         nodes = self.known(call, query, intent.subject)
         names = [name for name in (intent.subject, *spellings(intent.subject)) if name]
@@ -71,6 +78,8 @@ class CodeFinder:
             states.append((neighbours, neighbours()))
             pieces = self._neighbours(call, nodes, intent)
         elif nodes and intent.intent == EXPLAIN:
+            around = partial(uses_state, self._code, [nodes[0].id])
+            states.append((around, around()))
             pieces = [*self._explained(call, nodes[0]), *(self._named(node) for node in nodes[1:3])]
         elif nodes and intent.intent == LOCATE:
             pieces = [self._named(node) for node in nodes[:MOST_NAMED]]
@@ -128,15 +137,15 @@ class CodeFinder:
         except LithosError:
             return [self._named(node)]
         names = {
-            "Calls": ", ".join(dict.fromkeys(each["name"] for each in whole["callees"][:12])),
-            "Called by": ", ".join(dict.fromkeys(each["name"] for each in whole["callers"][:12])),
-            "Tests": ", ".join(dict.fromkeys(each["name"] for each in whole["tests"][:4])),
+            "Calls": ", ".join(dict.fromkeys(each["name"] for each in whole["callees"][:8])),
+            "Called by": ", ".join(dict.fromkeys(each["name"] for each in whole["callers"][:8])),
+            "Tests": ", ".join(dict.fromkeys(each["name"] for each in whole["tests"][:2])),
         }
         lines = [f"{label}: {text}" for label, text in names.items() if text]
-        source = whole["source"]
-        shown = source if len(source) <= SOURCE_CHARACTERS else f"{source[:SOURCE_CHARACTERS]}\n…"
-        text = "\n".join([*lines, shown])
-        return [replace(self._named(node), text=text)]
+        doc = " ".join(whole["doc"].split())
+        shown = doc if len(doc) <= DOC_CHARACTERS else f"{doc[:DOC_CHARACTERS].rpartition(' ')[0]} …"
+        parts = [*([shown] if shown else []), *lines, _body(whole["source"], whole["doc"])]
+        return [replace(self._named(node), text="\n".join(part for part in parts if part))]
 
     def _by_meaning(self, call: Call, intent: Intent, query: str, limit: int) -> list[Piece]:
         found = []
@@ -148,6 +157,21 @@ class CodeFinder:
                 Piece(row["id"], "code", row["type"], title[:400], row.get("doc", "")[:300], similarity, *where)
             )
         return found
+
+
+def _body(source: str, doc: str) -> str:
+    """The beginning of a definition without its head and its doc, which are shown beside it."""
+    lines = source.splitlines()
+    head = next((place for place, line in enumerate(lines) if line.rstrip().endswith((":", "{"))), 0)
+    rest = "\n".join(lines[head + 1 :])
+    first = doc.strip().partition("\n")[0][:60]
+    if first and first in rest[: len(first) + 40]:
+        quote = next((mark for mark in ('"""', "'''") if mark in rest[:20]), "")
+        rest = rest.split(quote, 2)[-1] if quote else rest
+    body = textwrap.dedent(rest.strip("\n"))
+    if len(body) <= SOURCE_CHARACTERS:
+        return body
+    return f"{body[:SOURCE_CHARACTERS].rpartition(chr(10))[0] or body[:SOURCE_CHARACTERS]}\n…"
 
 
 def _versions(code: Code, paths: Sequence[str]) -> Hashable:
@@ -162,6 +186,12 @@ def _of_row(row: dict[str, Any], node: CodeNode, backwards: bool) -> Piece:
     title = f"{local} {row['edge'].replace('_', ' ')} {node.local}" if not backwards else f"{local} ({row['type']})"
     at = (line, line) if backwards else (row["start_line"], row["end_line"])
     return Piece(row["id"], "code", row["type"], title, "", max(0.9, row["confidence"]), path, *at)
+
+
+def subject_as_written(query: str, subject: str) -> str:
+    """The names of code in a question, else its subject, else the question."""
+    named = [word for word in _WORD.findall(query) if _looks_named(word)]
+    return " ".join(named) or subject.replace("_", " ") or query
 
 
 def _looks_named(word: str) -> bool:

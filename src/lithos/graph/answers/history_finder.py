@@ -1,51 +1,122 @@
-"""Evidence from history: entries, outcomes and commits, within the time that the question names."""
+"""Evidence from history: entries, outcomes, commits and notes, within the time that the question names."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from lithos.board import Board
 from lithos.core.call import Call
 from lithos.core.clock import parse_time
 from lithos.errors import NotFound
-from lithos.graph.answers.code_finder import CodeFinder, Found
-from lithos.graph.answers.intents import HISTORICAL, Intent
+from lithos.graph.answers.code_finder import CodeFinder, Found, subject_as_written
+from lithos.graph.answers.intents import ACTIVITY, HISTORICAL, RESUME, Intent
+from lithos.graph.answers.note_finder import NoteFinder
 from lithos.graph.answers.pieces import Piece
+from lithos.graph.answers.texts import shared_words, shown_part, words_of
 from lithos.graph.history import History, HistoryQuestion, HistoryRow
 from lithos.graph.knowledge import Knowledge, history_for_code
+from lithos.graph.model import KnowledgeEdge
 from lithos.ledger import Ledger
-from lithos.sessions import ALL, HISTORY
+from lithos.sessions import ALL, HISTORY, Sessions
 
 SHOWN_CHARACTERS = 300
 MANY_NEW = 200
+LINKED, NAMED = 0.85, 0.95  # similarity of what the graph joins to the code, and of what only names it
+LAST_ENTRIES = 6  # of a session that is resumed
+
+
+@dataclass(frozen=True)
+class HistoryOwners:
+    """The parts whose texts are history."""
+
+    history: History
+    graph: Knowledge
+    ledger: Ledger
+    board: Board
+    sessions: Sessions
+    notes: NoteFinder
 
 
 class HistoryFinder:
     domain = "history"
 
-    def __init__(self, history: History, graph: Knowledge, code: CodeFinder, ledger: Ledger, board: Board) -> None:
-        self._history = history
-        self._graph = graph
+    def __init__(self, owners: HistoryOwners, code: CodeFinder) -> None:
+        self._history = owners.history
+        self._graph = owners.graph
+        self._ledger = owners.ledger
+        self._board = owners.board
+        self._sessions = owners.sessions
+        self._notes = owners.notes
         self._code = code
-        self._ledger = ledger
-        self._board = board
 
     def find(self, call: Call, intent: Intent, query: str, limit: int) -> Found:
-        scope = intent.time
-        since, until = (scope.start, scope.end) if scope else (None, None)
         behind = self._graph.catch_up()  # before the state is looked at: it is part of the answer
         probe = self._probe(intent)
-        state = probe()
-        page = self._history.search(call, HistoryQuestion(query, limit, since=since, until=until))
-        words = _words(f"{query} {intent.subject.replace('_', ' ')}")
-        pieces = {row["id"]: piece_of(row, words) for row in page["results"]}
+        subject = partial(self._code.subject_state, call, query, intent.subject)
+        states: list[tuple[Any, Hashable]] = [(probe, probe()), (subject, subject())]
+        reasons = [behind, *self._unread(call)]
+        words = words_of(intent.subject.replace("_", " ")) or words_of(query)
+        if intent.intent == RESUME:
+            pieces = self._last_of_session(call, intent, words)
+        else:
+            pieces, degraded = self._about_subject(call, intent, query, limit, words)
+            reasons.append(degraded)
+            if (notes := self._notes.find(intent, query, limit)) is not None:
+                pieces += notes.pieces
+                states.append((notes.probe, notes.state))
+                reasons.append(notes.degraded)
+        found = tuple(self._with_successor(call, piece) for piece in pieces)
+        return Found(found, tuple(states), "; ".join(filter(None, reasons)))
+
+    def _unread(self, call: Call) -> list[str]:
+        """Roots whose commits cannot be read: an answer without them is not whole."""
+        problems = self._graph.commits.problems()
+        seen = [root.spec.name for root in self._graph.code.visible(call)]
+        return [f"commits of {name} are not read: {problems[name]}" for name in seen if problems.get(name)]
+
+    def _about_subject(
+        self, call: Call, intent: Intent, query: str, limit: int, words: frozenset[str]
+    ) -> tuple[list[Piece], str]:
+        scope = intent.time
+        since, until = (scope.start, scope.end) if scope else (None, None)
+        one_line = intent.intent == ACTIVITY  # what happened: the subject of a commit says it
+        text = subject_as_written(query, intent.subject) if one_line else query
+        asked = HistoryQuestion(text, limit * 2 if one_line else limit, since=since, until=until)
+        page = self._history.search(call, asked)
+        rows = list(page["results"])
+        if intent.session:  # its own entries, promoted or not; refused unless the caller is a member
+            rows += self._history.search(call, replace(asked, session_id=intent.session))["results"]
+        pieces = {row["id"]: piece_of(row, words, one_line=one_line) for row in rows}
         for row in self._of_symbol(call, intent, query, limit):
             if scope is None or scope.start <= parse_time(row["timestamp"]) < scope.end:
-                pieces[row["id"]] = piece_of(row, words, linked=True)
-        reason = "; ".join(filter(None, (behind, page.get("degraded_reason", ""))))
-        return Found(tuple(pieces.values()), ((probe, state),), reason)
+                pieces[row["id"]] = piece_of(row, words, linked=True, one_line=one_line)
+        found = list(pieces.values())
+        if one_line:  # of equal ones the newest is shown first
+            found.sort(key=lambda piece: -piece.time.timestamp() if piece.time else 0.0)
+        return found, page.get("degraded_reason", "")
+
+    def _last_of_session(self, call: Call, intent: Intent, words: frozenset[str]) -> list[Piece]:
+        """Where the work of a session stopped: its newest entries, the last one first."""
+        session = intent.session or self._sessions.current(call)
+        if session is None:
+            rows = self._history.recent(call, frozenset(), LAST_ENTRIES)
+        else:
+            found = self._history.session(call, session, "all", chronological=False, limit=LAST_ENTRIES)
+            rows = found["results"]
+        return [
+            replace(piece_of(row, words, linked=True), similarity=1.0 - place * 0.02) for place, row in enumerate(rows)
+        ]
+
+    def _with_successor(self, call: Call, piece: Piece) -> Piece:
+        if piece.superseded_by or piece.kind == "note":
+            return piece
+        for edge in self._graph.into(piece.id, (KnowledgeEdge.SUPERSEDES,)):
+            if self._graph.nodes.get(call, edge.source) is not None:
+                return replace(piece, superseded_by=edge.source)
+        return piece
 
     def _of_symbol(self, call: Call, intent: Intent, query: str, limit: int) -> list[HistoryRow]:
         """Entries and commits that the graph joins to the code which the question names."""
@@ -83,17 +154,22 @@ class HistoryFinder:
         return sum(any(part in each["content"].lower() for part in subject) for each in thoughts)
 
 
-def piece_of(row: HistoryRow, words: frozenset[str], *, linked: bool = False) -> Piece:
+def piece_of(row: HistoryRow, words: frozenset[str], *, linked: bool = False, one_line: bool = False) -> Piece:
     content = row["content"].strip()
-    shown = content if len(content) <= SHOWN_CHARACTERS else f"{content[:SHOWN_CHARACTERS]} …"
     title = row.get("title") or content.partition("\n")[0][:160]
-    body = shown[len(title) :].strip() if shown.startswith(title) else shown
-    shared = len(words & _words(content)) / len(words) if words else 0.0
+    rest = content[len(title) :].strip() if content.startswith(title) else content
     kind = "commit" if row["source"] == "git" else row["type"]
-    time = parse_time(row["timestamp"])
-    similarity = max(shared, 0.9 if linked else 0.0)
-    return Piece(row["id"], "history", kind, title, body, similarity, time=time, whole=content)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word[:6] for word in re.findall(r"[a-z0-9]{3,}", text.lower()))
+    text = "" if one_line and kind == "commit" else shown_part(rest, words, SHOWN_CHARACTERS)
+    named = shared_words(words, content)
+    similarity = LINKED + (1.0 - LINKED) * named if linked else NAMED * named
+    return Piece(
+        row["id"],
+        "history",
+        kind,
+        title,
+        text,
+        similarity,
+        time=parse_time(row["timestamp"]),
+        whole=content,
+        confidence=row.get("confidence", 1.0),
+    )

@@ -97,11 +97,13 @@ class Intent:
     time: TimeScope | None
     negated: bool
     confidence: float
+    session: str = ""  # whose entries count too
 
     @property
-    def key(self) -> tuple[str, str, str, str, str, bool]:
-        time = self.time.name if self.time else ""
-        return self.domain, self.intent, stemmed(self.subject), self.direction, time, self.negated
+    def key(self) -> tuple[str, str, str, str, str, bool, str]:
+        # With the day: "today" is another question tomorrow.
+        time = f"{self.time.name} {self.time.start:%Y-%m-%d}" if self.time else ""
+        return self.domain, self.intent, stemmed(self.subject), self.direction, time, self.negated, self.session
 
     def shown(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"domain": self.domain, "intent": self.intent, "subject": self.subject}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,8 @@ class StoredJudge:
     def judged(self, call: Call, pieces: Sequence[Piece]) -> list[Piece]:
         others = [piece for piece in pieces if piece.domain != "code"]
         rows = self._firewall.checked([_text_of(piece) for piece in others])
-        lost = self._conflicts.losers([piece.id for piece in pieces])
+        # Code never sinks: a person who resolves against it says that the alarm was false.
+        lost = self._conflicts.losers([piece.id for piece in others])
         found = []
         for piece in pieces:
             row = rows.get(piece.id) if piece.domain != "code" else None
@@ -56,7 +57,14 @@ class StoredJudge:
         seen = {id: self._sees(call, id) for row in rows for id in (row["node_a"], row["node_b"])}
         return [dict(row) for row in rows if seen[row["node_a"]] and seen[row["node_b"]]][:10]
 
+    def state(self, ids: Sequence[str]) -> Hashable:
+        checks = self._firewall.rows.get(ids)
+        rows = [(row.node_id, row.verified, row.confidence, row.was_true_until) for row in checks.values()]
+        conflicts = [(row["conflict_id"], row["resolved"], row.get("winner")) for row in self._conflicts.of_nodes(ids)]
+        return tuple(sorted(rows)), tuple(sorted(conflicts))
+
 
 def _text_of(piece: Piece) -> NodeText:
     evidence = Evidence(commit=piece.kind == "commit", source=piece.domain == "academic" and piece.verified)
-    return NodeText(piece.id, piece.domain, piece.whole or piece.text, evidence, url=piece.url)
+    text = "" if piece.version else piece.whole or piece.text
+    return NodeText(piece.id, piece.domain, text, evidence, url=piece.url, version=piece.version)

@@ -68,6 +68,17 @@ class ScoredPiece:
     def text(self) -> str:
         return f"{self.piece.title}\n{self.piece.text}"
 
+    @property
+    def notable(self) -> tuple[str, ...]:
+        """Warnings beyond the age and kind, which the line of the source says."""
+        plain = trust_warning(self.trust)
+        return tuple(each for each in self.warnings if "⚠️" in each and each != plain and " days old - " not in each)
+
+    @property
+    def quoted(self) -> frozenset[str]:
+        """Warnings that quote a retrieved text."""
+        return frozenset((*self.piece.warnings, f"⚠️ {self.piece.lost}"))
+
     def shown(self, number: int, now: datetime) -> dict[str, Any]:
         """For `explain`: every number that decided."""
         piece = self.piece
@@ -121,7 +132,7 @@ def source_line(number: int, piece: Piece, now: datetime) -> str:
     """`[1] Code: path:12-40 (verified, current)`, in the specification's form."""
     days = days_old(piece, now)
     if piece.domain == CODE:
-        lines = f":{piece.start_line}-{piece.end_line}" if piece.start_line else ""
+        lines = _lines(piece)
         state = "⚠️ changed since it was read" if piece.changed else "(verified, current)"
         return f"[{number}] Code: {piece.path}{lines} {state}"
     if piece.domain == ACADEMIC:
@@ -129,17 +140,25 @@ def source_line(number: int, piece: Piece, now: datetime) -> str:
         state = _WORDS.get(piece.kind, "(external)")
     else:
         where = f"History: {piece.time:%Y-%m-%d}" if piece.time else "History"
+        where += f" {piece.path}" if piece.path else ""
+        where += f" {piece.id.rpartition(':')[2][:8]}" if piece.kind == "commit" else ""
         state = f"({int(days)} days old)" if days > RECENT_DAYS else "(recent)"
     if not piece.verified:
         state = "(unchecked)" if piece.unchecked else "⚠️ UNVERIFIED"
     return f"[{number}] {where} {state}"
 
 
+def _lines(piece: Piece) -> str:
+    if not piece.start_line:
+        return ""
+    return f":{piece.start_line}" + (f"-{piece.end_line}" if piece.end_line != piece.start_line else "")
+
+
 def source_name(piece: Piece) -> str:
-    """The name before trust and score in a prompt."""
+    """The name before trust and score in a prompt. A title is retrieved text: it is inside the fence."""
     if piece.domain == CODE:
-        return f"Code: {piece.path}" + (f":{piece.start_line}-{piece.end_line}" if piece.start_line else "")
+        return f"Code: {piece.path}{_lines(piece)}"
     if piece.domain == HISTORY:
         date = f" ({piece.time:%Y-%m-%d})" if piece.time else ""
-        return f"History: {piece.title}{date}"
-    return f"Academic: {piece.title}"
+        return f"History: {piece.kind}{date}"
+    return f"Academic: {piece.kind}"

@@ -42,13 +42,14 @@ CLOSING: Final = "Respond with source citations [n]. Surface any conflicts or un
 
 
 def build_prompt(query: str, pieces: Sequence[ScoredPiece], conflicts: Sequence[tuple[str, str, str]]) -> str:
-    """`conflicts`: type, description, suggested resolution."""
-    tag = fence_tag([query, *(each.text for each in pieces)])
+    """`conflicts`: type, description, suggested resolution. All that was retrieved is fenced, titles and quotes too."""
+    quoted = [text for each in pieces for text in each.quoted]
+    tag = fence_tag([query, *(each.text for each in pieces), *quoted, *(said for _, said, _ in conflicts)])
     parts = [RULES, FENCED.format(tag=tag), "\n---\n\n"]
     if conflicts:
         parts.append("⚠️ CONFLICTS DETECTED:\n")
         for kind, description, resolution in conflicts:
-            parts.append(f"- {kind}: {_one_line(description)}\n")
+            parts.append(f"- {kind}: {_inline(description, tag)}\n")
             if resolution:
                 parts.append(f"  Suggested resolution: {resolution}\n")
         parts.append("\n---\n\n")
@@ -56,10 +57,15 @@ def build_prompt(query: str, pieces: Sequence[ScoredPiece], conflicts: Sequence[
     for number, each in enumerate(pieces, 1):
         name = _one_line(source_name(each.piece))
         parts.append(f"[{number}] {name} (Trust: {trust_name(each.trust)}, Score: {each.quality:.2f})\n")
-        parts += [f"    {_one_line(warning)}\n" for warning in each.warnings]
-        parts.append(f"{fenced(each.piece.text, tag)}\n\n")
+        for warning in each.warnings:
+            parts.append(f"    {_inline(warning, tag) if warning in each.quoted else _one_line(warning)}\n")
+        parts.append(f"{fenced(each.text.strip(), tag)}\n\n")
     parts.append(f"---\n\nUSER QUERY: {query.strip()}\n\n{CLOSING}")
     return "".join(parts)
+
+
+def _inline(text: str, tag: str) -> str:
+    return f"<data {tag}>{_one_line(text)}</data {tag}>"
 
 
 def fenced(text: str, tag: str) -> str:

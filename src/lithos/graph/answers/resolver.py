@@ -5,8 +5,9 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 from lithos.core.call import Call
@@ -16,7 +17,21 @@ from lithos.errors import InvalidInput, NotFound
 from lithos.graph.answers.answer_check import Cited, check_answer
 from lithos.graph.answers.cache import AnswerCache
 from lithos.graph.answers.code_finder import CodeFinder, Found
-from lithos.graph.answers.intents import ACADEMIC, CODE, EXPLAIN, HISTORY, LOCATE, RESEARCH, Intent, classify
+from lithos.graph.answers.intents import (
+    ACADEMIC,
+    ACTIVITY,
+    CODE,
+    EXPLAIN,
+    HISTORICAL,
+    HISTORY,
+    LOCATE,
+    OUTCOME,
+    RESEARCH,
+    RESUME,
+    SIMILAR,
+    Intent,
+    classify,
+)
 from lithos.graph.answers.pieces import Piece, ScoredPiece, scored, source_line
 from lithos.graph.answers.prompt import build_prompt
 from lithos.graph.trust import Chosen, Decay, choose
@@ -25,8 +40,11 @@ from lithos.graph.trust.quality import MOST_TOKENS
 
 LONGEST_QUERY = 2_000
 CONTEXTS = 200  # that check_answer remembers
+CONCISE_TOKENS = 1_500  # the default; who asks for more wants more pieces
 GOOD_QUALITY = 0.8
 GOOD_TRUST = {ACADEMIC: 60}  # no paper has more
+# So many pieces answer such a question; more of them cost tokens and seldom say more.
+MOST_PIECES = {RESEARCH: 3, ACTIVITY: 6, HISTORICAL: 6, OUTCOME: 5, SIMILAR: 5, RESUME: 6}
 _DOMAINS = (CODE, HISTORY, ACADEMIC)
 
 
@@ -64,6 +82,9 @@ class Judge(Protocol):
 
     def conflicts(self, call: Call, pieces: Sequence[Piece]) -> list[dict[str, Any]]: ...
 
+    def state(self, ids: Sequence[str]) -> Hashable:
+        """The verdicts and conflicts of these nodes: what changes them makes a cached answer stale."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gathered:
@@ -91,7 +112,8 @@ class Resolver:
         judge: Judge,
         clock: Clock,
         *,
-        scope: Any,
+        scope: Callable[[Call, Intent], Hashable],
+        enter: Callable[[Call, str], object],
         prose: Prose | None = None,
         decays: Mapping[str, Decay] = DECAYS,
     ) -> None:
@@ -99,7 +121,8 @@ class Resolver:
         self._code = code
         self._judge = judge
         self._clock = clock
-        self._scope = scope  # Call → what a cached answer may be shared by
+        self._scope = scope  # callers with an equal one may share a cached answer
+        self._enter = enter  # raises unless the caller belongs to the session
         self._prose = prose
         self._decays = decays
         self.cache = AnswerCache(lambda: clock.now().timestamp())
@@ -117,6 +140,12 @@ class Resolver:
             return plain
         return replace(plain, confidence=max(plain.confidence, 0.9) if plain.confidence > 0.6 else plain.confidence)
 
+    def understood(self, call: Call, query: str) -> dict[str, Any]:
+        """The intent of a question, with the symbols that its subject means."""
+        intent = self.classify(call, query)
+        known = [node.id for node in self._code.known(call, query.strip(), intent.subject)[:3]]
+        return {**intent.shown(), "symbols": known} if known else intent.shown()
+
     def ask(
         self,
         call: Call,
@@ -126,8 +155,13 @@ class Resolver:
         *,
         allow_llm: bool,
         explain: bool,
+        session_id: str | None = None,
     ) -> dict[str, Any]:
+        """`session_id`: entries of this session count too, for its members."""
         intent = self.classify(call, query)
+        if session_id is not None:
+            self._enter(call, session_id)  # before the cache: what members asked is kept there
+            intent = replace(intent, session=session_id)
         chosen = _domains(domains, intent)
         scope = (self._scope(call, intent), chosen, token_budget, allow_llm)
         self.counts["asked"] += 1
@@ -135,7 +169,7 @@ class Resolver:
         if cached is not None:
             self._count(cached)
             return {**cached, "level": "cache"}
-        found = self.gather(call, query, intent, token_budget, chosen)
+        found = self.gather(call, query, intent, token_budget, chosen, concise=token_budget <= CONCISE_TOKENS)
         answer, keep = self._answered(call, query, found, allow_llm)
         if keep:
             states = found.states
@@ -149,16 +183,29 @@ class Resolver:
             return {**answer, "pieces": rows, "left_out": found.chosen.left_out}
         return answer
 
-    def gather(self, call: Call, query: str, intent: Intent, token_budget: int, domains: Sequence[str]) -> Gathered:
-        """Pieces of all domains, judged, in the order of their quality, within the budget."""
+    def gather(
+        self,
+        call: Call,
+        query: str,
+        intent: Intent,
+        token_budget: int,
+        domains: Sequence[str],
+        *,
+        concise: bool = False,
+    ) -> Gathered:
+        """Pieces of all domains, judged, in the order of their quality, within the budget. `concise`: no more of them
+        than such a question needs."""
         now = self._clock.now()
         found = {name: self._finders[name].find(call, intent, query, 10) for name in domains if name in self._finders}
         pieces = [piece for each in found.values() for piece in each.pieces]
         judged = self._judge.judged(call, pieces)
         conflicts = self._judge.conflicts(call, judged)
-        chosen = choose([scored(piece, now, self._decays) for piece in judged], token_budget)
+        most = MOST_PIECES.get(intent.intent) if concise else None
+        chosen = choose([scored(piece, now, self._decays) for piece in judged], token_budget, most)
         reasons = [each.degraded for each in found.values() if each.degraded]
         states = tuple(state for each in found.values() for state in each.states)
+        verdicts = partial(self._judge.state, [piece.id for piece in pieces])
+        states = (*states, (verdicts, verdicts()))
         return Gathered(intent, chosen, conflicts, states, "; ".join(reasons))
 
     def _answered(self, call: Call, query: str, found: Gathered, allow_llm: bool) -> tuple[dict[str, Any], bool]:
@@ -280,9 +327,9 @@ def _prompted(conflicts: Sequence[dict[str, Any]]) -> list[tuple[str, str, str]]
 
 def _line(number: int, each: ScoredPiece) -> str:
     piece = each.piece
-    warned = [warning for warning in each.warnings if "⚠️" in warning]
-    head = f"[{number}] {piece.title}" + (f" {' '.join(warned)}" if warned else "")
-    return f"{head}\n{piece.text}" if piece.text else head
+    head = f"[{number}] {piece.title}" + (f" {' '.join(each.notable)}" if each.notable else "")
+    # Indented: no line of a text can pass for a numbered piece.
+    return "\n".join([" ".join(head.split("\n")), *(f" {line}" for line in piece.text.splitlines() if line.strip())])
 
 
 def _nothing(intent: Intent) -> str:

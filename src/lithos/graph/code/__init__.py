@@ -7,7 +7,7 @@ from lithos.graph.code.languages import language_of
 from lithos.graph.code.languages import shown as shown_language
 from lithos.graph.code.parser import Source
 from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
-from lithos.graph.code.questions.files import KeptTexts, file, listing, located, structure
+from lithos.graph.code.questions.files import KeptTexts, excerpt, file, listing, located, structure
 from lithos.graph.code.questions.finding import ranked, scope, search
 from lithos.graph.code.questions.imports import ImportUse, imports_of
 from lithos.graph.code.questions.lookup import Symbol, find, is_test, near_names, nodes, rendered
@@ -24,8 +24,16 @@ from lithos.graph.code.questions.questions import (
     symbol,
 )
 from lithos.graph.code.questions.states import FileState, file_states, folders_state, names_state, uses_state
-from lithos.graph.code.questions.versions import changed_by, dependents, facts_of, file_bytes, version_now
+from lithos.graph.code.questions.versions import (
+    changed_by,
+    dependents,
+    facts_of,
+    file_bytes,
+    tests_reaching,
+    version_now,
+)
 from lithos.graph.code.roots.roots import RootSpec
+from lithos.graph.code.roots.rule import is_secret
 from lithos.graph.code.schema import number
 from lithos.graph.code.status import root_status
 from lithos.graph.code.surveyed import FileSurvey, Surveys
@@ -59,6 +67,7 @@ __all__ = [
     "dependents",
     "detect",
     "entry_by_id",
+    "excerpt",
     "facts_of",
     "file",
     "file_bytes",
@@ -67,6 +76,7 @@ __all__ = [
     "find",
     "folders_state",
     "imports_of",
+    "is_secret",
     "is_test",
     "language_of",
     "listing",
@@ -85,6 +95,7 @@ __all__ = [
     "similar",
     "structure",
     "symbol",
+    "tests_reaching",
     "uses_state",
     "version_now",
 ]

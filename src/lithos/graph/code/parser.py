@@ -19,6 +19,7 @@ import orjson
 
 from lithos.errors import Unavailable
 from lithos.graph.code.values import Facts
+from lithos.graph.polling import polled, readable
 
 _log = logging.getLogger("lithos.code")
 SECONDS_PER_FILE = 2.0  # the slowest real file took 0.1
@@ -94,17 +95,18 @@ class Parser:
         watch = _Patience(process.pid, self._seconds if self._warm else START_SECONDS)
         while data:
             # The child may itself wait for us to take its answers: look at both ends.
-            answers, ready, _ = select.select([process.stdout.fileno()], [number], [], watch.interval)
+            ready = polled({process.stdout.fileno(): select.POLLIN, number: select.POLLOUT}, watch.interval)
+            answers = process.stdout.fileno() in ready
             if answers and not self._take(0.0):
                 return
-            if ready:
+            if number in ready:
                 try:
                     data = data[os.write(number, data[:65_536]) :]
                 except BlockingIOError:
                     continue
                 except OSError:
                     return
-            if answers or ready:
+            if ready:
                 watch.restart()
             elif watch.is_over():
                 return
@@ -128,8 +130,7 @@ class Parser:
         """Read what the child has answered; False: nothing came, or it is dead."""
         assert self._process is not None and self._process.stdout is not None
         number = self._process.stdout.fileno()
-        ready, _, _ = select.select([number], [], [], seconds)
-        part = os.read(number, 1024 * 1024) if ready else b""
+        part = os.read(number, 1024 * 1024) if readable([number], seconds) else b""
         self._buffer += part
         return bool(part)
 

@@ -334,10 +334,12 @@ class _Change:
         """A folder is a package while it holds code."""
         for folder in sorted(self._folders):
             package, prefix = number(f"{folder}/"), f"{folder}/" if folder else ""
+            after = f"{folder}0" if folder else "\U0010ffff"  # "0" follows "/": every path beneath comes before it
             sql = (
-                "SELECT number FROM files WHERE parsed = 1 AND path GLOB ? AND instr(substr(path, ?), '/') = 0 LIMIT 1"
+                "SELECT number FROM files WHERE parsed = 1 AND path >= ? AND path < ?"
+                " AND instr(substr(path, ?), '/') = 0 LIMIT 1"
             )
-            if self._tx.one(sql, f"{_literal(prefix)}*", len(prefix) + 1):
+            if self._tx.one(sql, prefix, after, len(prefix) + 1):
                 name = folder.rpartition("/")[2] or "/"
                 self._tx.put(
                     f"INSERT OR REPLACE INTO nodes VALUES ({', '.join('?' * 13)})",
@@ -362,10 +364,6 @@ class _Change:
             if bool((changed[at] == asked).any()):
                 stale.append((row["number"],))
         self._tx.many("UPDATE files SET stale = 1 WHERE number = ?", stale)
-
-
-def _literal(prefix: str) -> str:
-    return "".join(f"[{char}]" if char in "*?[" else char for char in prefix)
 
 
 def _resolvable(facts: Facts) -> bytes:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage
 from lithos.graph.history.grouping import NEAR, grouped, name_of
 from lithos.graph.history.question import MOST_RESULTS, Answered, HistoryQuestion, HistorySource
 from lithos.graph.history.thoughts import ThoughtEntries
@@ -19,6 +20,7 @@ from lithos.ledger import Filter, Ledger
 from lithos.sessions import HISTORY, Sessions
 
 CANDIDATES = 50  # entries that are grouped at once
+Marks = Callable[[Sequence[str]], Mapping[str, str]]
 Include = Literal["all", "decisions", "tasks", "failures"]
 _INCLUDED: dict[Include, frozenset[str]] = {
     "all": frozenset(),
@@ -52,7 +54,7 @@ class FailureRow(HistoryRow):
     resolved_by: NotRequired[list[str]]  # ids of later entries
 
 
-class FailurePage(TypedDict):
+class FailurePage(NextPage):
     results: list[FailureRow]
     degraded: bool
     degraded_reason: NotRequired[str]
@@ -63,7 +65,7 @@ class DecisionRow(HistoryRow):
     sources: NotRequired[list[dict[str, str]]]  # id, title and edge of the sources that it rests on
 
 
-class DecisionPage(TypedDict):
+class DecisionPage(NextPage):
     results: list[DecisionRow]
     degraded: bool
     degraded_reason: NotRequired[str]
@@ -85,7 +87,10 @@ class History:
         others: Sequence[HistorySource],
         ledger: Ledger,
         sessions: Sessions,
+        marks: Marks = lambda ids: {},
     ) -> None:
+        """`marks`: what a reader must know of entries before believing them."""
+        self._marks = marks
         self.writer = writer
         self.thoughts = thoughts
         self._others = tuple(others)
@@ -96,15 +101,25 @@ class History:
         limit = min(question.limit, MOST_RESULTS)
         asked = replace(question, limit=limit)
         answers = [source.find(call, asked) for source in (self.thoughts, *self._others)]
-        rows = sorted((row for each in answers for row in each.rows), key=lambda row: -row.get("score", 0.0))
-        return {"results": rows[:limit], **_degraded(answers)}
+        rows = sorted(
+            (row for each in answers for row in each.rows if question.shows(row["category"])),
+            key=lambda row: -row.get("score", 0.0),
+        )
+        return cast(HistoryPage, {"results": self._marked(rows[:limit]), **_degraded(answers)})
+
+    def _marked(self, rows: list[HistoryRow]) -> list[HistoryRow]:
+        found = self._marks([row["id"] for row in rows])
+        for row in rows:
+            if row["id"] in found:
+                row["warning"] = found[row["id"]]
+        return rows
 
     def patterns(self, call: Call, text: str, least: int, category: str | None) -> PatternPage:
         """Patterns that were seen at least so often, the best match first."""
         tags = (f"category:{category.strip().casefold()}",) if category else ()
         asked = HistoryQuestion(text, CANDIDATES, categories=frozenset({"pattern"}), tags=tags)
         found = self.thoughts.find(call, asked)
-        groups = grouped(found.rows, lambda row: self.thoughts.neighbours(row, NEAR))
+        groups = grouped(self._marked(found.rows), lambda row: self.thoughts.neighbours(row, NEAR))
         shown: list[PatternGroup] = [_pattern(group) for group in groups if len(group) >= least]
         return {"patterns": shown, **_degraded([found])}
 
@@ -117,10 +132,10 @@ class History:
             asked = HistoryQuestion(text, wider, categories=frozenset({"failure"}))
             answers = [source.find(call, asked) for source in (self.thoughts, *self._others)]
             merged = sorted((row for each in answers for row in each.rows), key=lambda row: -row.get("score", 0.0))
-            rows = [self._failure(call, row) for row in merged]
+            rows = [self._failure(call, row) for row in self._marked(merged)]
             rows = [row for row in rows if row["resolved"]] if resolved_only else rows
             if len(rows) >= limit or len(merged) < wider or wider == MOST_RESULTS or not resolved_only:
-                return {"results": rows[:limit], **_degraded(answers)}
+                return cast(FailurePage, {"results": rows[:limit], **_degraded(answers)})
             wider = min(wider * 4, MOST_RESULTS)
 
     def _failure(self, call: Call, row: HistoryRow) -> FailureRow:
@@ -157,13 +172,13 @@ class History:
         chosen = self._sessions.chosen(call, session_id)
         types = types_of(_INCLUDED[include]) if _INCLUDED[include] else ()
         found, is_member = self.thoughts.of_session(call, chosen, types, limit)
-        rows = found.rows if chronological else found.rows[::-1]
+        rows = self._marked(found.rows if chronological else found.rows[::-1])
         return {"session_id": chosen, "complete": is_member, "results": rows}
 
     def recent(self, call: Call, categories: frozenset[str], limit: int) -> list[HistoryRow]:
         """The newest entries that the caller may see, newest first."""
         chosen = Filter(thought_types=types_of(categories) if categories else ())
-        return self.thoughts.read(chosen, self._sessions.viewer(call), limit).rows[::-1]
+        return self._marked(self.thoughts.read(chosen, self._sessions.viewer(call), limit).rows[::-1])
 
 
 class Degraded(TypedDict):

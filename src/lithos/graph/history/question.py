@@ -7,11 +7,12 @@ from datetime import datetime
 from typing import Protocol
 
 from lithos.core.call import Call
-from lithos.graph.history.values import DONE, THOUGHT_OF_SUMMARY, HistoryRow, types_of
+from lithos.core.cursor import MOST_RANKED
+from lithos.graph.history.values import DONE, THOUGHT_OF_SUMMARY, TOOL_DISCOVERY, HistoryRow, types_of
 from lithos.ledger import SessionFilter
 
 THOUGHTS, BOARD, GIT = "thoughts", "board", "git"
-MOST_RESULTS = 200
+MOST_RESULTS = MOST_RANKED + 201  # of one page behind all that a cursor can name
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,14 @@ class HistoryQuestion:
         return tuple(sorted(chosen)) or None
 
     def thought_tags(self) -> tuple[str, ...]:
+        if self.categories == {TOOL_DISCOVERY}:
+            return (*self.tags, TOOL_DISCOVERY)
         is_done = self.summary_type is not None and THOUGHT_OF_SUMMARY[self.summary_type] == DONE
         return (*self.tags, self.summary_type) if is_done and self.summary_type else self.tags
+
+    def shows(self, category: str) -> bool:
+        """Discoveries of tools share a thought type with insights: they are shown only where they are asked for."""
+        return not self.categories or category != TOOL_DISCOVERY or TOOL_DISCOVERY in self.categories
 
     def allows(self, category: str, summary_type: str | None) -> bool:
         """Whether rows of this category and summary type can match."""

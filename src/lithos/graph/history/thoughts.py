@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from lithos.core.call import Call
 from lithos.errors import Forbidden, NotFound
 from lithos.graph.history.question import THOUGHTS, Answered, HistoryQuestion
-from lithos.graph.history.values import CATEGORY_OF_THOUGHT, DONE, NODE_OF_CATEGORY, THOUGHT_OF_SUMMARY, HistoryRow
+from lithos.graph.history.values import DONE, NODE_OF_CATEGORY, THOUGHT_OF_SUMMARY, HistoryRow, category_of
 from lithos.ledger import EntryScope, Filter, Ledger, Thought, chosen_entries
 from lithos.sessions import ALL, HISTORY, Sessions, Viewer
 
@@ -88,7 +88,7 @@ class ThoughtEntries:
 
 
 def as_row(thought: Thought, promoted: Collection[int]) -> HistoryRow:
-    category = CATEGORY_OF_THOUGHT[thought["thought_type"]]
+    category = category_of(thought["thought_type"], thought["tags"])
     kind = NODE_OF_CATEGORY.get(category)
     row: HistoryRow = {
         "id": thought["id"],
@@ -107,6 +107,8 @@ def as_row(thought: Thought, promoted: Collection[int]) -> HistoryRow:
         row["promoted"] = thought["index"] in promoted
     if thought["tags"]:
         row["tags"] = thought["tags"]
+    if (confidence := thought.get("confidence")) is not None:
+        row["confidence"] = confidence
     if "score" in thought:
         row["score"] = thought["score"]
     return row

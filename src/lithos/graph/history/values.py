@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NotRequired, Protocol
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage
 from lithos.graph.model import HistoryType, KnowledgeEdge
 
 SummaryType = Literal["task_completion", "decision", "failure", "pattern", "refactoring", "bug_fix", "feature"]
@@ -24,6 +25,8 @@ Category = Literal[
     "open_thread",
     "general",
 ]
+TOOL_DISCOVERY: Final = "tool_discovery"  # category of what the workshop found; a tag of its thoughts
+AskedCategory = Category | Literal["tool_discovery"]
 FileOperation = Literal["read", "modified", "created"]
 
 THOUGHT_OF_CATEGORY: Final[Mapping[str, str]] = {
@@ -96,7 +99,13 @@ MARK_OF_EDGE: Final = {edge: mark for mark, edge in EDGE_OF_MARK.items()}
 
 def types_of(categories: frozenset[str]) -> tuple[str, ...]:
     """The thought types that these categories hold."""
-    return tuple(name for name, category in CATEGORY_OF_THOUGHT.items() if category in categories)
+    found = tuple(name for name, category in CATEGORY_OF_THOUGHT.items() if category in categories)
+    return (*found, "FactLearned") if TOOL_DISCOVERY in categories and "FactLearned" not in found else found
+
+
+def category_of(thought_type: str, tags: Collection[str]) -> str:
+    is_discovery = thought_type == "FactLearned" and TOOL_DISCOVERY in tags
+    return TOOL_DISCOVERY if is_discovery else CATEGORY_OF_THOUGHT[thought_type]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +124,8 @@ class NewEntry:
     summary_type: str | None = None
 
     @property
-    def category(self) -> Category:
-        return CATEGORY_OF_THOUGHT[self.thought_type]
+    def category(self) -> str:
+        return category_of(self.thought_type, self.tags)
 
     @property
     def text(self) -> str:
@@ -145,11 +154,6 @@ class EntryGate(Protocol):
     """Judges every entry before it is appended. It refuses by raising a LithosError."""
 
     def admit(self, call: Call, entry: NewEntry, links: tuple[CodeLink, ...]) -> Admission: ...
-
-
-class AdmitAll:
-    def admit(self, call: Call, entry: NewEntry, links: tuple[CodeLink, ...]) -> Admission:
-        return Admission()
 
 
 class Unresolved(TypedDict):
@@ -189,10 +193,12 @@ class HistoryRow(TypedDict):
     tags: NotRequired[list[str]]
     task_id: NotRequired[str]
     issues: NotRequired[list[str]]  # that a commit names
+    confidence: NotRequired[float]  # as its writer or the firewall stated it
     score: NotRequired[float]
+    warning: NotRequired[str]  # the code contradicts it, or no longer agrees
 
 
-class HistoryPage(TypedDict):
+class HistoryPage(NextPage):
     results: list[HistoryRow]
     degraded: bool
     degraded_reason: NotRequired[str]

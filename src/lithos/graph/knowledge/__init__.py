@@ -24,7 +24,7 @@ from lithos.graph.knowledge.questions import (
     history_for_academic,
     history_for_code,
 )
-from lithos.graph.knowledge.source_nodes import SourceNodes, source_facts
+from lithos.graph.knowledge.source_nodes import NoteNodes, SourceNodes, source_facts
 from lithos.graph.knowledge.store import KnowledgeStore, open_knowledge
 from lithos.graph.knowledge.thoughts import origin as thought_origin
 
@@ -51,6 +51,7 @@ __all__ = [
     "NodeDomain",
     "NodeShown",
     "Nodes",
+    "NoteNodes",
     "SourceFollower",
     "SourceNodes",
     "ThoughtFollower",

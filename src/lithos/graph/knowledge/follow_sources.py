@@ -9,8 +9,8 @@ import orjson
 
 from lithos.errors import LithosError
 from lithos.graph.knowledge.edges import Edge
-from lithos.graph.knowledge.mentions import keys_of, named
-from lithos.graph.knowledge.store import Derived, KnowledgeStore, Mention
+from lithos.graph.knowledge.mentions import LONGEST_SOURCE, cited, keys_of, named
+from lithos.graph.knowledge.store import ENTRY, Derived, KnowledgeStore, Mention
 from lithos.graph.model import EDGE_RULES, KnowledgeEdge
 from lithos.notes import Notes
 from lithos.storage import Row
@@ -57,7 +57,7 @@ class SourceFollower:
         except LithosError:  # it went while we looked; the next look drops it
             text = ""
         modules = orjson.loads(row["modules"]) if row["modules"] else []
-        keys = keys_of(row["id"], row["title"], row["url"] or "", tuple(f"lib:{each}" for each in modules))
+        keys = keys_of(row["id"], row["title"], row["url"] or "", row["path"], tuple(f"lib:{each}" for each in modules))
         edges = []
         if row["supersedes"]:
             how = "the note supersedes it"
@@ -71,14 +71,18 @@ def _origin(id: str) -> str:
 
 
 def _of_sources(id: str, text: str) -> Iterator[Mention]:
-    for found in named(text):
-        if found.key.startswith("id:"):
-            kind, how = KnowledgeEdge.INSPIRED_BY, "its text names the entry"
-        elif found.key.startswith("title:"):
+    for found in named(text, LONGEST_SOURCE):
+        if found.key.startswith(("id:", "title:")):
             kind, how = KnowledgeEdge.RELATED_TO, "a link in its text"
         else:
             kind, how = KnowledgeEdge.CITES, f"its text names {found.key}"
         yield Mention(id, kind, found.key, EDGE_RULES[kind].weight, how)
+        if found.key.startswith("id:"):  # of a source, or of an entry: the keys of the two differ
+            kind, key = KnowledgeEdge.INSPIRED_BY, f"{ENTRY}{found.key[3:]}"
+            yield Mention(id, kind, key, EDGE_RULES[kind].weight, "its text names the entry")
+    for key in cited(text):
+        kind = KnowledgeEdge.CITES
+        yield Mention(id, kind, key, EDGE_RULES[kind].weight, "its references name the title")
 
 
 def _of_history(id: str, text: str) -> Iterator[Mention]:

@@ -119,7 +119,8 @@ class Knowledge(Part):
 
     def wake(self) -> None:
         """An owner changed."""
-        self._wake.set()
+        if not self._wake.is_set():
+            self._wake.set()
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -265,18 +266,17 @@ class Knowledge(Part):
         node = self.nodes.find(call, id)
         kinds = () if kind is None else (edge_type(kind),)
         shown: list[EdgeShown] = []
-        for way, ask in (
-            ("out", (self.asserted.out_of, self.store.out_of)),
-            ("in", (self.asserted.into, self.store.into)),
-        ):
+        for way, ask in (("out", self.out_of), ("in", self.into)):
             if direction in (way, "both"):
-                shown += self._shown(call, node.id, way, [edge for each in ask for edge in each(node.id, kinds)])
-        page: EdgePage = {"node": node.shown, "edges": shown[:limit], "degraded": bool(behind)}
+                shown += self._shown(call, node.id, way, ask(node.id, kinds), limit - len(shown))
+        page: EdgePage = {"node": node.shown, "edges": shown, "degraded": bool(behind)}
         return {**page, "degraded_reason": behind} if behind else page
 
-    def _shown(self, call: Call, id: str, way: str, edges: Sequence[Edge]) -> list[EdgeShown]:
+    def _shown(self, call: Call, id: str, way: str, edges: Sequence[Edge], most: int) -> list[EdgeShown]:
         rows: dict[tuple[str, KnowledgeEdge], EdgeShown] = {}
         for edge in edges:
+            if len(rows) >= most:
+                break
             other = edge.other(id)
             node = self.nodes.get(call, other)
             if (other, edge.type) in rows or (node is None and not self.nodes.is_gone(call, other)):

@@ -20,7 +20,16 @@ _RFC_URL = re.compile(
 _VALIDATED = re.compile(
     r"(?:validated|confirmed|verified|backed|recommended|proven)\s+(?:by|in)\s+(?:the\s+)?\Z", re.IGNORECASE
 )
-LONGEST = 20_000  # characters that are looked at
+_REFERENCES = re.compile(
+    r"^\W{0,4}(?:[\divx]{1,4}\.?\s+)?(?:references|bibliography|literature cited|works cited)\W{0,3}$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUOTED = re.compile(r"[\"“”]([^\"“”]{15,250}?)[,.]?[\"“”]")
+_SENTENCE = re.compile(r"[^.?!]{15,250}(?=[.?!](?:\s|$))")
+LONGEST = 20_000  # characters of an entry or message that are looked at
+LONGEST_SOURCE = 3_000_000  # of a source: its references are at its end
+MOST_CITED = 400  # titles in one list of references
+LEAST_TITLE = 15  # letters: shorter titles are in many sentences
 CUE = 40
 
 
@@ -32,9 +41,9 @@ class Named:
     validated: bool = False
 
 
-def named(text: str) -> list[Named]:
+def named(text: str, longest: int = LONGEST) -> list[Named]:
     """Each key once, in the order of the text."""
-    text = text[:LONGEST]
+    text = text[:longest]
     found: dict[str, Named] = {}
     for start, key in sorted(_found(text)):
         validated = bool(_VALIDATED.search(text[max(0, start - CUE) : start]))
@@ -64,6 +73,22 @@ def _found(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(), f"title:{title_key(match[1])}"
 
 
+def cited(text: str) -> list[str]:
+    """Keys of what may be titles in the list of references at the end of a text: quoted ones, and sentences."""
+    starts = [found.end() for found in _REFERENCES.finditer(text)]
+    if not starts:
+        return []
+    rest = " ".join(text[starts[-1] :][:LONGEST_SOURCE].split())
+    found = (each.strip() for pattern in (_QUOTED, _SENTENCE) for each in pattern.findall(rest))
+    return [*dict.fromkeys(key for each in found if (key := cited_key(each)))][:MOST_CITED]
+
+
+def cited_key(title: str) -> str:
+    """A title by its letters, as references print it; empty where it is too short to be known by that."""
+    letters = "".join(each for each in title.casefold() if each.isalnum())
+    return f"cited:{letters}" if len(letters) >= LEAST_TITLE and len(title.split()) > 2 else ""
+
+
 def doi_key(doi: str) -> str:
     return f"doi:{doi.lower().rstrip('.,;:)')}"
 
@@ -85,9 +110,12 @@ def title_key(title: str) -> str:
     return " ".join(title.casefold().split())
 
 
-def keys_of(id: str, title: str, url: str, text_keys: tuple[str, ...] = ()) -> list[str]:
-    """The keys that a source bears: its id, title, address and numbers."""
+def keys_of(id: str, title: str, url: str, path: str = "", text_keys: tuple[str, ...] = ()) -> list[str]:
+    """The keys that a source bears: its id, title, path, address and numbers."""
     keys = [f"id:{id.lower()}", f"title:{title_key(title)}"]
+    place = title_key(path.removesuffix(".md"))
+    keys += [f"title:{each}" for each in (place, place.rpartition("/")[2]) if each]
+    keys += [known] if (known := cited_key(title)) else []
     keys += [url_key(url)] if url else []
     keys += [each.key for each in named(title) if each.key.startswith(("rfc:", "arxiv:", "doi:"))]
     return [*dict.fromkeys([*keys, *text_keys])]

@@ -1,4 +1,4 @@
-"""Outside sources as nodes: notes that have a `kind`."""
+"""Notes as nodes: outside sources, which have a `kind`, and the notes of the team."""
 
 from __future__ import annotations
 
@@ -27,6 +27,29 @@ class SourceNodes:
     def row(self, id: str) -> Row | None:
         found = self._notes.reader.sources("id", id) if len(id) == UUID_LENGTH else []
         return found[0] if found else None
+
+
+class NoteNodes:
+    """Notes of the team as nodes of history: those that are no outside source."""
+
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
+
+    def get(self, call: Call, id: str) -> NodeShown | None:
+        note = self._notes.reader.standing([id]).get(id) if len(id) == UUID_LENGTH else None
+        if note is None or note.is_source:
+            return None
+        return {
+            "id": note.id,
+            "domain": "history",
+            "type": "entry",
+            "title": note.title,
+            "path": note.path,
+            "timestamp": rfc3339(from_micros(note.updated)),
+        }
+
+    def exists(self, id: str) -> bool:
+        return len(id) == UUID_LENGTH and self._notes.reader.exists(id)
 
 
 def source_shown(row: Row) -> NodeShown:

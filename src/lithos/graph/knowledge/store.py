@@ -28,7 +28,8 @@ from lithos.storage import (
 )
 
 T = TypeVar("T")
-DERIVATION = "4"  # another number makes every graph derive its edges again
+ENTRY = "entry:"  # begins the key of a thought; that of a source begins with "id:"
+DERIVATION = "5"  # another number makes every graph derive its edges again
 _SQL = """
 CREATE TABLE edges (
     source TEXT NOT NULL,

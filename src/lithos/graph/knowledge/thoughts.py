@@ -8,7 +8,7 @@ from lithos.graph.history.grouping import COMMON, common, name_of, words
 from lithos.graph.history.values import CATEGORY_OF_THOUGHT, EDGE_OF_MARK
 from lithos.graph.knowledge.edges import Edge
 from lithos.graph.knowledge.mentions import named
-from lithos.graph.knowledge.store import Derived, Mention
+from lithos.graph.knowledge.store import ENTRY, Derived, Mention
 from lithos.graph.model import EDGE_RULES, KnowledgeEdge
 from lithos.ledger import Thought
 
@@ -52,7 +52,9 @@ class ThoughtEdges:
             *self._of_relations(thought),
             *self._like(thought),
         ]
-        found = Derived(origin(thought["id"]), edges, [*_of_sources(thought)], [(f"id:{thought['id']}", thought["id"])])
+        found = Derived(
+            origin(thought["id"]), edges, [*_of_sources(thought)], [(f"{ENTRY}{thought['id']}", thought["id"])]
+        )
         self.note(thought)
         return found
 

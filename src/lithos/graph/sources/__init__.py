@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.graph.sources.crawls import Crawls, SourceState
 from lithos.graph.sources.ingest import Ingest, Ingested, IngestRequest, Places
 from lithos.graph.sources.sources import (
     DEPTHS,
@@ -22,6 +23,7 @@ __all__ = [
     "AllowedSource",
     "Comparison",
     "Connect",
+    "Crawls",
     "Fetcher",
     "Ingest",
     "IngestRequest",
@@ -33,6 +35,7 @@ __all__ = [
     "SourceKind",
     "SourcePage",
     "SourceRow",
+    "SourceState",
     "SourceText",
     "Sources",
     "Synthesis",

@@ -15,7 +15,9 @@ from lithos.errors import InvalidInput, TooLarge
 from lithos.graph.sources.texts import SourceKind, SourceText, one_line
 
 MOST_ENTRIES = 2_000
+LARGEST = 5_000_000
 _ENTRY = re.compile(r"@(\w+)\s*([{(])")
+_CURLY, _ROUND = re.compile(r"[{}]"), re.compile(r"[{}()]")
 _ACCENTS = {"`": "\u0300", "'": "\u0301", "^": "\u0302", "~": "\u0303", '"': "\u0308", "c": "\u0327", "v": "\u030c"}
 _ACCENT = re.compile(r"\\([`'^~\"]|[cv](?=\s|\{))\s*\{?(\w)\}?")
 _WORDS = {
@@ -37,20 +39,33 @@ _KINDS: Mapping[str, SourceKind] = {
     "webpage": "blog",
 }
 
+_CSL_KINDS: Mapping[str, SourceKind] = {
+    **dict.fromkeys(("article", "article-journal", "paper-conference", "chapter", "thesis"), "paper"),
+    **dict.fromkeys(("report", "book", "manuscript", "dataset"), "paper"),
+    **dict.fromkeys(("post-weblog", "post", "article-magazine", "article-newspaper"), "blog"),
+}
+
 
 def from_bibtex(text: str) -> list[SourceText]:
+    _check_size(text)
     found = [_of_bibtex(kind, fields) for kind, fields in _entries(text)]
     return _checked(found, "BibTeX")
 
 
 def from_csl(data: bytes) -> list[SourceText]:
+    _check_size(data)
     try:
         rows = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(f"this is no JSON: {error}", hint="CSL-JSON is a list of objects.") from None
     rows = rows if isinstance(rows, list) else [rows]
-    found = [_of_csl(row) for row in rows if isinstance(row, dict) and row.get("title")]
+    found = [_of_csl(row) for row in rows if isinstance(row, dict) and _first_text(row.get("title"))]
     return _checked(found, "CSL-JSON")
+
+
+def _check_size(data: bytes | str) -> None:
+    if len(data) > LARGEST:
+        raise TooLarge(f"this bibliography has {len(data)} bytes; {LARGEST} is the most", hint="Split it.")
 
 
 def _checked(found: list[SourceText], form: str) -> list[SourceText]:
@@ -63,31 +78,32 @@ def _checked(found: list[SourceText], form: str) -> list[SourceText]:
 
 
 def _entries(text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each part of the text is looked at once: an entry without an end is given up at the next line with an @."""
     strings: dict[str, str] = {}
-    for start in _ENTRY.finditer(text):
+    place = 0
+    while start := _ENTRY.search(text, place):
         kind = start[1].casefold()
-        if kind in ("comment", "preamble"):
+        following = text.find("\n@", start.end())
+        body = _balanced(text, start.end() - 1, len(text))
+        if body is None:
+            place = len(text) if following < 0 else following
             continue
-        body = _balanced(text, start.end() - 1)
+        place = start.end() + len(body)
         if kind == "string":
             strings.update(_fields(body, strings))
-        elif body:
-            _, _, rest = body.partition(",")
-            yield kind, _fields(rest, strings)
+        elif kind not in ("comment", "preamble"):
+            yield kind, _fields(body.partition(",")[2], strings)
 
 
-def _balanced(text: str, start: int) -> str:
-    """From an opening bracket to its partner, without both; empty where there is none."""
+def _balanced(text: str, start: int, end: int) -> str | None:
+    """From an opening bracket to its partner, without both; None where there is none."""
     depth = 0
-    close = "}" if text[start] == "{" else ")"
-    for place in range(start, len(text)):
-        if text[place] in "{(" and (text[place] == text[start] or text[place] == "{"):
-            depth += 1
-        elif text[place] in ("}", close):
-            depth -= 1
-            if depth == 0:
-                return text[start + 1 : place]
-    return ""
+    round_ones = text[start] == "("
+    for found in (_ROUND if round_ones else _CURLY).finditer(text, start, end):
+        depth += 1 if found[0] in "{(" else -1
+        if depth == 0:
+            return text[start + 1 : found.start()]
+    return None
 
 
 def _fields(body: str, strings: Mapping[str, str]) -> dict[str, str]:
@@ -105,7 +121,7 @@ def _value(body: str, place: int, strings: Mapping[str, str]) -> tuple[str, int]
     parts: list[str] = []
     while place < len(body):
         if body[place] == "{":
-            inside = _balanced(body, place)
+            inside = _balanced(body, place, len(body)) or ""
             parts.append(inside)
             place += len(inside) + 2
         elif body[place] == '"':
@@ -156,18 +172,42 @@ def _name(text: str) -> str:
 
 
 def _of_csl(row: Mapping[str, Any]) -> SourceText:
-    people = [each for each in row.get("author", []) if isinstance(each, dict)]
-    authors = tuple(
-        each.get("literal") or f"{each.get('given', '')} {each.get('family', '')}".strip() for each in people
+    """Fields as the CSL schema has them, and as Crossref writes them (lists of one); what is neither is left out."""
+    authors = tuple(_person(each) for each in _list(row.get("author")) if isinstance(each, dict))
+    doi = _first_text(row.get("DOI"))
+    url = _first_text(row.get("URL")) or (f"https://doi.org/{doi}" if doi else "")
+    fields = {name: _first_text(row.get(name)) for name in ("abstract", "note")}
+    kind = _CSL_KINDS.get(_first_text(row.get("type")), "documentation")
+    title, venue = _first_text(row.get("title")), _first_text(row.get("container-title"))
+    return _source(title, fields, authors, _csl_date(row.get("issued")), venue, url, kind)
+
+
+def _person(given: Mapping[str, Any]) -> str:
+    parts = (_first_text(given.get("given")), _first_text(given.get("family")))
+    return _first_text(given.get("literal")) or " ".join(each for each in parts if each)
+
+
+def _csl_date(issued: Any) -> str:
+    if not isinstance(issued, dict):
+        return ""
+    parts = _list((_list(issued.get("date-parts")) or [None])[0])
+    numbers = [int(each) for each in parts[:3] if re.fullmatch(r"\d{1,4}", str(each))]
+    if numbers and len(numbers) == len(parts[:3]):
+        return "-".join(f"{each:02d}" for each in numbers)
+    found = re.search(
+        r"\d{4}(?:-\d{2}(?:-\d{2})?)?", _first_text(issued.get("raw")) or _first_text(issued.get("literal"))
     )
-    parts = (row.get("issued") or {}).get("date-parts") or [[]]
-    date = "-".join(f"{int(part):02d}" for part in parts[0]) if parts and parts[0] else ""
-    url = str(row.get("URL") or "") or (f"https://doi.org/{row['DOI']}" if row.get("DOI") else "")
-    kind: SourceKind = (
-        "paper" if str(row.get("type", "")).startswith(("article-j", "paper", "chapter", "thesis")) else "documentation"
-    )
-    fields = {"abstract": str(row.get("abstract") or ""), "note": str(row.get("note") or "")}
-    return _source(str(row["title"]), fields, authors, date, str(row.get("container-title") or ""), url, kind)
+    return found[0] if found else ""
+
+
+def _list(given: Any) -> list[Any]:
+    return given if isinstance(given, list) else []
+
+
+def _first_text(given: Any) -> str:
+    """A text, or the first of a list of texts."""
+    first = given[0] if isinstance(given, list) and given else given
+    return first.strip() if isinstance(first, str) else ""
 
 
 def _source(

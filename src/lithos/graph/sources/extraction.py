@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,29 +15,38 @@ from lithos.core.canonical import sha256_hex
 from lithos.errors import InvalidInput, TooLarge, Unsupported
 from lithos.graph.sources.texts import SourceText, from_plain, one_line
 
+CHILD = Path(__file__).with_name("child.py")
 LARGEST = 50 * 1024 * 1024
-SECONDS = 120.0
 LEAST_TEXT = 40  # letters: a scan has fewer
 PLAIN = (".md", ".markdown", ".txt", ".rst", ".adoc", ".org", "")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLimits:
+    """Of the process that reads one file."""
+
+    memory: int = 1024 * 1024 * 1024  # bytes of address space
+    cpu: int = 60  # seconds
+    seconds: float = 120.0
 
 
 class NoText(InvalidInput):
     """The file holds pictures of pages, no text."""
 
 
-def extracted(data: bytes, name: str, content_type: str = "") -> SourceText:
+def extracted(data: bytes, name: str, content_type: str = "", limits: ReadLimits = ReadLimits()) -> SourceText:
     """The text of a file; raises NoText for a scan, and refuses what cannot be read."""
     if len(data) > LARGEST:
         raise TooLarge(f"{name[:80]} has {len(data)} bytes; {LARGEST} is the most")
     suffix = f".{name.rpartition('.')[2].lower()}" if "." in name else ""
     if data.startswith(b"%PDF-") or suffix == ".pdf" or "pdf" in content_type:
-        return _from_child("pdf", data, name)
+        return _from_child("pdf", data, name, limits)
     if (
         "html" in content_type
         or suffix in (".html", ".htm", ".xhtml")
         or data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
     ):
-        return _from_child("html", data, name)
+        return _from_child("html", data, name, limits)
     if suffix not in PLAIN and not content_type.startswith("text/"):
         raise InvalidInput(
             f"{name[:80]!r} is of no known form", hint="PDF, HTML, Markdown, plain text, BibTeX or CSL-JSON."
@@ -44,18 +56,22 @@ def extracted(data: bytes, name: str, content_type: str = "") -> SourceText:
     return from_plain(data, name)
 
 
-def _from_child(kind: str, data: bytes, name: str) -> SourceText:
-    head = orjson.dumps({"type": kind, "name": name}) + b"\n"
+def _from_child(kind: str, data: bytes, name: str, limits: ReadLimits) -> SourceText:
+    head = orjson.dumps({"type": kind, "memory": limits.memory, "cpu": limits.cpu}) + b"\n"
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "lithos.graph.sources.child"],
+        done = subprocess.run(  # noqa: S603 - our own interpreter and file
+            [sys.executable, "-I", str(CHILD)],
             input=head + data,
             capture_output=True,
-            timeout=SECONDS,
+            timeout=limits.seconds,
             check=False,
+            cwd="/",
+            env={},  # it needs none, and a stranger's file could make it print some
         )
     except subprocess.TimeoutExpired:
-        raise TooLarge(f"{name[:80]} took more than {SECONDS:.0f} s to read", hint="Ingest a part of it.") from None
+        raise TooLarge(f"{name[:80]} took more than {limits.seconds:.0f} s", hint="Ingest a part of it.") from None
+    if done.returncode == -signal.SIGXCPU:
+        raise TooLarge(f"{name[:80]} took more than {limits.cpu} s of CPU to read", hint="Ingest a part of it.")
     if done.returncode or not done.stdout:
         raise InvalidInput(
             f"{name[:80]} could not be read: the reading process ended", hint="The file is damaged or a bomb."

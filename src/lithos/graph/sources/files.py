@@ -13,23 +13,32 @@ LARGEST = 50 * 1024 * 1024
 MOST_DOCS = 200
 LARGEST_REPOSITORY = 3_000_000  # bytes of documentation that become one note
 DOCS = (".md", ".rst", ".txt", ".adoc")
+_NO_FILE = "Give a path, an https address or library:NAME."
 
 
 def located(source: str, folders: Sequence[Path], *, anywhere: bool) -> Path:
-    """The file or folder meant: absolute, or relative to one of the folders. It must be beneath one of them."""
-    given = Path(source).expanduser()
-    candidates = [given] if given.is_absolute() else [folder / given for folder in folders]
-    candidates += [Path.cwd() / given] if anywhere and not given.is_absolute() else []
-    for each in candidates:
-        if each.exists():
-            real = each.resolve()
-            if anywhere or any(real.is_relative_to(folder.resolve()) for folder in folders):
-                return real
-            raise Forbidden(
-                f"{source[:200]!r} is outside the folders that may be ingested",
-                hint="Files of code roots, the vault, the garden and academic.inbox; other paths by the operator.",
-            )
-    raise NotFound(f"there is no file {source[:200]!r}", hint="Give a path, an https address or library:NAME.")
+    """The file or folder meant: absolute, or relative to one of the folders. It must be beneath one of them. Outside
+    of them the answer is the same whether there is a file or not."""
+    try:
+        given = Path(source).expanduser()
+        candidates = [given] if given.is_absolute() else [folder / given for folder in folders]
+        candidates += [Path.cwd() / given] if anywhere and not given.is_absolute() else []
+        real = [each.resolve() for each in candidates]
+    except (OSError, RuntimeError, ValueError):  # a loop of links, no such user, a NUL
+        raise InvalidInput(f"{source[:200]!r} is no path", hint=_NO_FILE) from None
+    tops = [folder.resolve() for folder in folders]
+    inside = [each for each in real if anywhere or any(each.is_relative_to(top) for top in tops)]
+    if real and not inside:
+        raise Forbidden(
+            f"{source[:200]!r} is outside the folders that may be ingested",
+            hint="Files of code roots, the vault, the garden and academic.inbox; other paths by the operator.",
+        )
+    for each in inside:
+        if os.path.lexists(each):
+            return each
+    if len(inside) < len(real) and any(map(os.path.lexists, real)):
+        raise Forbidden(f"{source[:200]!r} leads out of the folders that may be ingested")
+    raise NotFound(f"there is no file {source[:200]!r}", hint=_NO_FILE)
 
 
 def read(path: Path, folders: Sequence[Path], *, anywhere: bool) -> bytes:

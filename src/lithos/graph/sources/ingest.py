@@ -15,6 +15,7 @@ from lithos.errors import InvalidInput
 from lithos.graph.code import Code
 from lithos.graph.sources import files
 from lithos.graph.sources.bibliography import from_bibtex, from_csl
+from lithos.graph.sources.crawls import Crawls, SourceState
 from lithos.graph.sources.extraction import NoText, extracted, hash_of
 from lithos.graph.sources.libraries import library
 from lithos.graph.sources.texts import SourceText, dated, kind_of, merged, title_of, with_head
@@ -54,11 +55,18 @@ class IngestRequest:
 
 
 class Ingest:
-    def __init__(self, notes: Notes, code: Code, fetcher: Fetcher, places: Places) -> None:
+    def __init__(
+        self, notes: Notes, code: Code, fetcher: Fetcher, places: Places, crawls: Crawls | None = None
+    ) -> None:
         self._notes = notes
         self._code = code
         self._fetcher = fetcher
         self.places = places
+        self._crawls = crawls
+
+    def states(self) -> list[SourceState]:
+        """The allowed hosts, and when each last answered."""
+        return [] if self._crawls is None else self._crawls.states(self._fetcher.sources)
 
     def ingest(self, call: Call, request: IngestRequest) -> Ingested:
         """Read the source, then write one note for each; nothing is written before all was read."""

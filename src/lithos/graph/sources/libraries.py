@@ -93,7 +93,12 @@ def _node(root: Path, name: str) -> SourceText | None:
     package = folder / "package.json"
     if ".." in name or not package.is_file():
         return None
-    facts = orjson.loads(package.read_bytes()[:LARGEST_FILE])
+    try:
+        facts = orjson.loads(package.read_bytes()[:LARGEST_FILE])
+    except orjson.JSONDecodeError:
+        raise InvalidInput(f"package.json of {name!r} cannot be read", hint="Install it again.") from None
+    if not isinstance(facts, dict):
+        raise InvalidInput(f"package.json of {name!r} is no object", hint="Install it again.")
     readme = next((each for each in sorted(folder.glob("[Rr][Ee][Aa][Dd][Mm][Ee]*")) if each.is_file()), None)
     about = [
         str(facts.get("description") or ""),

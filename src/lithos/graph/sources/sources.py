@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NotRequired, Protocol, cast
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage, ShownBefore
 from lithos.errors import InvalidInput
 from lithos.graph.code import Code
 from lithos.graph.code import search as search_code
 from lithos.graph.history.grouping import words
 from lithos.graph.knowledge import Knowledge, NodeShown, SourceNodes, code_for_academic, source_facts
 from lithos.graph.sources.texts import KINDS
-from lithos.notes import NoteSearch
+from lithos.notes import NoteSearch, ScopeRequest
 from lithos.search import Hit, Query, Where
 
 DEPTHS = {"quick": 1, "standard": 2, "deep": 3}
 PER_DEPTH = 10
 DOCS = ("documentation", "best_practice", "tutorial", "rfc")
 PRACTICES = ("best_practice", "documentation")
+CURRENT = ScopeRequest()
+PAGES = 3  # of one source in the answer of a research
+NOTHING = ShownBefore()
 CELL = 2  # pieces of evidence for one approach and criterion
 
 
@@ -45,7 +49,7 @@ class SourceRow(TypedDict):
     focus: NotRequired[list[str]]
 
 
-class SourcePage(TypedDict):
+class SourcePage(NextPage):
     results: list[SourceRow]
     summary: NotRequired[str]
     degraded: bool
@@ -107,19 +111,48 @@ class Sources:
         self._prose = prose or ScriptedProse()
 
     def find(
-        self, text: str, limit: int, kinds: Sequence[str] = KINDS, *, since: float | None = None, tag: str | None = None
+        self,
+        text: str,
+        limit: int,
+        kinds: Sequence[str] = KINDS,
+        *,
+        since: float | None = None,
+        tag: str | None = None,
+        pages: int = 1,
     ) -> tuple[list[SourceRow], str]:
-        """The best passage of each source, and why some may be missing. Superseded sources are left out."""
+        """The best passages, at most so many `pages` of one source, and why some may be missing. Superseded sources are
+        left out."""
+        rows, relevant, behind = self.candidates(text, limit, kinds, since=since, tag=tag, pages=pages)
+        return (rows if relevant else []), behind
+
+    def candidates(
+        self,
+        text: str,
+        limit: int,
+        kinds: Sequence[str] = KINDS,
+        *,
+        since: float | None = None,
+        tag: str | None = None,
+        scope: ScopeRequest = CURRENT,
+        pages: int = 1,
+    ) -> tuple[list[SourceRow], bool, str]:
+        """As `find`; with whether any of them is likely to answer."""
         if not kinds:
-            return [], ""
+            return [], False, ""
         where = Where(
             tags=(tag,) if tag else (),
             any_of={"kind": tuple(kinds)},
             between={"published": (since, None)} if since is not None else {},
         )
-        found, _ = self._search.find(Query(text, limit=limit, where=where))
-        rows = [row for hit in found.hits if hit.score > 0 and (row := self._row(hit)) is not None]
-        return (rows if found.relevant else []), found.degraded
+        deeper = limit if pages == 1 else 2 * limit  # several passages of one page are one result
+        query = Query(text, limit=deeper, where=where, per_document=1 if pages == 1 else 2 * pages)
+        found, _ = self._search.find(query, scope)
+        rows: dict[str, SourceRow] = {}
+        for hit in found.hits:
+            row = self._row(hit) if hit.score > 0 else None
+            if row is not None:
+                rows.setdefault(place_of(row), row)
+        return _spread(rows.values(), pages)[:limit], found.relevant, found.degraded
 
     def _row(self, hit: Hit) -> SourceRow | None:
         row = self._nodes.row(hit.id)
@@ -138,35 +171,48 @@ class Sources:
         return cast(SourceRow, {**shown, **source_facts(row)})
 
     def research(
-        self, text: str, depth: int, focus: Sequence[str], *, papers: bool, docs: bool, prose: bool
+        self,
+        text: str,
+        depth: int,
+        focus: Sequence[str],
+        *,
+        papers: bool,
+        docs: bool,
+        prose: bool,
+        after: ShownBefore = NOTHING,
     ) -> SourcePage:
         kinds = [kind for kind in KINDS if (papers or kind != "paper") and (docs or kind not in DOCS)]
         limit = PER_DEPTH * depth
-        rows, behind = self.find(text, limit, kinds)
-        found = {row["id"]: row for row in rows}
+        rows, behind = self.find(text, after.depth(limit), kinds, pages=PAGES)
+        found = {place_of(row): row for row in rows}
         for area in focus:
-            more, _ = self.find(f"{text} {area}", limit, kinds)
+            more, _ = self.find(f"{text} {area}", after.depth(limit), kinds, pages=PAGES)
             for row in more:
-                known = found.setdefault(row["id"], row)
+                known = found.setdefault(place_of(row), row)
                 if words(area) & words(f"{row['title']} {row['heading']} {row['passage']}"):
                     known["focus"] = [*known.get("focus", []), area]
-        ordered = sorted(found.values(), key=lambda row: (-len(row.get("focus", [])), -row["score"]))[:limit]
-        return self._page(text, ordered, behind, prose)
+        ordered = sorted(found.values(), key=lambda row: (-len(row.get("focus", [])), -row["score"]))
+        return self._page(text, ordered, behind, prose, after, limit)
 
-    def best_practices(self, topic: str, technology: str | None, limit: int) -> SourcePage:
+    def best_practices(
+        self, topic: str, technology: str | None, limit: int, after: ShownBefore = NOTHING
+    ) -> SourcePage:
         text = f"{technology} {topic} best practices" if technology else topic
-        tagged, behind = self.find(text, limit, PRACTICES, tag=technology) if technology else ([], "")
-        rest, more = self.find(text, limit, PRACTICES)
+        depth = after.depth(limit)
+        tagged, behind = self.find(text, depth, PRACTICES, tag=technology) if technology else ([], "")
+        rest, more = self.find(text, depth, PRACTICES)
         found = {row["id"]: row for row in (*tagged, *rest)}
-        return self._page(text, [*found.values()][:limit], behind or more, prose=False)
+        return self._page(text, [*found.values()], behind or more, False, after, limit)
 
-    def papers(self, text: str, limit: int, min_year: int | None, venues: Sequence[str]) -> SourcePage:
+    def papers(
+        self, text: str, limit: int, min_year: int | None, venues: Sequence[str], after: ShownBefore = NOTHING
+    ) -> SourcePage:
         """Preferred venues come first."""
         since = None if min_year is None else datetime(min_year, 1, 1, tzinfo=UTC).timestamp()
-        rows, behind = self.find(text, limit * (3 if venues else 1), ("paper",), since=since)
+        rows, behind = self.find(text, after.depth(limit) * (3 if venues else 1), ("paper",), since=since)
         wanted = [each.casefold() for each in venues]
         rows.sort(key=lambda row: not any(each in row.get("venue", "").casefold() for each in wanted))
-        return self._page(text, rows[:limit], behind, prose=False)
+        return self._page(text, rows, behind, False, after, limit)
 
     def compare(
         self, approaches: Sequence[str], context: str | None, criteria: Sequence[str], *, prose: bool
@@ -213,11 +259,29 @@ class Sources:
             answer["summary"] = self._prose.write(topic, rows)
         return cast(Synthesis, answer)
 
-    def _page(self, text: str, rows: list[SourceRow], behind: str, prose: bool) -> SourcePage:
-        answer: dict[str, Any] = {"results": rows, **_degraded(behind)}
+    def _page(
+        self, text: str, rows: list[SourceRow], behind: str, prose: bool, after: ShownBefore, limit: int
+    ) -> SourcePage:
+        shown, more = after.page(rows, limit, place_of)
+        answer: dict[str, Any] = {"results": shown, **_degraded(behind), **more}
         if prose:
-            answer["summary"] = self._prose.write(text, rows)
+            answer["summary"] = self._prose.write(text, shown)
         return cast(SourcePage, answer)
+
+
+def place_of(row: SourceRow) -> str:
+    """A source and its page or section: passages of the same one are one result."""
+    return f"{row['id']}#{row['heading']}"
+
+
+def _spread(rows: Iterable[SourceRow], pages: int) -> list[SourceRow]:
+    counts: dict[str, int] = {}
+    kept = []
+    for row in rows:
+        counts[row["id"]] = counts.get(row["id"], 0) + 1
+        if counts[row["id"]] <= pages:
+            kept.append(row)
+    return kept
 
 
 def _degraded(reason: str) -> dict[str, Any]:

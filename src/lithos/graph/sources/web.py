@@ -9,9 +9,11 @@ import ipaddress
 import re
 import socket
 import ssl
+import threading
 import time
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from urllib.parse import urljoin, urlsplit
@@ -24,6 +26,7 @@ MOST_HOPS = 5
 PORTS = {"http": 80, "https": 443}
 Resolve = Callable[[str, int], Sequence[str]]  # host, port → addresses
 Connect = Callable[[str, int, float], socket.socket]  # address, port, seconds
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,29 +74,35 @@ class Fetcher:
         *,
         resolve: Resolve = system_resolve,
         connect: Connect = system_connect,
+        trust: Callable[[], ssl.SSLContext] = ssl.create_default_context,
         clock: Callable[[], float] = time.monotonic,
+        seconds: float = SECONDS,
+        crawled: Callable[[str], None] = lambda name: None,
     ) -> None:
-        self._sources = tuple(sources)
+        """`trust`: whose certificates count. `crawled` hears the name of each source that answered."""
+        self.sources = tuple(sources)
         self._resolve = resolve
         self._connect = connect
+        self._trust = trust
         self._clock = clock
+        self._seconds = seconds
+        self._crawled = crawled
         self._calls: dict[str, list[float]] = {}
 
     def fetch(self, url: str, etag: str = "") -> Page:
         """The page, after at most a few redirects; every hop is checked as the first one is."""
-        deadline = self._clock() + SECONDS
+        deadline = self._clock() + self._seconds
         for _ in range(MOST_HOPS + 1):
             source, host, port, target = self._checked(url)
             self._count(source)
             address = self._address(host, port)
-            response, close = self._ask(url, host, address, port, target, etag, deadline)
-            try:
+            with self._asked(url, host, address, port, target, etag, deadline) as response:
                 if response.status in (301, 302, 303, 307, 308) and response.getheader("Location"):
                     url = urljoin(url, str(response.getheader("Location")))
                     continue
-                return self._page(url, response, source, etag, deadline)
-            finally:
-                close()
+                page = self._page(url, response, source, etag)
+            self._crawled(source.name)
+            return page
         raise InvalidInput(f"{url[:120]} redirects more than {MOST_HOPS} times")
 
     def _checked(self, url: str) -> tuple[AllowedSource, str, int, str]:
@@ -111,9 +120,9 @@ class Fetcher:
         if port not in PORTS.values():
             raise Forbidden(f"port {port} is not asked", hint="Only ports 80 and 443 are.")
         host = parts.hostname.lower()
-        source = next((each for each in self._sources if host in each.hosts), None)
+        source = next((each for each in self.sources if host in each.hosts), None)
         if source is None:
-            allowed = ", ".join(sorted(host for each in self._sources for host in each.hosts)) or "none"
+            allowed = ", ".join(sorted(host for each in self.sources for host in each.hosts)) or "none"
             raise Forbidden(
                 f"{host} is no allowed source",
                 hint=f"The operator lists hosts in academic.sources. Allowed: {allowed}.",
@@ -140,28 +149,45 @@ class Fetcher:
         if not found:
             raise Unavailable(f"{host} has no address")
         for each in found:
-            if not ipaddress.ip_address(each.partition("%")[0]).is_global:
+            if not is_public(each):
                 raise Forbidden(f"{host} leads to {each}, which is no public address")
         return found[0]
 
-    def _ask(
+    @contextmanager
+    def _asked(
         self, url: str, host: str, address: str, port: int, target: str, etag: str, deadline: float
-    ) -> tuple[HTTPResponse, Callable[[], None]]:
+    ) -> Iterator[HTTPResponse]:
+        """The response. All of it must come before the deadline: a timeout of a socket counts from the last byte, so
+        that a server could drip for hours."""
         left = max(0.1, deadline - self._clock())
+        late = threading.Event()
+        connection = HTTPConnection(host, port, timeout=left)
+        timer = wire_again = None
         try:
-            plain = self._connect(address, port, left)
-            plain.settimeout(left)
+            wire = self._connect(address, port, left)
+            wire_again = wire.dup()  # the connection forgets its socket, and TLS takes it over
+            timer = threading.Timer(left, _end, (wire_again, late))
+            timer.daemon = True
+            timer.start()
+            wire.settimeout(left)
             secure = url.startswith("https:")
-            wire = ssl.create_default_context().wrap_socket(plain, server_hostname=host) if secure else plain
-            connection = HTTPConnection(host, port, timeout=left)
-            connection.sock = wire
+            connection.sock = self._trust().wrap_socket(wire, server_hostname=host) if secure else wire
             headers = {"Host": host, "User-Agent": "lithos", "Accept-Encoding": "gzip, deflate", "Accept": "*/*"}
             connection.request("GET", target, headers={**headers, **({"If-None-Match": etag} if etag else {})})
-            return connection.getresponse(), connection.close
-        except (OSError, HTTPException) as error:
-            raise Unavailable(f"{host} could not be asked: {error}") from None
+            yield connection.getresponse()
+            if late.is_set():
+                raise TimeoutError
+        except (OSError, HTTPException, zlib.error) as error:
+            why = f"it took more than {self._seconds:.0f} s" if late.is_set() else str(error)
+            raise Unavailable(f"{host} could not be read: {why}") from None
+        finally:
+            if timer is not None:
+                timer.cancel()
+            if wire_again is not None:
+                wire_again.close()
+            connection.close()
 
-    def _page(self, url: str, response: HTTPResponse, source: AllowedSource, etag: str, deadline: float) -> Page:
+    def _page(self, url: str, response: HTTPResponse, source: AllowedSource, etag: str) -> Page:
         kind = str(response.getheader("Content-Type") or "")
         if response.status == 304 and etag:
             return Page(url, b"", kind, etag, unchanged=True, source=source.name)
@@ -169,22 +195,38 @@ class Fetcher:
             raise NotFound(f"there is no page {url[:200]}")
         if response.status != 200:
             raise Unavailable(f"{url[:200]} answers with status {response.status}")
-        data = self._body(response, deadline)
-        return Page(url, data, kind, str(response.getheader("ETag") or ""), source=source.name)
+        return Page(url, _body(response), kind, str(response.getheader("ETag") or ""), source=source.name)
 
-    def _body(self, response: HTTPResponse, deadline: float) -> bytes:
-        encoding = str(response.getheader("Content-Encoding") or "").lower()
-        inflate = zlib.decompressobj(47) if encoding in ("gzip", "deflate", "x-gzip") else None
-        body = bytearray()
-        while True:
-            if self._clock() > deadline:
-                raise Unavailable(f"the page took more than {SECONDS:.0f} s")
-            try:
-                part = response.read(64 * 1024)
-                if not part:
-                    return bytes(body)
-                body += inflate.decompress(part, LARGEST + 1 - len(body)) if inflate is not None else part
-            except (OSError, HTTPException, zlib.error) as error:
-                raise Unavailable(f"the page could not be read: {error}") from None
-            if len(body) > LARGEST or (inflate is not None and inflate.unconsumed_tail):
-                raise TooLarge(f"the page has more than {LARGEST} bytes")
+
+def _body(response: HTTPResponse) -> bytes:
+    """Whole, decompressed and bounded; raises HTTPException where the connection ended before the page did."""
+    encoding = str(response.getheader("Content-Encoding") or "").lower()
+    inflate = zlib.decompressobj(47) if encoding in ("gzip", "deflate", "x-gzip") else None
+    body = bytearray()
+    while part := response.read(64 * 1024):
+        body += inflate.decompress(part, LARGEST + 1 - len(body)) if inflate is not None else part
+        if len(body) > LARGEST or (inflate is not None and inflate.unconsumed_tail):
+            raise TooLarge(f"the page has more than {LARGEST} bytes")
+    if response.length or (inflate is not None and not inflate.eof):
+        raise HTTPException("the connection ended before the page did")
+    return bytes(body)
+
+
+def _end(wire: socket.socket, late: threading.Event) -> None:
+    """Wakes the thread that reads from it."""
+    late.set()
+    with suppress(OSError):
+        wire.shutdown(socket.SHUT_RDWR)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is of the internet: also the one that is wrapped in an address of IPv6."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        if found in _NAT64:
+            return is_public(str(ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)))
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        if inner is not None:
+            return is_public(str(inner))
+    special = found.is_multicast or found.is_reserved or found.is_unspecified or found.is_loopback
+    return found.is_global and not special

@@ -8,6 +8,7 @@ from lithos.graph.trust.claims.extraction import claims_in
 from lithos.graph.trust.claims.values import Checked, Claim, ClaimKind, CodeFacts, Mention, Verdict
 from lithos.graph.trust.claims.verify import Earlier, Evidence, Verification, VerificationType, opposed, verify
 from lithos.graph.trust.conflict_detection import Conflict, ConflictType, Statement, detect_conflicts
+from lithos.graph.trust.conflict_finding import ConflictFinder
 from lithos.graph.trust.conflict_rows import ConflictRows, ConflictShown
 from lithos.graph.trust.firewall import Firewall, NodeText
 from lithos.graph.trust.following import WrittenFollower
@@ -28,6 +29,7 @@ __all__ = [
     "ClaimKind",
     "CodeFacts",
     "Conflict",
+    "ConflictFinder",
     "ConflictRows",
     "ConflictShown",
     "ConflictType",

@@ -9,7 +9,8 @@ from typing import Any
 
 import orjson
 
-from lithos.graph.trust.claims.values import Checked
+from lithos.graph.trust.claims.extraction import claims_in
+from lithos.graph.trust.claims.values import Checked, ClaimKind, Verdict
 from lithos.graph.trust.claims.verify import Evidence, Verification, shown_claim
 from lithos.storage import Database, Row, Tx
 
@@ -69,8 +70,15 @@ def words_of(checked: Sequence[Checked]) -> set[str]:
                 found.add(mention.name.rpartition(".")[2].rpartition("/")[2][:200])
                 if mention.is_path:
                     found.add(mention.text.partition(":")[0].rpartition("/")[2][:200])
+        if claim.kind is ClaimKind.USES and claim.detail:
+            found.add(f"for {claim.detail}"[:200])  # what else is used for it contradicts this
         found |= {proof.partition("#")[0][:500] for proof in each.proof}
     return found
+
+
+def claimed_names(text: str) -> list[str]:
+    """The words under which the claims of a text are stored."""
+    return sorted(words_of([Checked(claim, Verdict.UNKNOWN) for claim in claims_in(text)]))
 
 
 class CheckRows:

@@ -25,6 +25,7 @@ from lithos.graph.trust.claims.verify import Earlier, Evidence, Verification, ve
 AT_ONCE = 200
 MOST_RECHECKED = 5_000  # after one change of code
 MANY_FILES = 100
+RULES = "2."  # a new number checks every text again: rows of other rules do not fit the claims read now
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class NodeText:
     evidence: Evidence = field(default_factory=Evidence)
     references: tuple[str, ...] = ()
     url: str = ""
+    version: str = ""  # of a note: its text is read only if this version was not checked yet
+
+    @property
+    def hash(self) -> str:
+        return f"{RULES}{self.version or text_hash(self.text)}"[:32]
 
 
 class Firewall:
@@ -76,14 +82,19 @@ class Firewall:
     def checked(self, nodes: Sequence[NodeText]) -> dict[str, CheckRow]:
         """The verdicts on these texts; those that have none yet, or another text, are checked and stored."""
         found = self.rows.get([node.id for node in nodes])
-        missing = [node for node in nodes if node.id not in found or found[node.id].text_hash != text_hash(node.text)]
-        return {**found, **self._check(missing, found)} if missing else found
+        missing = [node for node in nodes if node.id not in found or found[node.id].text_hash != node.hash]
+        return {**found, **self._check(self._loaded(missing), found)} if missing else found
+
+    def _loaded(self, nodes: Sequence[NodeText]) -> list[NodeText]:
+        """With their texts: those of notes are read now."""
+        unread = {node.id: node for node in self._texts([node.id for node in nodes if node.version])}
+        return [unread.get(node.id, node) for node in nodes]
 
     def verdicts(self, nodes: Sequence[NodeText]) -> dict[str, list[Checked]]:
         """The stored verdict on every claim of these texts."""
         rows = self.checked(nodes)
-        found: dict[str, list[Checked]] = {}
-        for node in nodes:
+        found: dict[str, list[Checked]] = {node.id: [] for node in nodes}
+        for node in self._loaded([each for each in nodes if rows[each.id].claims]):
             pairs = zip(claims_in(node.text), rows[node.id].claims, strict=False)
             found[node.id] = [
                 Checked(claim, Verdict(row["verdict"]), tuple(row.get("proof", ())), row.get("reason", ""))
@@ -103,7 +114,7 @@ class Firewall:
             known = before[node.id].evidence if node.id in before else Evidence()
             evidence = replace(node.evidence, user=node.evidence.user or person or known.user)
             found = verify(node.text, node.references, facts, evidence=evidence)
-            row = check_row(node.id, node.domain, text_hash(node.text), evidence, found, self._now())
+            row = check_row(node.id, node.domain, node.hash, evidence, found, self._now())
             rows[node.id] = replace(row, was_true_until=_was_true_until(before.get(node.id), row))
             words[node.id] = words_of(found.checked)
             provenance += _provenance(node, found, row)

@@ -1,51 +1,79 @@
-"""Texts of nodes by id, and who sees a node: thoughts of the chain `history`, findings of the board, code."""
+"""Texts of nodes by id: thoughts of the chain `history`, findings of the board, commits, notes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from lithos.board import Board
-from lithos.core.call import Call
-from lithos.errors import NotFound
-from lithos.graph.code import Code, entry_by_id
+from lithos.core.clock import parse_time
+from lithos.errors import LithosError, NotFound
+from lithos.graph.history import HistoryRow
+from lithos.graph.trust.claims.verify import Evidence
 from lithos.graph.trust.firewall import NodeText
-from lithos.ledger import Ledger
-from lithos.sessions import ALL, HISTORY, Sessions, Viewer
+from lithos.ledger import Ledger, Thought
+from lithos.notes import Notes
+from lithos.sessions import ALL, HISTORY
 
-FINDING = "finding:"
+MOST_CHECKED = 20_000  # characters of a note; claims are read from no more
+FINDING, COMMIT = "finding:", "commit:"
 
 
 class NodeTexts:
-    def __init__(self, code: Code, ledger: Ledger, sessions: Sessions, board: Board) -> None:
-        self._code = code
+    """`commit`: the commit of this id."""
+
+    def __init__(self, ledger: Ledger, board: Board, notes: Notes, commit: Callable[[str], HistoryRow | None]) -> None:
         self._ledger = ledger
-        self._sessions = sessions
         self._board = board
+        self._notes = notes
+        self._commit = commit
 
     def texts(self, ids: Sequence[str]) -> list[NodeText]:
         """Those that exist; for checking, not for showing."""
-        found = []
-        for id in ids:
-            text = self._finding(id) if id.startswith(FINDING) else self._thought(id, ALL)
-            if text is not None:
-                found.append(NodeText(id, "history", text))
-        return found
+        return [node for id in ids if (node := self.text(id)) is not None]
 
-    def sees(self, call: Call, id: str) -> bool:
+    def text(self, id: str) -> NodeText | None:
         if id.startswith(FINDING):
-            return self._finding(id) is not None
+            row = self._board.finding_text(id.removeprefix(FINDING))
+            return None if row is None else NodeText(id, "history", row.text)
+        if id.startswith(COMMIT):
+            commit = self._commit(id)
+            return None if commit is None else NodeText(id, "history", commit["content"], Evidence(commit=True))
         if ":" in id:
-            roots = self._code.visible(call)
-            return entry_by_id(roots, id) is not None
-        return self._thought(id, self._sessions.viewer(call)) is not None
+            return None
+        return self._thought(id) or self._note(id)
 
-    def _thought(self, id: str, viewer: Viewer) -> str | None:
+    def written(self, id: str) -> float:
+        """When it was written, in seconds; 0 if it is gone."""
+        if id.startswith(FINDING):
+            row = self._board.finding_text(id.removeprefix(FINDING))
+            return 0.0 if row is None else row.at / 1e6
+        if id.startswith(COMMIT):
+            commit = self._commit(id)
+            return 0.0 if commit is None else parse_time(commit["timestamp"]).timestamp()
+        if (thought := self._entry(id)) is not None:
+            return parse_time(thought["timestamp"]).timestamp()
+        note = self._notes.reader.standing([id]).get(id)
+        return 0.0 if note is None else note.updated / 1e6
+
+    def _thought(self, id: str) -> NodeText | None:
+        found = self._entry(id)
+        return None if found is None else NodeText(id, "history", found["content"])
+
+    def _entry(self, id: str) -> Thought | None:
         try:
-            found = self._ledger.thought(HISTORY, thought_id=id, viewer=viewer)["thought"]
+            found = self._ledger.thought(HISTORY, thought_id=id, viewer=ALL)["thought"]
         except NotFound:
             return None
-        return None if found is None or "forgotten" in found else found["content"]
+        return None if found is None or "forgotten" in found else found
 
-    def _finding(self, id: str) -> str | None:
-        rows = self._board.texts()
-        return next((row.text for row in rows if row.kind == "finding" and row.id == id.removeprefix(FINDING)), None)
+    def _note(self, id: str) -> NodeText | None:
+        note = self._notes.reader.standing([id]).get(id)
+        if note is None:
+            return None
+        if note.is_source:  # it describes other code
+            return NodeText(id, "academic", "", Evidence(source=note.was_read), url=note.url, version=note.version)
+        try:
+            text = self._notes.reader.content(id)
+        except LithosError:  # it went while we looked
+            return None
+        return NodeText(id, "history", text[:MOST_CHECKED], version=note.version)

@@ -37,7 +37,7 @@ class Chosen(Generic[T]):
     left_out: int  # worth it, but did not fit
 
 
-def choose(pieces: Sequence[T], budget: int) -> Chosen[T]:
+def choose(pieces: Sequence[T], budget: int, most: int | None = None) -> Chosen[T]:
     """The best pieces that fit. One that does not fit is skipped, not the end; near-equal ones count once."""
     chosen: list[T] = []
     words: list[frozenset[str]] = []
@@ -48,7 +48,7 @@ def choose(pieces: Sequence[T], budget: int) -> Chosen[T]:
         mine = _words(piece.text)
         if any(_shared(mine, other) >= NEAR_EQUAL for other in words):
             continue
-        if spent + piece.tokens > budget:
+        if spent + piece.tokens > budget or (most is not None and len(chosen) >= most):
             left_out += 1
             continue
         chosen.append(piece)

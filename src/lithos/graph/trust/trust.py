@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lithos.core.call import Call
@@ -11,6 +11,7 @@ from lithos.core.part import Part
 from lithos.errors import NotFound
 from lithos.graph.trust.check_rows import CheckRow, ProvenanceRow, SourceType
 from lithos.graph.trust.conflict_detection import ConflictType
+from lithos.graph.trust.conflict_finding import ConflictFinder
 from lithos.graph.trust.conflict_rows import ConflictRows, ConflictShown
 from lithos.graph.trust.firewall import Firewall, NodeText
 from lithos.graph.trust.following import WrittenFollower
@@ -32,6 +33,7 @@ class Trust(Part):
         firewall: Firewall,
         conflict_rows: ConflictRows,
         written: WrittenFollower,
+        finder: ConflictFinder,
         sees: Callable[[Call, str], bool],
         text: Callable[[str], NodeText | None],
         most_checks: int,
@@ -39,14 +41,25 @@ class Trust(Part):
         self.firewall = firewall
         self.conflict_rows = conflict_rows
         self._written = written
+        self._finder = finder
         self.sees = sees
         self._text = text
         self._most_checks = most_checks
 
     def follow(self) -> None:
-        """Check what was written since, and again what rests on code that changed."""
-        self._written.follow()
+        """Check what was written since and find what contradicts it; check again what rests on code that changed."""
+        self._finder.find(self._written.follow())
         self.firewall.recheck()
+
+    def marks(self, ids: Sequence[str]) -> dict[str, str]:
+        """Id → the warning for readers of a node: the code contradicts it, or no longer agrees."""
+        found = {}
+        for id, row in self.firewall.rows.get(ids).items():
+            if row.was_true_until is not None:
+                found[id] = f"⚠️ was true until {rfc3339(from_micros(row.was_true_until))}"
+            elif row.needs_review:
+                found[id] = "⚠️ UNVERIFIED: " + "; ".join(row.warnings)[:400]
+        return found
 
     def prune(self) -> None:
         self.firewall.rows.prune(self._most_checks)

@@ -31,8 +31,9 @@ TokenCategory = Literal[
 ]
 CATEGORIES = ("colors", "spacing", "typography", "shadows", "radii")
 _ALIASES = {"color": "colors", "shadow": "shadows", "border": "radii", "radius": "radii"}
-MOST_SHOWN = 24
-MOST_ALL = 5  # of a category, in an answer about all
+MOST_NAMED = 24  # with a name that narrows it
+MOST_SHOWN = 12  # of one category: about 300 tokens
+MOST_ALL = 2  # of a category, in an answer about all
 MOST_FINDINGS = 50
 NEAR_COLOUR = 0.15
 DEEPEST = 16
@@ -143,14 +144,15 @@ class DesignSystems:
         if name is not None:
             word = name.strip().lstrip("-$@")
             chosen = [each for each in chosen if word in each.name]
+        most = MOST_NAMED if name is not None else MOST_ALL if wanted == "all" else MOST_SHOWN
         answer: DesignTokens = {
             "root": place.spec.name,
-            "tokens": _by_category(system, chosen, theme, MOST_ALL if wanted == "all" and name is None else MOST_SHOWN),
+            "tokens": _by_category(system, chosen, theme, most),
             "themes": themes,
             "counts": dict(Counter(each.category for each in chosen)),
             "sources": [path for path, _ in Counter(each.path for each in chosen).most_common(5)],
         }
-        composite = _composite(system, chosen)
+        composite = _composite(system, chosen, most)
         if composite:
             answer["typography"] = composite
         if wanted == "all" and name is None and system.rules:
@@ -363,7 +365,7 @@ def _by_category(system: System, tokens: Sequence[Token], theme: str | None, mos
     return found
 
 
-def _composite(system: System, tokens: Sequence[Token]) -> dict[str, dict[str, str]]:
+def _composite(system: System, tokens: Sequence[Token], most: int) -> dict[str, dict[str, str]]:
     """Typography tokens of several parts: W3C and Tailwind objects, and CSS names such as --text-sm--line-height."""
     found: dict[str, dict[str, str]] = {}
     by_name = {token.name: token for token in tokens if token.category == "typography"}
@@ -375,7 +377,7 @@ def _composite(system: System, tokens: Sequence[Token]) -> dict[str, dict[str, s
         if part and base in by_name:
             entry = found.setdefault(base, {"font_size": system.value(by_name[base])})
             entry[part.replace("-", "_")] = system.value(token)
-    return dict([*found.items()][:20])
+    return dict([*found.items()][:most])
 
 
 def _component_patterns(system: System) -> list[dict[str, Any]]:

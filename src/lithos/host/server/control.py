@@ -1,4 +1,4 @@
-"""The control questions of commands over the host's socket: ps, stop, handover, call."""
+"""The control questions of commands over the host's socket: ps, stop, handover, call, page."""
 
 from __future__ import annotations
 
@@ -57,6 +57,7 @@ def describe(host: Host) -> dict[str, Any]:
         "data_dir": host.host_lock.data_dir,
         "since": _time(host.since),
         "foreground": host.foreground,
+        "page": host.page_address,
         "memory_bytes": _resident_bytes(),
         "working": host.lithos.busy(),
         "running": host.gate.queue.running,
@@ -111,7 +112,20 @@ async def _call(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, A
     return {"answer": found}
 
 
-_OPERATIONS: dict[str, Operation] = {"ps": _ps, "stop": _stop, "handover": _hand_over, "call": _call}
+async def _page(host: Host, question: dict[str, Any], pipe: Pipe) -> dict[str, Any]:
+    """The page's address and a code for one sign-in as the operator, whose own processes alone reach this socket."""
+    host.gate.check_lock()
+    address, code = await host.open_page()
+    return {"address": address, "code": code}
+
+
+_OPERATIONS: dict[str, Operation] = {
+    "ps": _ps,
+    "stop": _stop,
+    "handover": _hand_over,
+    "call": _call,
+    "page": _page,
+}
 
 
 def _time(seconds: float) -> str:

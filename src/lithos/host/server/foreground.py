@@ -16,9 +16,9 @@ from lithos.host.options import ServeOptions
 from lithos.host.server.event_loop import run_loop
 from lithos.host.server.host import Host
 from lithos.host.server.listener import HostListener
-from lithos.serving import ConnectionLimits, Listener, LithosServer, bind, default_caller, http_app, require_token
+from lithos.host.server.page_listener import http_listener
+from lithos.serving import Listener, LithosServer, bind, default_caller, require_token
 from lithos.settings import LithosConfig
-from lithos.tools.catalogue import catalogue
 
 TAKE_OVER_SECONDS = 60.0
 RETRY_SECONDS = 0.02
@@ -108,14 +108,6 @@ def _open_http(
     server: LithosServer,
 ) -> Listener:
     require_token(config, lithos)
-    app = http_app(
-        server,
-        catalogue(),
-        config.server,
-        default=default_caller(config),
-        tokens=lithos.tokens,
-        health=lithos.health,
-    )
+    listener = http_listener(config, listening, lithos, server)
     announce(int(listening.getsockname()[1]))  # bound and listening: a client that connects now waits a moment
-    limits = ConnectionLimits(config.server.header_seconds, config.server.idle_seconds)
-    return Listener(app, listening, server.in_flight, config.server.stop_seconds, limits)
+    return listener

@@ -31,6 +31,7 @@ from lithos.host.server.fair_queue import CallGate
 from lithos.host.server.handshake import Refusal, Replace, answer_hello
 from lithos.host.server.host_config import load_for_host, set_up_host_log
 from lithos.host.server.listener import HostListener
+from lithos.host.server.page_listener import LOOPBACK, loopback_listener, page_address
 from lithos.host.server.pipe import Pipe
 from lithos.serving import Listener, LithosServer, build_server, default_caller
 from lithos.settings import LithosConfig
@@ -69,6 +70,7 @@ class Host:
         self._http: Listener | None = None
         self._pipes: set[Pipe] = set()
         self._serving: set[asyncio.Task[None]] = set()
+        self._behind: list[asyncio.Task[None]] = []  # watching, and HTTP
         self._stopping = asyncio.Event()
         self._bye_reason = wire.STOPPED
         self._successor: socket.socket | None = None
@@ -112,12 +114,12 @@ class Host:
             self._http = self._open_http(self.lithos, self.server)
         self._listener.open(self._enter)
         self._listener.write_holder(version=__version__, foreground=self.foreground, ready=True)
-        behind = [asyncio.create_task(self._watch()), asyncio.create_task(self._serve_http())]
+        self._behind += [asyncio.create_task(self._watch()), asyncio.create_task(self._serve_http())]
         await self._stopping.wait()
         if self._successor is None:
             self._listener.close()
         self._listener.pause()
-        await self._drain(behind)
+        await self._drain()
 
     def stop(self, why: str = wire.STOPPED) -> None:
         self._bye_reason = why
@@ -142,7 +144,7 @@ class Host:
             os._exit(128 + number)
         self.stop()
 
-    async def _drain(self, behind: list[asyncio.Task[None]]) -> None:
+    async def _drain(self) -> None:
         """Answer what was read, then close. Connections that read nothing are cut off at the end."""
         patience = self.config.server.stop_seconds
         for guest in self.guests:
@@ -151,7 +153,7 @@ class Host:
             pipe.stop_reading()
         if self._http is not None:
             self._http.stop()
-        _, late = await asyncio.wait({*self._serving, *behind}, timeout=patience + CLOSE_SECONDS)
+        _, late = await asyncio.wait({*self._serving, *self._behind}, timeout=patience + CLOSE_SECONDS)
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
@@ -233,6 +235,20 @@ class Host:
             finally:
                 self.stop()
 
+    async def open_page(self) -> tuple[str, str]:
+        """The page's address and a one-time code; a host without HTTP opens a loopback listener first."""
+        if self._http is None:
+            self._http = loopback_listener(self.config, self.lithos, self.server)
+            self._behind.append(asyncio.create_task(self._http.serve()))
+        return self.page_address or "", self._http.sign_ins.new_code()
+
+    @property
+    def page_address(self) -> str | None:
+        if self._http is None:
+            return None
+        bound = self.config.server.host if self.foreground else LOOPBACK
+        return page_address(bound, self._http.port)
+
     # ------------------------------------------------------------------ watching lock, socket and idle time
     async def _watch(self) -> None:
         while not self._stopping.is_set():
@@ -247,7 +263,8 @@ class Host:
                 self._stop_if_idle()
 
     def _stop_if_idle(self) -> None:
-        if self.foreground or self._serving or self.lithos.busy():
+        browsing = self._http is not None and self._http.connected
+        if self.foreground or self._serving or browsing or self.lithos.busy():
             self._last_use = time.monotonic()
         elif time.monotonic() - self._last_use > self.config.server.idle_exit_minutes * 60:
             _log.info("no client for %s minutes; stopping", self.config.server.idle_exit_minutes)

@@ -7,7 +7,7 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -28,7 +28,8 @@ from lithos.ledger.chain.format import (
     seal,
 )
 from lithos.ledger.chain.log import Log, translated
-from lithos.ledger.chain.opening import ACKNOWLEDGED, Opening, Tail, check_link, read_header
+from lithos.ledger.chain.opening import ACKNOWLEDGED, Opening, Tail, read_header
+from lithos.ledger.chain.rehash import Rehash
 from lithos.ledger.chain.segments import ADAPTERS, check_magic, list_segments
 from lithos.ledger.chain.tickets import Flushed, Stored, Ticket
 from lithos.ledger.environment import Environment
@@ -46,38 +47,6 @@ FORGOTTEN_ARGUMENTS = b"lithos.forgotten.v1\n"
 _log = logging.getLogger(__name__)
 
 
-class TrustedPart:
-    """How far the part that opening took on trust from a checkpoint has been hashed since."""
-
-    def __init__(self, trusted: int) -> None:
-        self.place = 0
-        self.lock = threading.Lock()
-        self.is_vouched = False  # the checkpoints were read and found right, or not
-        self._end = trusted
-        self._head: str | None = None
-
-    @property
-    def is_done(self) -> bool:
-        return self.place >= self._end
-
-    def advance(self, chain: Chain, count: int = 256) -> None:
-        if self.place == 0:
-            chain.check_segments()
-        indexes = range(self.place, min(self._end, self.place + count))
-        try:
-            entries: Iterable[ThoughtEntry] = chain.entries(indexes)
-        except Damaged:
-            entries = map(chain.entry, indexes)  # as far as they are right
-        head = self._head or chain.origin
-        for entry in entries:
-            check_link(entry, self.place, head)
-            if entry.body is None:
-                chain.check_forgotten(entry)
-            head = entry.hash
-            self.place += 1
-        self._head = head
-
-
 class Chain:
     def __init__(self, folder: Path, environment: Environment) -> None:
         self.folder = folder
@@ -88,7 +57,7 @@ class Chain:
         self._lock = threading.RLock()
         self._flushing = threading.RLock()
         self._pending: list[Ticket] = []
-        self.lost_evidence: Damaged | None = None  # found by `verify_some`
+        self.lost_evidence: Damaged | None = None  # found by `verify_some` and `verify_again`
         self._writing = False  # a caller writes for all that wait, and calls up the next one
         self._open()
 
@@ -112,7 +81,8 @@ class Chain:
         self._open_registry()
         self._since_checkpoint = self.size - tail.trusted
         # Thoughts before this were vouched for by a checkpoint at opening; `verify_some` hashes them in passing.
-        self._trusted = TrustedPart(tail.trusted)
+        self._trusted = Rehash(tail.trusted)
+        self._again = Rehash(0)
 
     def _take_over(self, tail: Tail) -> None:
         self.columns = tail.columns
@@ -234,24 +204,55 @@ class Chain:
         return done - 1 if done else None
 
     @property
+    def is_damaged(self) -> bool:
+        return self.problem is not None or self.lost_evidence is not None
+
+    @property
     def integrity(self) -> bool | None:
         """Whether everything was hashed and found right; None: not everything was hashed yet."""
-        if self.problem is not None or self.lost_evidence is not None:
+        if self.is_damaged:
             return False
         return True if self._trusted.is_done else None
 
     def verify_some(self, seconds: float) -> None:
+        """Hash what opening took on trust, for so long."""
         end = time.monotonic() + seconds
         with self._trusted.lock:
             while self.problem is None and not self._trusted.is_done and time.monotonic() < end:
-                try:
-                    self._trusted.advance(self)
-                except Damaged as error:
-                    error.details.setdefault("index", self._trusted.place)
-                    self.problem = error.with_traceback(None)
+                self._advance(self._trusted)
             if self.problem is None and not self._trusted.is_vouched:
-                self.lost_evidence = self._wrong_checkpoint()
+                self.lost_evidence = self._wrong_evidence()
                 self._trusted.is_vouched = True
+
+    def verify_again(self) -> None:
+        """Hash a few of all thoughts once more: a bit that flips under a running host is found within minutes."""
+        with self._trusted.lock:
+            if self.problem is not None or not self._trusted.is_done:
+                return
+            if self._again.is_done:
+                self._again = Rehash(self.size)
+                self.lost_evidence = self._wrong_evidence()
+            if not self._again.is_done:
+                self._advance(self._again)
+
+    def _advance(self, pass_: Rehash) -> None:
+        try:
+            pass_.advance(self)
+        except Damaged as error:
+            error.details.setdefault("index", pass_.place)
+            self.problem = error.with_traceback(None)
+
+    def _wrong_evidence(self) -> Damaged | None:
+        return self._wrong_checkpoint() or self._wrong_registry()
+
+    def _wrong_registry(self) -> Damaged | None:
+        with self._lock:  # no entry is being written
+            try:
+                self.history.load()
+                self._check_registry()
+            except Damaged as error:
+                return error.with_traceback(None)
+        return None
 
     def _wrong_checkpoint(self) -> Damaged | None:
         """Thoughts can be appended without them, but a chain whose signed checkpoints were changed is not whole."""
@@ -589,7 +590,7 @@ class Chain:
             self._mark.close()
             self._log.close()
             # What a caller reads from now on may have been changed meanwhile: `head` hashes it again.
-            self._trusted = TrustedPart(self.size)
+            self._trusted = Rehash(self.size)
 
 
 def not_there(chain_key: str) -> NotFound:

@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from lithos.notes.answers import LinkedNote
-from lithos.notes.fields import SOURCE_KINDS
+from lithos.notes.fields import ENDED, SOURCE_KINDS
 from lithos.storage import Row, Tx, copied_from
 
 Direction = Literal["outgoing", "incoming", "both"]
 # Beyond any path: the end of a range of paths that share a prefix.
 _LAST = "\U0010ffff"
 _LARGEST = 2**53
+_COUNTS = f"coalesce(status, 'active') NOT IN ({', '.join(map(repr, ENDED))})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +133,16 @@ def procedures_from(tx: Tx, provenance: str) -> list[Row]:
 
 def active_holders(tx: Tx, merge_key: str) -> list[Row]:
     """The active notes with this key, the oldest first: one, unless a person made a second by hand."""
-    return tx.all(
-        "SELECT id, path FROM notes WHERE merge_key = ? AND coalesce(status, 'active') NOT IN"
-        " ('superseded', 'deprecated', 'stale') ORDER BY created, path",
-        merge_key,
+    sql = f"SELECT id, path FROM notes WHERE merge_key = ? AND {_COUNTS} ORDER BY created, path"
+    return tx.all(sql, merge_key)
+
+
+def all_holders(tx: Tx) -> list[Row]:
+    """The active notes with a key, by key, the oldest first."""
+    sql = (
+        f"SELECT merge_key, path FROM notes WHERE merge_key IS NOT NULL AND {_COUNTS} ORDER BY merge_key, created, path"
     )
+    return tx.all(sql)
 
 
 def expired(tx: Tx, at: int) -> list[Row]:
@@ -144,7 +150,7 @@ def expired(tx: Tx, at: int) -> list[Row]:
     return tx.all(
         "SELECT id, path FROM notes WHERE expires <= ?"
         " AND coalesce(nullif(ttl_policy, ''), 'decay') IN ('decay', 'ephemeral')"
-        " AND coalesce(status, 'active') NOT IN ('superseded', 'deprecated', 'stale') ORDER BY expires, path",
+        f" AND {_COUNTS} ORDER BY expires, path",
         at,
     )
 
@@ -195,6 +201,17 @@ def list_notes(
         offset,
     )
     return rows, total["total"] if total else 0
+
+
+def graph(tx: Tx, wanted: NoteFilter, limit: int) -> tuple[list[list[Any]], list[list[Any]], int]:
+    """(number, id, title, path, tags) of the newest notes, their links as pairs of numbers, and how many notes there
+    are in all."""
+    where, values = wanted.where()
+    total = tx.one(f"SELECT count(*) AS total FROM notes WHERE {where}", *values)
+    chosen = f"(SELECT * FROM notes WHERE {where} ORDER BY updated DESC, path LIMIT ?)"
+    notes = as_json(tx, "number, id, title, path, tags", chosen, *values, limit)
+    links = as_json(tx, "source, note", "(SELECT DISTINCT source, note FROM links WHERE note IS NOT NULL)")
+    return notes, links, total["total"] if total else 0
 
 
 def changed_since(tx: Tx, since: int, path_prefix: str) -> list[Row]:

@@ -8,6 +8,11 @@ from lithos.storage import Migration
 
 _SQL_TYPES = {"text": "TEXT", "texts": "TEXT", "time": "INTEGER", "number": "REAL"}
 _FIELD_COLUMNS = "\n".join(f"    {field.column} {_SQL_TYPES[field.type]}," for field in COLUMNS)
+_FIELD_INDEXES = "\n".join(
+    f"CREATE INDEX notes_by_{field.column} ON notes ({field.column}) WHERE {field.column} IS NOT NULL;"
+    for field in COLUMNS
+    if field.indexed
+)
 
 _SQL = f"""
 CREATE TABLE files (
@@ -50,18 +55,9 @@ CREATE INDEX notes_by_path_key ON notes (path_key);
 CREATE INDEX notes_by_update ON notes (updated DESC, path);
 CREATE INDEX notes_by_change ON notes (changed DESC, path);
 CREATE INDEX notes_by_own_id ON notes (own_id) WHERE own_id IS NOT NULL;
-CREATE INDEX notes_by_author ON notes (author) WHERE author IS NOT NULL;
-CREATE INDEX notes_by_source ON notes (source) WHERE source IS NOT NULL;
-CREATE INDEX notes_by_merge_key ON notes (merge_key) WHERE merge_key IS NOT NULL;
-CREATE INDEX notes_by_kind ON notes (kind) WHERE kind IS NOT NULL;
-CREATE INDEX notes_by_url ON notes (url) WHERE url IS NOT NULL;
-CREATE INDEX notes_by_library ON notes (library) WHERE library IS NOT NULL;
-CREATE INDEX notes_by_content_hash ON notes (content_hash) WHERE content_hash IS NOT NULL;
-CREATE INDEX notes_by_claim ON notes (claim_id) WHERE claim_id IS NOT NULL;
+{_FIELD_INDEXES}
 CREATE INDEX notes_that_do_not_count ON notes (number) WHERE effective_status <> 'active' OR ends < 9007199254740991;
 CREATE INDEX notes_that_end ON notes (ends) WHERE effective_status = 'active' AND ends < 9007199254740991;
-CREATE INDEX notes_that_expire ON notes (expires) WHERE expires IS NOT NULL;
-CREATE INDEX notes_that_were_superseded ON notes (superseded_by) WHERE superseded_by IS NOT NULL;
 
 CREATE TABLE tags (
     number INTEGER NOT NULL,

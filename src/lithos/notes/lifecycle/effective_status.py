@@ -13,7 +13,6 @@ from lithos.notes.lifecycle.decisions import PROCEDURAL, LifecycleTimes
 UNAPPROVED = "unapproved"  # under procedural/ without a promotion
 NEVER = 2**53 - 1  # microseconds, the year 2255: exact in a float, and beyond what anybody plans
 GONE = 0
-ENDED = ("superseded", "deprecated", "stale")  # every other status, a made-up one too, counts as active
 
 IsPromoted = Callable[[Note], bool]  # whether the promotion that it names approved its text, and is sealed as ours
 

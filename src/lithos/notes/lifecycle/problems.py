@@ -9,6 +9,7 @@ from lithos.core.text import with_article
 from lithos.notes.answers import Problem
 from lithos.notes.fields import FIELDS, problem_of
 from lithos.notes.format.note import Note
+from lithos.notes.index import queries
 from lithos.notes.lifecycle.decisions import successor
 from lithos.notes.lifecycle.effective_status import UNAPPROVED
 from lithos.notes.lifecycle.lineage import trust_of
@@ -44,12 +45,8 @@ def text_problems(note: Note) -> Problems:
 
 
 def _shared_keys(tx: Tx) -> Problems:
-    rows = tx.all(
-        "SELECT merge_key, path FROM notes WHERE merge_key IS NOT NULL AND coalesce(status, 'active') NOT IN"
-        " ('superseded', 'deprecated', 'stale') ORDER BY merge_key, created, path"
-    )
     first: dict[str, str] = {}
-    for row in rows:
+    for row in queries.all_holders(tx):
         holder = first.setdefault(row["merge_key"], row["path"])
         if holder != row["path"]:
             what = f"merge_key {row['merge_key'][:80]!r} belongs to {holder}, which writes go to"

@@ -20,6 +20,7 @@ from lithos.notes.answers import (
     LinkedNote,
     ListedNote,
     Neighbouring,
+    NoteGraph,
     NoteLink,
     NoteLinks,
     NoteList,
@@ -33,6 +34,7 @@ from lithos.notes.lifecycle.decisions import successor
 from lithos.notes.lifecycle.effective_status import UNAPPROVED, effective_status, is_procedural, status_of
 from lithos.notes.lifecycle.lineage import ancestors, trust_of
 from lithos.notes.lifecycle.search_scope import StatusFilter
+from lithos.notes.lifecycle.standing import NoteStanding, standing, versions
 from lithos.notes.vault.loaded import Loaded
 from lithos.notes.vault.resolving import Named, Names, is_by_title
 from lithos.notes.vault.vault import Vault
@@ -40,6 +42,7 @@ from lithos.storage import Row, Tx
 
 MOST_TAGS = 5_000
 LARGEST_PAGE = 1_000
+MOST_IN_GRAPH = 20_000
 DEEPEST = 3
 LONGEST_NAME = 1_000
 
@@ -77,6 +80,18 @@ class Reader:
     def sources(self, column: str | None = None, value: str = "") -> list[Row]:
         """Catalogue rows of outside sources; with a column those that have this value in it."""
         return self._catalogue.read(lambda tx: queries.sources(tx, column, value))
+
+    def standing(self, note_ids: Collection[str]) -> dict[str, NoteStanding]:
+        """Of those that exist: what decides how far each is to be trusted."""
+        return self._catalogue.read(lambda tx: standing(tx, list(note_ids)))
+
+    def content(self, note_id: str) -> str:
+        """Its text alone, without what is computed for a reader."""
+        return self._find(note_id).note.content
+
+    def versions(self) -> dict[str, str]:
+        """Id → version of every note."""
+        return self._catalogue.read(versions)
 
     def exists(self, note_id: str) -> bool:
         return self._catalogue.read(lambda tx: queries.note_by_id(tx, note_id)) is not None
@@ -248,6 +263,33 @@ class Reader:
         self._add_completeness(answer)
         if len(rows) > limit:
             answer["next_cursor"] = next_cursor(filters, [rows[limit - 1]["updated"], rows[limit - 1]["path"]])
+        return answer
+
+    def graph(self, path_prefix: str | None, tags: Collection[str], limit: int) -> NoteGraph:
+        """The notes that count now and the links between them."""
+        chosen = tuple(tag.removeprefix("#") for tag in tags)
+        wanted = NoteFilter(
+            prefix(path_prefix), chosen, effective_status="active", current_at=micros(self._vault.now())
+        )
+        notes, links, total = self._catalogue.read(lambda tx: queries.graph(tx, wanted, limit))
+        place = {row[0]: at for at, row in enumerate(notes)}
+        known: dict[str, int] = {}
+        answer: NoteGraph = {
+            "ids": [row[1] for row in notes],
+            "titles": [row[2] for row in notes],
+            "paths": [row[3] for row in notes],
+            "tagged": [[known.setdefault(tag, len(known)) for tag in orjson.loads(row[4])] for row in notes],
+            "tags": list(known),
+            "links": [
+                each
+                for source, target in links
+                if source != target and source in place and target in place
+                for each in (place[source], place[target])
+            ],
+            "total": total,
+            "degraded": False,
+        }
+        self._add_completeness(answer)
         return answer
 
     def links(

@@ -19,6 +19,7 @@ from lithos.core.secrets import find as find_secrets
 from lithos.core.text import with_article
 from lithos.errors import Conflict, InvalidInput, NotFound, SecretRefused, Unsupported
 from lithos.notes.answers import Deleted, Existing, Similar, Written
+from lithos.notes.fields import ENDED
 from lithos.notes.format.document import Unreadable
 from lithos.notes.format.naming import checked_folder, file_names, folder_of, joined, name_key, path_key
 from lithos.notes.format.note import Note, read_note
@@ -26,7 +27,7 @@ from lithos.notes.index import queries
 from lithos.notes.index.catalogue import Catalogue
 from lithos.notes.index.index import Index
 from lithos.notes.lifecycle.decisions import WriteStep, decide, key_taken
-from lithos.notes.lifecycle.effective_status import ENDED, is_procedural, status_of
+from lithos.notes.lifecycle.effective_status import is_procedural, status_of
 from lithos.notes.lifecycle.lineage import source_ids, trust_of
 from lithos.notes.vault.loaded import ROOT, Loaded
 from lithos.notes.vault.write_plan import WriteFacts, already_superseded, plan_write

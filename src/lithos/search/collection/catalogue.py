@@ -254,7 +254,7 @@ def _document(row: Row) -> Document:
         tags=tuple(facts["tags"]),
         keywords={name: tuple(values) for name, values in facts["keywords"].items()},
         numbers=facts["numbers"],
-        sequence=_sequence(row["facts"]),
+        sequence=SequencePlace(*facts["sequence"]) if "sequence" in facts else None,
     )
 
 

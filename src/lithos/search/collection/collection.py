@@ -32,6 +32,7 @@ from lithos.storage import Faults, derived_folder
 
 _log = logging.getLogger(__name__)
 WAIT = 5.0
+NOTHING = SearchResult((), relevant=False)
 PASSAGES_COMPARED = 3  # of a document that looks for its like: its beginning says what it is about
 
 
@@ -205,6 +206,8 @@ class Collection:
         Who asks several collections begins them all first: their full text then runs beside the one run of the model.
         """
         stamp = None if query.explain else self._indexer.stamp()
+        if not query.explain and self._indexer.is_empty():  # nothing to find, and nothing that damage could have lost
+            return lambda least=0.0: NOTHING
         damage = self._indexer.files_changed()
         kept = None if stamp is None or damage else self._answers.get(query, stamp)
         if kept is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -26,7 +27,7 @@ from lithos.search.text.fulltext import FullText
 from lithos.search.text.parted_index import part_of
 from lithos.search.values import Document, DocumentChange, Passage, Remove
 from lithos.search.vectors.semantic import SemanticIndex
-from lithos.storage import Faults, NoFaults, derived_folder, discard, quarantine
+from lithos.storage import Faults, NoFaults, derived_folder, discard, folder_size, quarantine
 
 _log = logging.getLogger(__name__)
 BATCH = 1000  # changes that are committed without waiting for more, about half a second of work
@@ -38,6 +39,8 @@ RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
 COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
 LAST_SECONDS = 5.0
+CHANGED = "files of the index were changed and are being checked"
+DELETED = "the index was deleted and is being rebuilt"
 
 
 class Indexer:
@@ -163,13 +166,11 @@ class Indexer:
     def files_changed(self) -> str:
         """The damage that other programs did to our files under us, or "". A system call for each file, 2 µs."""
         with self._opening:
-            if self._catalogue is not None and not (self._folder / "catalogue.db").exists():
-                return "the index was deleted and is being rebuilt"
-            if self._fulltext is None or self._fulltext.is_untouched():
+            there = self._catalogue is None or os.path.lexists(f"{self._folder}/catalogue.db")
+            if there and (self._fulltext is None or self._fulltext.is_untouched()):
                 return ""
-            if self._fulltext.exists():
-                return "files of the index were changed and are being checked"
-            return "the index was deleted and is being rebuilt"
+            changed = there and self._fulltext is not None and self._fulltext.exists()
+            return CHANGED if changed else DELETED
 
     def documents_known(self) -> int:
         self.catalogue()
@@ -201,7 +202,7 @@ class Indexer:
     def beside(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
         """Of each that is part of a sequence, the documents before and after it."""
         with self._changed:
-            return {each: self._sequences.beside(each) for each in ordinals if self._sequences.has(each)}
+            return self._sequences.beside_each(ordinals)
 
     def is_live(self, ordinal: int, id: str) -> bool:
         """Whether this is the version that counts; one just replaced may still be in an engine's hands."""
@@ -210,14 +211,17 @@ class Indexer:
             return known is not None and known.ordinal == ordinal
 
     def size(self) -> int:
-        paths = [*self._folder.rglob("*"), *self._vectors_path.parent.rglob("*")]
-        return sum(path.stat().st_size for path in paths if path.is_file())
+        return folder_size(self._folder) + folder_size(self._vectors_path.parent)
 
     def stamp(self) -> tuple[int, int] | None:
         """Equal stamps: the same questions have the same answers. None: something is missing or waits."""
         with self._changed:
             settled = not self._unindexed and not self.problems and self._semantic and not self._semantic.missing()
             return (self._sequence, self.starts) if settled else None
+
+    def is_empty(self) -> bool:
+        with self._changed:
+            return self._catalogue is not None and not (self._known or self._unindexed or self.problems)
 
     def catalogue(self) -> Catalogue:
         with self._opening:

@@ -11,6 +11,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,24 @@ class Job:
 Take = Callable[[], Job | None]
 
 
+class _Resting(AbstractContextManager[None]):
+    """One for all writes, entered by many at once: a generator each would cost more than all that it does."""
+
+    def __init__(self, lock: threading.Condition) -> None:
+        self._lock = lock
+        self.writes = 0
+        self.until = 0.0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            self.writes += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self.writes -= 1
+            self.until = time.monotonic() + REST  # no wake-up: a resting thread looks again by itself
+
+
 class Embedding(Part):
     """One for all collections of a host: it holds the one copy of the model."""
 
@@ -59,8 +78,7 @@ class Embedding(Part):
         self._changed = threading.Condition()
         self._questions = 0
         self._awaited = 0  # questions that wait for vectors of documents
-        self._writing = 0
-        self._rest_until = 0.0
+        self._resting = _Resting(self._changed)
         self._held_back = 0  # threads that wait until they may work; the others wait for work, and are not woken
         self._closed = False
         self._wakes = 0
@@ -150,17 +168,9 @@ class Embedding(Part):
                 if self._held_back and not self._questions:
                     self._changed.notify_all()
 
-    @contextlib.contextmanager
-    def resting(self) -> Iterator[None]:
+    def resting(self) -> AbstractContextManager[None]:
         """A write is running: rest meanwhile. A text takes 10 to 50 ms of a core, and the write wants that core."""
-        with self._changed:
-            self._writing += 1
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._writing -= 1
-                self._rest_until = time.monotonic() + REST  # no wake-up: a resting thread looks again by itself
+        return self._resting
 
     @contextlib.contextmanager
     def awaited(self) -> Iterator[None]:
@@ -245,7 +255,7 @@ class Embedding(Part):
         if self.paused or self._questions:
             return None
         now = time.monotonic()
-        rest = 0.0 if self._awaited else min(now + REST if self._writing else self._rest_until, latest)
+        rest = 0.0 if self._awaited else min(now + REST if self._resting.writes else self._resting.until, latest)
         return max(0.0, max(rest, self._retry_at) - now)
 
     def _measured(self, seconds: float) -> None:

@@ -83,6 +83,7 @@ class TextIndex:
 
     def _describe(self, folder: Path, numbers: Sequence[str], *, of_passages: bool) -> None:
         self._folder = folder
+        self._folder_name = str(folder)
         self._of_passages = of_passages
         self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
         self.numbers = frozenset(numbers)
@@ -151,23 +152,30 @@ class TextIndex:
         stamp = self._stamp
         if stamp is None:
             return self.exists()
-        same = stamp == self._stamp_now() and self._files == self._files_now(self._files)
+        same = stamp == self._stamp_now() and self._are_unwritten(self._files)
         return same or self._stamp is not stamp  # a commit began or ended meanwhile
 
-    def _files_now(self, names: Iterable[str] | None = None) -> FileStamps:
-        """Of these files, or of all that the table of contents names."""
-        folder = str(self._folder)
+    def _are_unwritten(self, files: FileStamps) -> bool:
+        folder = self._folder_name
         try:
-            chosen = [path.name for path in self._segment_files()] if names is None else names
-            found = [(name, os.stat(f"{folder}/{name}")) for name in chosen]  # noqa: PTH116 many, and often
+            for name, known in files.items():
+                if _file_stamp(os.stat(f"{folder}/{name}")) != known:  # noqa: PTH116 many, and at every question
+                    return False
+        except OSError:
+            return False
+        return True
+
+    def _files_now(self) -> FileStamps:
+        """Of all that the table of contents names."""
+        try:
+            return {path.name: _file_stamp(path.stat()) for path in self._segment_files()}
         except (OSError, Damaged):
             return {}
-        return {name: (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in found}
 
     def _stamp_now(self) -> Stamp:
         """By the folder, which changes with every name in it, and the table of contents."""
         try:
-            folder, meta = self._folder.stat(), (self._folder / "meta.json").stat()
+            folder, meta = os.stat(self._folder_name), os.stat(f"{self._folder_name}/meta.json")  # noqa: PTH116 often
         except OSError:
             return (0, 0, 0, 0)
         return (folder.st_ino, folder.st_mtime_ns, meta.st_ino, meta.st_mtime_ns)
@@ -446,6 +454,10 @@ def guarded(work: Callable[[], T]) -> T | None:
             return work()
     except (Damaged, Unavailable):
         return None
+
+
+def _file_stamp(stat: os.stat_result) -> tuple[int, int, int]:
+    return stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns
 
 
 def _digest(path: Path) -> str:

@@ -1,7 +1,8 @@
-"""Streamable HTTP at /mcp, SSE for old clients at /sse, and /health: one ASGI application."""
+"""Streamable HTTP at /mcp, SSE for old clients at /sse, /health, and the page: one ASGI application."""
 
 from __future__ import annotations
 
+import asyncio
 import math
 import shlex
 from collections.abc import AsyncIterator, Callable
@@ -18,16 +19,17 @@ from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, Streamable
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse
 from starlette.routing import Mount, Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lithos import __version__
 from lithos.app import Lithos
 from lithos.errors import ConfigInvalid
-from lithos.serving.http.guard import Guard, KnownTokens, Rules, is_loopback
+from lithos.serving.http.guard import Guard, KnownTokens, Rules, is_loopback, is_page
 from lithos.serving.mcp.adapter import LithosServer
 from lithos.serving.mcp.callers import SCOPE_KEY
+from lithos.serving.web.visitors import SignIns
 from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.caller import Caller
 from lithos.tools.registry import Registry
@@ -44,14 +46,17 @@ def http_app(
     default: Caller,
     tokens: KnownTokens,
     health: Callable[[], str | None],
+    config: LithosConfig | None = None,
 ) -> Starlette:
-    """Build the ASGI application that `Listener` runs. `health` gives the reason why the host is not ready, or None."""
+    """Build the ASGI application that `Listener` runs. `health` gives the reason why the host is not ready, or None;
+    `config` is what the page shows its operator."""
     sessions = BoundedSessions(
         app=server,
         json_response=True,
         max_request_body_size=settings.max_request_bytes,
         max_sessions=MOST_SESSIONS,
     )
+    sign_ins = SignIns(tokens, open_reading=is_loopback(settings.host), default=default)
     guard = Middleware(
         Guard,
         rules=Rules(settings.host, settings.allowed_hosts, settings.allowed_origins),
@@ -64,8 +69,36 @@ def http_app(
         Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions)),
         *_sse_routes(server, settings.max_request_bytes),
         Route("/health", endpoint=partial(_health, health)),
+        *(Route(f"{path}/", endpoint=partial(_without_slash, path)) for path in ("/mcp", "/sse", "/health")),
+        Mount("/", app=FirstUse(partial(_pages, server, settings, sign_ins, config))),
     ]
-    return Starlette(routes=routes, middleware=[guard], lifespan=partial(_lifespan, sessions))
+    app = Starlette(routes=routes, middleware=[guard], lifespan=partial(_lifespan, sessions))
+    app.state.sign_ins = sign_ins
+    return app
+
+
+def _pages(server: LithosServer, settings: ServerSettings, sign_ins: SignIns, config: LithosConfig | None) -> ASGIApp:
+    """The page. Imported by its first request: a host that no browser asks pays neither time nor memory for it."""
+    from lithos.serving.web.app import pages
+
+    return pages(server.lithos, server.call_tool, sign_ins, settings, config)
+
+
+class FirstUse:
+    """An ASGI application that the first request for a page builds, in a thread."""
+
+    def __init__(self, build: Callable[[], ASGIApp]) -> None:
+        self._build = build
+        self._built: asyncio.Task[ASGIApp] | None = None
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_page(scope["path"]):
+            await PlainTextResponse("Not Found", status_code=404)(scope, receive, send)
+            return
+        if self._built is None or (self._built.done() and self._built.exception()):
+            self._built = asyncio.create_task(asyncio.to_thread(self._build))
+        app = await asyncio.shield(self._built)
+        await app(scope, receive, send)
 
 
 def require_token(config: LithosConfig, lithos: Lithos) -> None:
@@ -132,6 +165,10 @@ class SseStream:
                 lifespan_state=scope.get(SCOPE_KEY),
                 init_options=self._server.create_initialization_options(),
             )
+
+
+async def _without_slash(path: str, request: Request) -> RedirectResponse:
+    return RedirectResponse(str(request.url.replace(path=path)), status_code=307)
 
 
 async def _health(reason: Callable[[], str | None], request: Request) -> JSONResponse:

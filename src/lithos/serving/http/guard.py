@@ -23,6 +23,8 @@ from lithos.tools.caller import Caller, parse_switch, parse_toolsets
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 LOOPBACK_BINDS = ("localhost", "::1")
 OPEN_PATHS = frozenset({"/health"})  # a container's probe has no token; the page shows nothing private
+# Paths of MCP and of what clients look for on their own. Every other path is the page, which knows its visitors itself.
+API_PATHS = ("/mcp", "/sse", "/messages", "/health", "/.well-known", "/register", "/authorize", "/token")
 OPTION_HEADERS = "x-lithos-"
 OPTIONS = ("toolsets", "agent", "read_only")  # of one connection: in the URL, or as X-Lithos-… headers
 # Headers that decide who calls. Of two with one name a proxy may have checked the other.
@@ -31,6 +33,10 @@ ONCE_ONLY = frozenset({"host", "origin", "authorization", "mcp-session-id"})
 
 def is_loopback(bind: str) -> bool:
     return bind in LOOPBACK_BINDS or bind.startswith("127.")
+
+
+def is_page(path: str) -> bool:
+    return not any(path == each or path.startswith(f"{each}/") for each in API_PATHS)
 
 
 class KnownTokens(Protocol):
@@ -94,7 +100,7 @@ class Guard:
         # The parser in C leaves the blanks around a value that RFC 9110 §5.5 says are no part of it.
         scope["headers"] = [(name, value.strip()) for name, value in scope["headers"]]
         app = await self._admit(scope) or self._app
-        if scope["method"] == "GET":  # a stream that stays open as long as its client
+        if scope["method"] == "GET":  # perhaps a stream that stays open as long as its client
             await app(scope, receive, send)
             return
         with self._in_flight.one():
@@ -108,6 +114,8 @@ class Guard:
             return _refuse(400, error)
         if not self._rules.accepts_host(headers.get("host")):
             return _refuse(421, Forbidden("this Host header is not ours", hint="Add it to server.allowed_hosts."))
+        if is_page(scope["path"]):
+            return None  # it knows its own origin and its visitors (`serving.web.visitors`)
         if not self._rules.accepts_origin(headers.get("origin")):
             return _refuse(403, Forbidden("this Origin may not call", hint="Add it to server.allowed_origins."))
         if scope["path"] in OPEN_PATHS:
@@ -136,7 +144,7 @@ class Guard:
 
     def _with_options(self, options: Mapping[str, list[str]]) -> Caller:
         """Toolsets, agent and read-only of one request. They only ever narrow what the start of the server allows."""
-        caller = self._default
+        caller = replace(self._default, workshop=False)
         if options.get("toolsets", [""])[0]:
             caller = replace(caller, toolsets=self._check_toolsets(parse_toolsets(options["toolsets"][0])))
         if options.get("agent", [""])[0]:
@@ -152,7 +160,7 @@ class Unauthorized(Forbidden):
 def _restricted(caller: Caller, token: Token) -> Caller:
     bound, reads = token["user"] is not None, token["scope"] == "read"
     caller = replace(caller, user=token["user"] or token["name"], user_bound=bound, owner=not bound and not reads)
-    caller = replace(caller, read_only=caller.read_only or reads)
+    caller = replace(caller, read_only=caller.read_only or reads, workshop=token["scope"] == "workshop")
     if token["agent"] is None:
         return caller
     if caller.agent not in (None, token["agent"]):

@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from lithos.errors import ConfigInvalid
 from lithos.serving.http.limits import ConnectionLimits, LimitedProtocol
 from lithos.serving.mcp.inflight import InFlight
+from lithos.serving.web.visitors import SignIns
 
 BACKLOG = 1024
 FLUSH_SECONDS = 0.05  # for the last answers to leave through streams that other tasks write
@@ -81,6 +82,17 @@ class Listener:
     def port(self) -> int:
         port: int = self._socket.getsockname()[1]
         return port
+
+    @property
+    def connected(self) -> bool:
+        """Whether a client, perhaps an open page, has a connection."""
+        return bool(self._connections())
+
+    @property
+    def sign_ins(self) -> SignIns:
+        """Of the page that this application serves."""
+        found: SignIns = self._app.state.sign_ins
+        return found
 
     @property
     def ready(self) -> bool:

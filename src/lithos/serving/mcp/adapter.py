@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import mcp_types as types
 import orjson
@@ -73,14 +73,22 @@ def build_server(
     )
     server.add_request_handler("tools/call", types.CallToolRequestParams, adapter.call_tool)
     server.in_flight = adapter.in_flight
+    server.lithos = lithos
+    server.call_tool = adapter.call_for_page
     server.middleware[:] = [adapter.instructed]  # without the SDK's span per request for a tracer that is never there
     return server
 
 
+class CallForPage(Protocol):
+    async def __call__(self, request: Any, caller: Caller, name: str, arguments: dict[str, Any]) -> Answer: ...
+
+
 class LithosServer(Server[Any]):
-    """The SDK's server, with the requests in flight."""
+    """The SDK's server, with the requests in flight and the way in for the page."""
 
     in_flight: InFlight
+    lithos: Lithos
+    call_tool: CallForPage
 
 
 @dataclass(frozen=True)
@@ -184,6 +192,15 @@ class Adapter:
             outcome,
         )
         return tool_result(answer, outcome != "ok")
+
+    async def call_for_page(self, request: Any, caller: Caller, name: str, arguments: dict[str, Any]) -> Answer:
+        """Call a tool for a person's browser: checks, queue and threads as for a client. The answer is whole."""
+        with self.in_flight.one():
+            ready = self._registry.ready(name, arguments, caller, self._options.largest)
+            async with self._options.gate(request, ready.tool):
+                if ready.tool.waits:
+                    return dict(await ready.run(self._lithos))
+                return dict(await self._workers.run(ready.run, self._lithos))
 
     def _schema_with_headers(self, name: str) -> dict[str, Any] | None:
         """The schema, if it mirrors arguments in headers; None skips the SDK's check of those headers."""

@@ -6,7 +6,6 @@ an older copy of the database. Then the mark knows more commits than the databas
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 from lithos.errors import Damaged
@@ -45,8 +44,10 @@ class CommitCount:
 
     def committed(self) -> None:
         self._count = self._next
-        with contextlib.suppress(OSError):  # evidence, not authority
+        try:
             self._mark.set(self._next)
+        except OSError:
+            return  # evidence, not authority
 
     def close(self) -> None:
         self._mark.close()

@@ -7,12 +7,10 @@ commits for all: a separate writer thread would cost two thread switches per cal
 from __future__ import annotations
 
 import logging
-import queue
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -104,6 +102,7 @@ class Database:
         self._faults = faults or NoFaults()
         self._open_session = partial(self._opened, migrations, where, clock)
         self._readers = _Readers(dialect, READERS)
+        self._notified: dict[str, int] = {}  # commits by channel
         try:
             self._session: Session | None = self._open_session()
         except (StorageFull, ReadOnly) as refusal:
@@ -131,8 +130,11 @@ class Database:
     def _check_readable(self, migrations: Sequence[Migration], refusal: LithosError) -> None:
         """A store that a full or read-only disk keeps from being written is read, unless it must be migrated first."""
         try:
-            with self._readers.borrow() as session:
+            session = self._readers.take()
+            try:
                 done = applied(session)
+            finally:
+                self._readers.give_back(session)
         except Exception as error:
             raise refusal from error
         if any(each.number not in done for each in migrations):
@@ -171,12 +173,15 @@ class Database:
             raise self._explained(error) from error
 
     def _read(self, work: Callable[[Tx], T]) -> T:
-        with self._readers.borrow() as session:
+        session = self._readers.take()
+        try:
+            session.begin(write=False)
+            return work(session.tx)
+        finally:
             try:
-                session.begin(write=False)
-                return work(session.tx)
-            finally:
                 session.rollback()
+            finally:
+                self._readers.give_back(session)
 
     def _refuse_if_lost(self) -> None:
         """One stat per call: what is committed to a file that was removed or replaced is lost with it."""
@@ -186,6 +191,11 @@ class Database:
     def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop."""
         return self._listeners.setdefault(channel, Listeners(channel)).add(wake)
+
+    def commits(self, channel: str) -> int | None:
+        """How many commits notified `channel`. Equal numbers: nothing new, and nothing need be read. None: other hosts
+        commit too, of whom this one hears later."""
+        return self._notified.get(channel, 0) if self.dialect.alone else None
 
     def size(self) -> int:
         """Bytes on disk."""
@@ -282,6 +292,8 @@ class Database:
         notices: list[str] = []
         if self._session is not None:
             notices, self._session.notices = self._session.notices, []
+        for channel in notices:  # before the callers go on, who may ask `commits` at once
+            self._notified[channel] = self._notified.get(channel, 0) + 1
         for job in batch:
             if failure is not None:
                 job.fail(self._explained(failure.error))
@@ -430,16 +442,17 @@ class _Readers:
 
     def __init__(self, dialect: Dialect, size: int) -> None:
         self._dialect = dialect
-        self._free: queue.LifoQueue[Session | None] = queue.LifoQueue()
+        self._free: list[Session | None] = [None] * size
         self._current: set[Session] = set()
         self._size = size
         self._closed = False
-        for _ in range(size):
-            self._free.put(None)
+        self._lock = threading.Lock()  # taken alone where nothing waits: a queue takes five times as long
+        self._returned = threading.Condition(self._lock)
+        self._waiting = 0
 
-    @contextmanager
-    def borrow(self) -> Iterator[Session]:
-        session = self._free.get()
+    def take(self) -> Session:
+        """A session to read with; give it back."""
+        session = self._pop()
         try:
             if self._closed:
                 raise Unavailable("the database is closed", hint="Call again: the host is restarting.")
@@ -449,12 +462,33 @@ class _Readers:
             if session is None:
                 session = self._dialect.connect(write=False)
                 self._current.add(session)
-            yield session
-        finally:
-            if session is not None and not session.usable():
-                self._current.discard(session)
-                session = None
-            self._free.put(session)
+        except BaseException:
+            self._push(None)
+            raise
+        return session
+
+    def give_back(self, session: Session) -> None:
+        if session.usable():
+            self._push(session)
+        else:
+            self._current.discard(session)
+            self._push(None)
+
+    def _pop(self) -> Session | None:
+        with self._lock:
+            while not self._free:
+                self._waiting += 1
+                try:
+                    self._returned.wait()
+                finally:
+                    self._waiting -= 1
+            return self._free.pop()
+
+    def _push(self, session: Session | None) -> None:
+        with self._lock:
+            self._free.append(session)
+            if self._waiting:
+                self._returned.notify()
 
     def renew(self) -> None:
         """Each session is replaced by a new one before its next use."""
@@ -462,9 +496,9 @@ class _Readers:
 
     def close(self) -> None:
         for _ in range(self._size):
-            session = self._free.get()
+            session = self._pop()
             if session is not None:
                 session.close()
         self._closed = True
         for _ in range(self._size):
-            self._free.put(None)
+            self._push(None)

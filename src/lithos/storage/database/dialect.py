@@ -52,6 +52,7 @@ class Session(Protocol):
 
 class Dialect(Protocol):
     name: str
+    alone: bool  # no other host commits to it
     words: Mapping[str, str]  # how {text}, {integer} … of a migration are spelled
 
     def connect(self, *, write: bool) -> Session: ...

@@ -1,4 +1,4 @@
-"""Numbered migrations: each in one transaction, the same numbers on SQLite and PostgreSQL."""
+"""Numbered migrations, the same on SQLite and PostgreSQL: those of a new store together, later ones one by one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from lithos.storage.database.dialect import Dialect, Session
 from lithos.storage.faults import Faults
 
 _NAME = re.compile(r"^(\d{4})_([a-z_]+)(?:\.(sqlite|postgres))?\.sql$")
-_WORD = re.compile(r"\{([a-z]+)\}")
 _LIST = """
 CREATE TABLE IF NOT EXISTS migrations (
     number {integer} PRIMARY KEY,
@@ -70,8 +69,9 @@ def migrate(
     pending = [each for each in migrations if each.number not in done]
     if done and pending:
         dialect.back_up(session, f"before-{pending[0].number:04d}")
-    for migration in pending:
-        _apply(session, dialect, migration, clock, faults)
+    # A new store gets all of them in one transaction: each commit flushes, and half of them serve no one.
+    for together in [[each] for each in pending] if done else [pending]:
+        _apply(session, dialect, together, clock, faults)
     return pending
 
 
@@ -87,15 +87,17 @@ def _list(session: Session, dialect: Dialect) -> dict[int, str]:
     return done
 
 
-def _apply(session: Session, dialect: Dialect, migration: Migration, clock: Clock, faults: Faults) -> None:
+def _apply(session: Session, dialect: Dialect, migrations: Sequence[Migration], clock: Clock, faults: Faults) -> None:
     session.begin(write=True)
     try:
         dialect.lock_migrations(session)
-        if migration.number not in applied(session):  # another host may have applied it
-            session.script(migration.spelled(dialect))
-            row = (migration.number, migration.name, micros(clock.now()))
-            session.tx.run("INSERT INTO migrations (number, name, applied_at) VALUES (?, ?, ?)", *row)
-            faults.at(f"migrate.{migration.number:04d}.commit")
+        done = applied(session)  # another host may have applied some
+        for migration in migrations:
+            if migration.number not in done:
+                session.script(migration.spelled(dialect))
+                row = (migration.number, migration.name, micros(clock.now()))
+                session.tx.run("INSERT INTO migrations (number, name, applied_at) VALUES (?, ?, ?)", *row)
+                faults.at(f"migrate.{migration.number:04d}.commit")
         session.commit()
     finally:
         session.rollback()
@@ -114,4 +116,6 @@ def _refuse_newer(done: dict[int, str], migrations: Sequence[Migration], where: 
 
 def _spelled(sql: str, dialect: Dialect) -> str:
     """Replace known words; other braces (JSON defaults) stay."""
-    return _WORD.sub(lambda match: dialect.words.get(match[1], match[0]), sql)
+    for word, spelled in dialect.words.items():
+        sql = sql.replace(f"{{{word}}}", spelled)
+    return sql

@@ -250,6 +250,7 @@ def _moment(asked: _Deferred) -> Moment:
 
 class PostgresDialect:
     name = "postgres"
+    alone = False
     words: Mapping[str, str] = WORDS
 
     def __init__(self, url: str, *, clock: Clock | None = None) -> None:

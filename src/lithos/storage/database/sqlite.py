@@ -46,6 +46,7 @@ BUSY_MS = 10_000  # only a CLI command or a backup of another process ever holds
 WAL_KEPT = 64 * 1024 * 1024
 RESERVE_BYTES = 2 * 1024 * 1024  # for some hundred closing rows and their log on a full disk
 RESERVE_PAUSE_S = 30.0
+STATEMENTS = 200  # kept prepared per connection
 
 
 class _Rows:
@@ -67,6 +68,7 @@ class SqliteSession:
     def __init__(self, connection: apsw.Connection, clock: Clock) -> None:
         self._connection = connection
         self._clock = clock
+        self._columns: dict[str, list[str]] = {}  # of each statement: asking apsw costs as much as a small SELECT
         self.notices: list[str] = []
 
     @property
@@ -74,7 +76,7 @@ class SqliteSession:
         return self
 
     def ask(self, sql: str, *values: Any) -> _Rows:
-        return _Rows(self.all(sql, *values))
+        return _Rows(self._rows(sql, values))
 
     def put(self, sql: str, *values: Any) -> None:
         self._connection.execute(sql, values).fetchall()
@@ -84,14 +86,23 @@ class SqliteSession:
         return int(self._connection.changes())
 
     def one(self, sql: str, *values: Any) -> Row | None:
-        return self.ask(sql, *values).one()
+        rows = self._rows(sql, values)
+        return rows[0] if rows else None
 
     def all(self, sql: str, *values: Any) -> list[Row]:
+        return self._rows(sql, values)
+
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Row]:
         cursor = self._connection.execute(sql, values)
-        try:
-            names = [column[0] for column in cursor.get_description()]
-        except apsw.ExecutionCompleteError:  # a statement that gives no rows
-            return []
+        names = self._columns.get(sql)
+        if names is None:
+            try:
+                names = [column[0] for column in cursor.get_description()]
+            except apsw.ExecutionCompleteError:  # a statement that gives no rows
+                return []
+            if len(self._columns) >= STATEMENTS:
+                self._columns.clear()
+            self._columns[sql] = names
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
     def many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
@@ -141,6 +152,7 @@ class SqliteSession:
 
     def script(self, sql: str) -> None:
         self._connection.execute(sql).fetchall()
+        self._columns.clear()
 
     def copy_to(self, path: Path) -> None:
         """A durable copy of everything committed."""
@@ -162,6 +174,7 @@ class SqliteSession:
 
 class SqliteDialect:
     name = "sqlite"
+    alone = True
     words: Mapping[str, str] = WORDS
 
     def __init__(
@@ -213,7 +226,9 @@ class SqliteDialect:
     def _connection(self, name: str) -> apsw.Connection:
         _refuse_other_than_files(self.path)
         flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(name, flags=flags, vfs=checksum_vfs(), statementcachesize=200)
+        connection = apsw.Connection(name, flags=flags, vfs=checksum_vfs(), statementcachesize=STATEMENTS)
+        # Else SQLite prepares a statement again whenever a value that its plan might depend on is bound: 100 µs.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.set_busy_timeout(BUSY_MS)
         return connection
 

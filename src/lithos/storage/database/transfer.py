@@ -22,7 +22,7 @@ from lithos.storage.values import Row, Tx
 
 PAGE = 1_000
 NOTE = "copy"  # in `meta` of the target during a copy: its progress
-_TABLE = re.compile(r"^(CREATE|DROP) TABLE (\w+)", re.MULTILINE)
+_TABLE = re.compile(r"^(CREATE|DROP|ALTER) TABLE (\w+)(?: RENAME TO (\w+))?", re.MULTILINE)
 OnProgress = Callable[[str, int], None]  # (table, rows so far)
 
 
@@ -146,11 +146,13 @@ class Transfer:
         """In the order in which they were made, without those dropped since: what others refer to comes first."""
         made: dict[str, None] = {}
         for migration in self._migrations:
-            for verb, name in _TABLE.findall(f"{migration.sql}\n{migration.only.get(self._to.name, '')}"):
+            for verb, name, renamed in _TABLE.findall(f"{migration.sql}\n{migration.only.get(self._to.name, '')}"):
                 if verb == "CREATE":
                     made[name] = None
-                else:
+                elif verb == "DROP" or renamed:
                     made.pop(name)
+                if renamed:
+                    made[renamed] = None
         return list(made)
 
     def _begun(self, source: Session, target: Session) -> dict[str, Any]:

@@ -74,23 +74,29 @@ class Effects:
         self._left: dict[str, After] = {}  # open though its call has ended: the closing row could not be written
         self._lock = threading.Lock()
 
-    def commit(self, call: Call, work: Callable[[Tx], Outcome]) -> Answer:
+    def commit(self, call: Call, work: Callable[[Tx], Outcome], *, audited: bool = True) -> Answer:
         """Run `work` in one transaction with its events and the record of its answer.
 
         A repeated call gets the first answer, and `work` does not run. What a refused outcome had written is undone,
-        and its key stays free. `work` may run twice, so it has no effect but on `tx`.
+        and its key stays free. `work` may run twice, so it has no effect but on `tx`. `audited` false: it usually has
+        no event, so the chain of events is neither locked nor read beforehand.
         """
+        if not _has_key(call):
+            return self._committed(call, work, audited)
         with self._idempotency.lock(call):
-            try:
-                return self._database.write(lambda tx: self._commit_once(tx, call, work))
-            except _Answered as answered:
-                return answered.answer
+            return self._committed(call, work, audited)
 
-    def _commit_once(self, tx: Tx, call: Call, work: Callable[[Tx], Outcome]) -> Answer:
-        known = self._recall(tx, call)
+    def _committed(self, call: Call, work: Callable[[Tx], Outcome], audited: bool) -> Answer:
+        try:
+            return self._database.write(lambda tx: self._commit_once(tx, call, work, audited))
+        except _Answered as answered:
+            return answered.answer
+
+    def _commit_once(self, tx: Tx, call: Call, work: Callable[[Tx], Outcome], audited: bool = True) -> Answer:
+        known = self._recall(tx, call) if _has_key(call) else None
         if known is not None:
             return known
-        end: ChainEnd | None = self._events.ask_end(tx)
+        end: ChainEnd | None = self._events.ask_end(tx) if audited else None
         outcome = work(tx)
         if outcome.refused:
             raise _Answered(outcome.answer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
 
 import orjson
@@ -15,6 +15,7 @@ from lithos.errors import KeyReused
 from lithos.storage.values import Answer, Deferred, Row, Tx
 
 KEEP_HOURS = 48.0
+_UNLOCKED = nullcontext()
 
 
 class Idempotency:
@@ -25,11 +26,11 @@ class Idempotency:
         self._keep = timedelta(hours=keep_hours)
         self._locks = KeyedLock()
 
-    @contextmanager
-    def lock(self, call: Call) -> Iterator[None]:
+    def lock(self, call: Call) -> AbstractContextManager[None]:
         """Calls with the same key run one at a time."""
-        with self._locks.hold(*_keys(call)):
-            yield
+        if call.idempotency_key is None and call.delivery is None:
+            return _UNLOCKED
+        return self._locks.hold(*_keys(call))
 
     def ask(self, tx: Tx, call: Call) -> Deferred | None:
         """Look up the call's key, and hold it until this transaction ends."""

@@ -25,7 +25,7 @@ def hold_folders(data_dir: Path, folders: Iterable[Path]) -> Iterator[None]:
     Only our own data directory is waited for: the caller holds `host.lock`, so its holder is a predecessor that leaves.
     """
     own = {folder.resolve() for folder in (data_dir, *folders)}
-    above = {parent for folder in own for parent in folder.parents} - own
+    above = set().union(*(folder.parents for folder in own)) - own
     with ExitStack() as held:
         for folder in sorted(above | own):
             how = fcntl.LOCK_EX if folder in own else fcntl.LOCK_SH

@@ -1,19 +1,21 @@
 """Followers: waiting for the next entries of a journal without a thread and without polling.
 
 A waiter is a future of its event loop. A commit of any host posts one message per loop, and one read answers all of its
-waiters.
+waiters. They are kept by subject: an entry costs as much as the waiters that it concerns, however many others wait.
 """
 
 from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lithos.storage.database.database import Database
 from lithos.storage.journal.journal import Journal, JournalEntry, JournalPage
+
+NEVER = 2**62
 
 
 @dataclass(eq=False, slots=True)
@@ -27,9 +29,39 @@ class _Waiter:
 class _LoopWaiters:
     """The waiters of one event loop; only the thread of that loop touches them."""
 
-    waiters: set[_Waiter] = field(default_factory=set)
+    by_subject: dict[str | None, set[_Waiter]] = field(default_factory=dict)  # None: of every entry
+    count: int = 0
+    cursor: int = 0  # every entry up to here has been shown to those that wait
     reading: bool = False
     again: bool = False  # a commit came during the read
+
+    def add(self, waiter: _Waiter) -> None:
+        first = self.count == 0 and not self.reading
+        self.cursor = waiter.cursor if first else min(self.cursor, waiter.cursor)
+        self.count += 1
+        for subject in _subjects(waiter):
+            self.by_subject.setdefault(subject, set()).add(waiter)
+
+    def discard(self, waiter: _Waiter) -> None:
+        self.count -= 1
+        for subject in _subjects(waiter):
+            others = self.by_subject[subject]
+            others.discard(waiter)
+            if not others:
+                del self.by_subject[subject]
+
+    def concerned(self, entry: JournalEntry) -> Iterator[_Waiter]:
+        for subject in (entry.subject, None):
+            for waiter in self.by_subject.get(subject, ()):
+                if entry.seq > waiter.cursor and not waiter.page.done():
+                    yield waiter
+
+    def all(self) -> set[_Waiter]:
+        return {waiter for group in self.by_subject.values() for waiter in group}
+
+
+def _subjects(waiter: _Waiter) -> Collection[str | None]:
+    return (None,) if waiter.subjects is None else waiter.subjects
 
 
 class Followers:
@@ -43,13 +75,17 @@ class Followers:
 
     def __len__(self) -> int:
         """Those that wait now."""
-        return sum(len(each.waiters) for each in self._loops.values())
+        return sum(each.count for each in self._loops.values())
 
     def close(self) -> None:
         self._stop_listening()
 
     def read(self, cursor: int | None, subjects: Collection[str] | None = None) -> JournalPage:
         return self._database.read(lambda tx: self._journal.since(tx, cursor, subjects))
+
+    def commits(self) -> int | None:
+        """Equal numbers: `read` has nothing new. None: it may have."""
+        return self._database.commits(self._journal.channel)
 
     async def wait(self, cursor: int | None, seconds: float, subjects: Collection[str] | None = None) -> JournalPage:
         """The entries after `cursor` (None: from now on) as soon as there are some; empty after `seconds`."""
@@ -84,45 +120,43 @@ class Followers:
         own = self._loops[loop]
         if own.reading:
             own.again = True
-        elif cursors := [waiter.cursor for waiter in own.waiters if not waiter.page.done()]:
+        elif own.count:
             own.reading, own.again = True, False
-            reading = loop.run_in_executor(None, self.read, min(cursors))
+            begun, own.cursor = own.cursor, NEVER  # those that come during the read set it again
+            reading = loop.run_in_executor(None, self.read, begun)
             reading.add_done_callback(lambda done: self._answer(loop, own, done))
 
     def _answer(self, loop: asyncio.AbstractEventLoop, own: _LoopWaiters, done: asyncio.Future[JournalPage]) -> None:
         own.reading = False
-        for waiter in own.waiters:
-            _answer_one(waiter, done)
-        full = not done.cancelled() and done.exception() is None and done.result().more
-        if own.again or full:  # one wake may stand for more entries than a page holds
+        if done.cancelled():  # the loop ends
+            return
+        if (error := done.exception()) is not None:
+            for waiter in own.all():
+                if not waiter.page.done():
+                    waiter.page.set_exception(error)
+            own.cursor = min((waiter.cursor for waiter in own.all()), default=NEVER)
+            return
+        _show(own, done.result())
+        if own.again or done.result().more:  # one wake may stand for more entries than a page holds
             self._look(loop)
 
 
+def _show(own: _LoopWaiters, page: JournalPage) -> None:
+    found: dict[_Waiter, list[JournalEntry]] = {}
+    for entry in page.entries:
+        for waiter in own.concerned(entry):
+            found.setdefault(waiter, []).append(entry)
+    own.cursor = min(own.cursor, page.cursor)
+    for waiter, entries in found.items():
+        waiter.page.set_result(JournalPage(tuple(entries), page.cursor, page.more))
+
+
 async def _answered(own: _LoopWaiters, waiter: _Waiter, seconds: float) -> JournalPage:
-    own.waiters.add(waiter)
+    own.add(waiter)
     try:
         async with asyncio.timeout(seconds):
             return await waiter.page
     except TimeoutError:
-        return JournalPage((), waiter.cursor)
+        return JournalPage((), waiter.cursor if own.reading else max(waiter.cursor, own.cursor))
     finally:
-        own.waiters.discard(waiter)
-
-
-def _answer_one(waiter: _Waiter, done: asyncio.Future[JournalPage]) -> None:
-    if waiter.page.done() or done.cancelled():
-        return
-    error = done.exception()
-    if error is not None:
-        waiter.page.set_exception(error)
-        return
-    page = done.result()
-    new = tuple(entry for entry in page.entries if entry.seq > waiter.cursor and _concerns(waiter, entry))
-    if new:
-        waiter.page.set_result(JournalPage(new, page.cursor, page.more))
-    else:
-        waiter.cursor = max(waiter.cursor, page.cursor)
-
-
-def _concerns(waiter: _Waiter, entry: JournalEntry) -> bool:
-    return waiter.subjects is None or entry.subject in waiter.subjects
+        own.discard(waiter)

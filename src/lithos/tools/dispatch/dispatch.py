@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from collections.abc import Awaitable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +12,12 @@ from pydantic import BaseModel, ValidationError
 
 from lithos.core.call import Call, Correlation
 from lithos.core.canonical import canonical_hash
-from lithos.core.secrets import field_warnings, mask
+from lithos.core.secrets import field_warnings, mask, suspicious
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from lithos.storage import Rebuilding
 from lithos.tools.answers.lean import CURSOR, DETAIL, fitting_limit, lean, page
 from lithos.tools.caller import Caller
-from lithos.tools.dispatch.lenient import understand
-from lithos.tools.dispatch.references import resolve
+from lithos.tools.dispatch.references import is_whole_task, resolve
 from lithos.tools.dispatch.refusals import refusal
 
 if TYPE_CHECKING:
@@ -40,6 +39,9 @@ IN_META = "lithos/"  # may stand before them in a request's `_meta`
 LONGEST_ID = 200
 LEDGER_TOOLSETS = ("ledger", "skills")  # what looks like a credential is refused there, and warned of elsewhere
 LEDGER_WRITERS = ("lithos_promote",)  # a tool of another toolset that appends a thought
+_BESIDE = ("agent", KEY, *CORRELATION)
+UNKNOWN_TASK = "unknown_task"  # the board's reason to refuse
+_NOTHING = nullcontext()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class Ready:
     limited: bool = False  # the caller chose how many rows it wants
     detail: bool = False  # the caller wants the whole answer
     stored: Mapping[str, Any] = field(default_factory=dict)  # by argument, if the call changes anything
+    suspicious: bool = False  # something in `stored` may be a credential
     start: int = 0  # of the page that the caller wants
 
     def run(self, lithos: Any) -> Any:
@@ -65,18 +68,12 @@ class Ready:
             lithos.finish_opening()
         if self.tool.notes:
             lithos.notes.ensure_scanned()
-        resting = nullcontext() if self.tool.reads else lithos.embedding.resting()
-        with hiding_secrets(self.stored or self.values), resting:
-            if self._writes_ledger:
-                lithos.ledger.refuse_secrets(self.stored)
-            try:
-                answer = self._call_function(lithos)
-            except Rebuilding:  # a damaged catalogue: a read is asked once more when the files have been read again
-                if not self.tool.reads:
-                    raise
-                lithos.notes.ensure_scanned()
-                answer = self._call_function(lithos)
-            answer = answer if self.tool.waits else self._warned(answer)
+        try:
+            with _NOTHING if self.tool.reads else lithos.embedding.resting():
+                answer = self._checked_answer(lithos)
+        except LithosError as error:
+            hide_secrets(error, self.stored or self.values)
+            raise
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
         if self.tool.waits:
@@ -84,9 +81,26 @@ class Ready:
         answer = {**answer, "notes": [*self.notes]} if self.notes else answer
         return self._with_mail(lithos, answer)
 
+    def _checked_answer(self, lithos: Any) -> Any:
+        """The function's answer, after the check of what the ledger may hold, with warnings of what else was stored."""
+        if self.suspicious and self._writes_ledger:
+            lithos.ledger.refuse_secrets(self.stored)
+        try:
+            answer = self._call_function(lithos)
+        except Rebuilding:  # a damaged catalogue: a read is asked once more when the files have been read again
+            if not self.tool.reads:
+                raise
+            lithos.notes.ensure_scanned()
+            answer = self._call_function(lithos)
+        return answer if self.tool.waits or not self.suspicious else self._warned(answer)
+
     async def _awaited(self, answer: Awaitable[Any]) -> Any:
-        with hiding_secrets(self.stored or self.values):
-            return self._warned(await answer)
+        try:
+            done = await answer
+            return self._warned(done) if self.suspicious else done
+        except LithosError as error:
+            hide_secrets(error, self.stored or self.values)
+            raise
 
     def _with_mail(self, lithos: Any, answer: Any) -> Any:
         """Mail is noticed: an agent's next answer says once how much has come."""
@@ -102,8 +116,6 @@ class Ready:
     def _warned(self, answer: Any) -> Any:
         """The answer with a warning for each stored field that looks like a credential; of a note's content the write
         itself names the lines."""
-        if self.tool.reads or not self.stored:
-            return answer
         if not answer.get("success", True):
             return masked(answer, self.stored)
         own = answer.get("warnings", [])
@@ -114,10 +126,14 @@ class Ready:
 
     def _call_function(self, lithos: Any) -> Any:
         """The function's answer, given ids where the caller gave names."""
-        if not self.tool.references:
+        if all(self.values[name] is None for name in self.tool.references):
             return self.tool.function(lithos, self.call, **self.values)
         if self.tool.waits:
             return self._wait(lithos)
+        if self._names_whole_tasks():
+            answer = self.tool.function(lithos, self.call, **self.values)
+            if answer.get("reason") != UNKNOWN_TASK and answer.get("tasks") != []:
+                return answer
         try:
             resolved = resolve(lithos, self.tool, self.values, self.call)
         except NotFound as unresolved:
@@ -129,6 +145,10 @@ class Ready:
             answer = {**answer, "resolved": resolved.shown}
         unknown = answer.get("success") is False or answer.get("tasks") == []
         return {**answer, "nearest": resolved.nearest} if resolved.nearest and unknown else answer
+
+    def _names_whole_tasks(self) -> bool:
+        given = ((mark, self.values[name]) for name, mark in self.tool.references.items())
+        return all(value is None or is_whole_task(mark, value) for mark, value in given)
 
     async def _wait(self, lithos: Any) -> Any:
         resolved = await asyncio.to_thread(resolve, lithos, self.tool, self.values, self.call)
@@ -159,38 +179,36 @@ class Ready:
 
 def prepare(tool: Tool, arguments: Mapping[str, Any] | None, caller: Caller, largest: int) -> Ready:
     notes: list[str] = []
-    given = understand(tool.argument_schema, _with_readable_question(tool, _as_object(arguments)), notes)
+    given = tool.lenient.read(_with_readable_question(tool, _as_object(arguments)), notes)
     check_size(given, largest)
     _check_scope(tool, caller)
     agent = _agent(tool, given, caller)
     _check_subject(tool, given, caller)
     _fill_in_user(tool, given, caller)
     checked = _validate(tool, given)
-    values = {name: getattr(checked, name) for name in tool.parameters}
-    detail = caller.operator or bool(getattr(checked, DETAIL, False))
-    limited = any(name in given for name in LIMITS)
-    call, start = _call(tool, checked, agent, caller), _start(getattr(checked, CURSOR, None) if tool.pages else None)
-    stored = {} if tool.reads else _stored(checked, call)
-    return Ready(tool, call, values, tuple(notes), limited, detail, stored, start)
+    fields = checked.__dict__  # of `checked`, where each look-up would be a call
+    values = {name: fields[name] for name in tool.parameters}
+    detail = caller.operator or bool(fields.get(DETAIL))
+    limited = not given.keys().isdisjoint(LIMITS)
+    sent = None if tool.reads else checked.model_dump(mode="json")
+    call, start = _call(tool, fields, sent, agent, caller), _start(fields.get(CURSOR) if tool.pages else None)
+    stored = {} if sent is None else _stored(sent, call)
+    return Ready(tool, call, values, tuple(notes), limited, detail, stored, bool(stored) and suspicious(stored), start)
 
 
-def _stored(checked: BaseModel, call: Call) -> dict[str, Any]:
+def _stored(sent: dict[str, Any], call: Call) -> dict[str, Any]:
     """Everything that a call may leave in a file or a table, by the name of its argument."""
-    ids = {name: getattr(call.correlation, name) for name in CORRELATION}
-    given = checked.model_dump(mode="json", exclude_none=True)
-    beside = {"agent": call.agent, KEY: call.idempotency_key, **ids}
-    return {**{name: value for name, value in beside.items() if value is not None}, **given}
+    ids = call.correlation
+    beside = (call.agent, call.idempotency_key, ids.tool_call_id, ids.transaction_id, ids.agent_action_id)
+    found = {name: value for name, value in zip(_BESIDE, beside, strict=True) if value is not None}
+    return {**found, **{name: value for name, value in sent.items() if value is not None}}
 
 
-@contextmanager
-def hiding_secrets(arguments: Any) -> Iterator[None]:
+def hide_secrets(error: LithosError, arguments: Any) -> None:
     """An error repeats what is wrong in a call, but never a credential among its arguments."""
-    try:
-        yield
-    except LithosError as error:
+    if suspicious(arguments):
         error.message, error.hint = mask(error.message, arguments), mask(error.hint, arguments)
         error.details, error.args = masked(error.details, arguments), (error.message,)
-        raise
 
 
 def masked(value: Any, arguments: Any) -> Any:
@@ -267,7 +285,11 @@ def _weigh(value: Any, depth: int) -> int:
     if depth > DEEPEST_ARGUMENTS:
         raise InvalidInput(f"the arguments are nested deeper than {DEEPEST_ARGUMENTS} levels")
     if isinstance(value, Mapping):
-        return sum(_weigh(key, depth) + _weigh(item, depth + 1) for key, item in value.items())
+        size = 0
+        for key, item in value.items():
+            size += _text_weight(key) if type(key) is str else _weigh(key, depth)
+            size += _text_weight(item) if type(item) is str else _weigh(item, depth + 1)
+        return size
     if isinstance(value, list):
         return sum(_weigh(item, depth + 1) for item in value) + len(value)
     if isinstance(value, int) and not LEAST_INTEGER <= value <= -LEAST_INTEGER:
@@ -293,7 +315,7 @@ def _agent(tool: Tool, given: dict[str, Any], caller: Caller) -> str | None:
     if named is not None and not isinstance(named, str):
         return None  # validation says what is wrong with it
     agent = caller.acting_as(named, field) or _stand_in(tool, caller)
-    if agent is not None and field in tool.arguments.model_fields:
+    if agent is not None and field in tool.required:
         given[field] = agent
     return agent
 
@@ -308,15 +330,17 @@ def _check_subject(tool: Tool, given: Mapping[str, Any], caller: Caller) -> None
 def _stand_in(tool: Tool, caller: Caller) -> str | None:
     """Whom a write is attributed to that names no agent. Never where the name is a right: a claim of one window of a
     client must not be another window's."""
-    field = tool.arguments.model_fields.get(tool.agent_argument)
-    if tool.reads or tool.named or field is None or (tool.agent_argument != "agent" and not field.is_required()):
+    required = tool.required.get(tool.agent_argument)
+    if tool.reads or tool.named or required is None or (tool.agent_argument != "agent" and not required):
         return None
     return caller.attributed
 
 
 def _fill_in_user(tool: Tool, given: dict[str, Any], caller: Caller) -> None:
+    if USER not in tool.required:
+        return
     named = given.get(USER)
-    if USER in tool.arguments.model_fields and (named is None or isinstance(named, str)):
+    if named is None or isinstance(named, str):
         user = caller.acting_for(named)
         if user is not None:
             given[USER] = user
@@ -329,8 +353,10 @@ def _validate(tool: Tool, given: dict[str, Any]) -> BaseModel:
         raise refusal(tool, error, given) from None
 
 
-def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> Call:
-    if tool.reads or tool.bare:
+def _call(
+    tool: Tool, fields: Mapping[str, Any], sent: Mapping[str, Any] | None, agent: str | None, caller: Caller
+) -> Call:
+    if sent is None or tool.bare:
         return Call(
             tool=tool.name,
             agent=agent,
@@ -341,30 +367,32 @@ def _call(tool: Tool, checked: BaseModel, agent: str | None, caller: Caller) -> 
             operator=caller.operator,
             bound=caller.bound,
             user_bound=caller.user_bound,
+            workshop=caller.workshop,
             connection=caller.agent or caller.attributed,
         )
     # The hash covers the tool's own arguments: a retry under the same key may carry other correlation ids.
-    arguments = checked.model_dump(mode="json", include=set(tool.parameters))
+    arguments = {name: sent[name] for name in tool.parameters}
     return Call(
         tool=tool.name,
         agent=agent,
         user=caller.user,
         login=caller.login,
         arguments_hash=canonical_hash(arguments),
-        idempotency_key=_key(checked, caller),
+        idempotency_key=_key(fields, caller),
         delivery=caller.delivery,
-        rationale=getattr(checked, "rationale", None),
-        correlation=_correlation(checked, caller.correlation),
+        rationale=fields.get("rationale"),
+        correlation=_correlation(fields, caller.correlation),
         owner=caller.owner,
         operator=caller.operator,
         bound=caller.bound,
         user_bound=caller.user_bound,
+        workshop=caller.workshop,
         connection=caller.agent or caller.attributed,
     )
 
 
-def _key(checked: BaseModel, caller: Caller) -> str | None:
-    given: str | None = getattr(checked, KEY, None)
+def _key(fields: Mapping[str, Any], caller: Caller) -> str | None:
+    given: str | None = fields.get(KEY)
     if given and caller.idempotency_key and given != caller.idempotency_key:
         raise InvalidInput(
             "idempotency_key differs between the arguments and _meta",
@@ -373,6 +401,8 @@ def _key(checked: BaseModel, caller: Caller) -> str | None:
     return given or caller.idempotency_key
 
 
-def _correlation(checked: BaseModel, beside: Correlation) -> Correlation:
+def _correlation(fields: Mapping[str, Any], beside: Correlation) -> Correlation:
     """Ids among the arguments count before those beside them."""
-    return Correlation(**{name: getattr(checked, name) or getattr(beside, name) for name in CORRELATION})
+    if not any(map(fields.get, CORRELATION)):
+        return beside
+    return Correlation(**{name: fields.get(name) or getattr(beside, name) for name in CORRELATION})

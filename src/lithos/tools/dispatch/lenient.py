@@ -30,20 +30,42 @@ GUARDS = frozenset(
 _INTEGER = re.compile(r"[+-]?\d{1,18}\Z")
 _DECIMAL = re.compile(r"[+-]?\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,3})?\Z")
 _TRUTH = {"true": True, "false": False}
+_PLAIN: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
 _SEPARATORS = re.compile(r"[\s_-]+")
 
 
-def understand(schema: Schema, given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
-    """The arguments with one-meaning variants converted; `notes` gets a line for each that the caller should see."""
-    reader = _Reader(schema.get("$defs", {}), notes)
-    properties = schema.get("properties", {})
-    read: dict[str, Any] = {}
-    for name, value in given.items():
-        if name in GUARDS:
-            read[name] = _guard(name, value)
-        elif value is not None:  # null says "not given"
-            read[name] = reader.read(properties.get(name, {}), value, name)
-    return read
+class Arguments:
+    """The arguments that one tool's schema accepts."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._named: Mapping[str, Schema] = schema.get("$defs", {})
+        self._properties: Mapping[str, Schema] = schema.get("properties", {})
+        reader = _Reader(self._named, [])
+        # Plain values of these types mean what they are, whichever alternative of the schema they fit.
+        self._as_sent = {name: _plain_types([*reader.choices(each)]) for name, each in self._properties.items()}
+
+    def read(self, given: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
+        """The arguments with one-meaning variants converted; `notes` gets a line for each that the caller must see."""
+        reader = _Reader(self._named, notes)
+        read: dict[str, Any] = {}
+        for name, value in given.items():
+            if name in GUARDS:
+                read[name] = _guard(name, value)
+            elif type(value) in self._as_sent.get(name, ()):
+                read[name] = value
+            elif value is not None:  # null says "not given"
+                read[name] = reader.read(self._properties.get(name, {}), value, name)
+        return read
+
+
+def _plain_types(choices: list[Schema]) -> frozenset[type]:
+    plain = [each for each in choices if "enum" not in each and "const" not in each]
+    return frozenset(kind for each in plain for kind in _PLAIN.get(each.get("type", ""), ()))
 
 
 def _guard(name: str, value: Any) -> Any:
@@ -61,7 +83,7 @@ class _Reader:
         self._notes = notes
 
     def read(self, schema: Schema, value: Any, place: str) -> Any:
-        choices = list(self._choices(schema))
+        choices = list(self.choices(schema))
         fitting = [choice for choice in choices if _fits(choice, value)]
         for choice in fitting or choices:
             read = self._as(choice, value, place)
@@ -69,13 +91,13 @@ class _Reader:
                 return read
         return value
 
-    def _choices(self, schema: Schema) -> Iterator[Schema]:
+    def choices(self, schema: Schema) -> Iterator[Schema]:
         """The alternatives of a schema, references followed."""
         if "$ref" in schema:
-            yield from self._choices(self._named[schema["$ref"].rpartition("/")[2]])
+            yield from self.choices(self._named[schema["$ref"].rpartition("/")[2]])
         elif "anyOf" in schema:
             for choice in schema["anyOf"]:
-                yield from self._choices(choice)
+                yield from self.choices(choice)
         else:
             yield schema
 
@@ -104,7 +126,7 @@ class _Reader:
             return [self.read(items, item, f"{place}.{number}") for number, item in enumerate(value)]
         if isinstance(value, str):
             return self._array_in_text(schema, items, value, place)
-        return [value] if isinstance(value, dict | int) and _fits_any(self._choices(items), value) else value
+        return [value] if isinstance(value, dict | int) and _fits_any(self.choices(items), value) else value
 
     def _array_in_text(self, schema: Schema, items: Schema, text: str, place: str) -> Any:
         parsed = _json(text, list)
@@ -113,7 +135,7 @@ class _Reader:
         if not text.strip() or "," in text or text.lstrip()[:1] in ("[", "{"):
             return text  # nothing, several, or broken JSON: more than one meaning
         one = self.read(items, text, place)
-        if not _fits_any(self._choices(items), one):
+        if not _fits_any(self.choices(items), one):
             return text
         if any(character.isspace() for character in text.strip()):
             self._notes.append(f"{place}: taken as one item, {text!r}")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, get_type_hints
 
-from lithos.core.references import SHORTEST_PART, Candidate, bare_name, matching
+from lithos.core.references import SHORTEST_PART, Candidate, bare_name, is_part_of_id, matching
 from lithos.errors import Ambiguous, LithosError, NotFound
 
 if TYPE_CHECKING:
@@ -87,6 +87,11 @@ def resolve(lithos: Lithos, tool: Tool, values: dict[str, Any], call: Call) -> R
         elif isinstance(given, list):
             done.values[name] = [_one(lithos, call, tool, mark, each, name, done) for each in given]
     return done
+
+
+def is_whole_task(mark: Refers, value: Any) -> bool:
+    """Whether it is the whole id of a task: the board itself knows best whether that exists."""
+    return mark.kind == "task" and isinstance(value, str) and len(value) == FULL_ID and is_part_of_id(value)
 
 
 def _one(lithos: Lithos, call: Call, tool: Tool, mark: Refers, given: str, argument: str, done: Resolved) -> str:

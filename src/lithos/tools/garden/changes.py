@@ -14,9 +14,11 @@ from lithos.garden import (
     EditRequest,
     Explanation,
     Logged,
+    OpenProposals,
     PathHistory,
     Proposal,
     ProposalApplied,
+    ProposalRefused,
     Statement,
     Undone,
     edit_of,
@@ -56,6 +58,22 @@ def lithos_apply_change(
 ) -> ProposalApplied:
     """Make a proposed change, all of its files or none. conflict: a file has changed since; propose again."""
     return lithos.garden.proposals.apply(call, proposal_id, user_id)
+
+
+@tool(toolset="garden", notes=True, reads=True, listed=False, title="Open proposals")
+def lithos_proposal_list(
+    lithos: Lithos, call: Call, limit: Annotated[int, Field(strict=True, ge=1, le=100)] = 20, cursor: Cursor = None
+) -> OpenProposals:
+    """Proposed changes that wait for lithos_apply_change, newest first, with diffs. stale: changed since proposed."""
+    return lithos.garden.proposals.list_open(call, limit=limit, cursor=cursor)
+
+
+@tool(toolset="garden", listed=False, title="Refuse a proposal")
+def lithos_proposal_refuse(
+    lithos: Lithos, call: Call, proposal_id: Annotated[str, Field(max_length=100)], rationale: Rationale
+) -> ProposalRefused:
+    """Give a proposal up, so that it cannot be applied; for persons and the agent that made it."""
+    return lithos.garden.proposals.refuse(call, proposal_id)
 
 
 @tool(toolset="garden", notes=True)

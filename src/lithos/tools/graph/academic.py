@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import shown_before
 from lithos.graph.knowledge import LinkedNodes, academic_for, code_for_academic, history_for_academic
 from lithos.graph.sources import (
     DEPTHS,
@@ -19,6 +20,7 @@ from lithos.graph.sources import (
     SourceText,
     Synthesis,
 )
+from lithos.tools.arguments import MoreCursor
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
@@ -76,10 +78,14 @@ def lithos_research(
     include_papers: bool = True,
     include_docs: bool = True,
     prose: Prose = False,
+    cursor: MoreCursor = None,
 ) -> SourcePage:
     """What the sources that were ingested say, 10 results per depth: passages with page or section to cite."""
     areas = focus_areas or ()
-    return lithos.sources.research(query, depth, areas, papers=include_papers, docs=include_docs, prose=prose)
+    after = shown_before(cursor, ["research", query, depth, areas, include_papers, include_docs])
+    return lithos.sources.research(
+        query, depth, areas, papers=include_papers, docs=include_docs, prose=prose, after=after
+    )
 
 
 @tool(toolset="academic", notes=True, reads=True, title="Find best practices")
@@ -89,9 +95,11 @@ def lithos_find_best_practices(
     topic: Asked,
     technology: Annotated[str | None, Field(max_length=100)] = None,
     limit: Five = 5,
+    cursor: MoreCursor = None,
 ) -> SourcePage:
     """Recommended ways, from best practices and documentation."""
-    return lithos.sources.best_practices(topic, technology.casefold() if technology else None, limit)
+    chosen = technology.casefold() if technology else None
+    return lithos.sources.best_practices(topic, chosen, limit, shown_before(cursor, ["practices", topic, chosen]))
 
 
 @tool(toolset="academic", notes=True, reads=True, title="Find papers")
@@ -102,9 +110,11 @@ def lithos_find_papers(
     limit: Five = 5,
     min_year: Annotated[int | None, Field(ge=1900, le=2100)] = None,
     venues: Annotated[Few, Field(description="Preferred ones come first")] = None,
+    cursor: MoreCursor = None,
 ) -> SourcePage:
     """Papers on a topic, with the best passage of each."""
-    return lithos.sources.papers(query, limit, min_year, venues or ())
+    after = shown_before(cursor, ["papers", query, min_year, venues or ()])
+    return lithos.sources.papers(query, limit, min_year, venues or (), after)
 
 
 @tool(toolset="academic", notes=True, reads=True, title="Compare approaches")

@@ -26,6 +26,8 @@ class IntentShown(TypedDict):
     time_scope: NotRequired[dict[str, str]]
     negated: NotRequired[bool]
     confidence: float
+    symbols: NotRequired[list[str]]  # that the subject means
+    topics: NotRequired[list[str]]  # tags of notes that are called like it
 
 
 class PieceShown(TypedDict):
@@ -118,7 +120,7 @@ def lithos_ask(
     lithos: Lithos,
     call: Call,
     query: Question,
-    session_id: Annotated[str | None, Field(max_length=100), Rare] = None,
+    session_id: Annotated[str | None, Field(max_length=100, description="Count its entries too"), Rare] = None,
     token_budget: Annotated[int, Field(ge=100, le=8_000)] = 1_500,
     domains: Domains = None,
     allow_llm: Annotated[bool, Rare] = False,
@@ -128,14 +130,24 @@ def lithos_ask(
     Gives cited evidence with trust and warnings for few tokens. `level` evidence: read it and judge yourself."""
     return cast(
         AskAnswer,
-        lithos.answers.ask(call, query, token_budget, domains, allow_llm=allow_llm, explain=explain),
+        lithos.answers.ask(
+            call, query, token_budget, domains, allow_llm=allow_llm, explain=explain, session_id=session_id
+        ),
     )
 
 
-@tool(toolset="graph", reads=True, listed=False, title="Classify a question")
+@tool(toolset="graph", reads=True, listed=False, notes=True, title="Classify a question")
 def lithos_classify_query(lithos: Lithos, call: Call, query: Question) -> IntentShown:
-    """Intent, subject, direction and time of a question, by rules: no model, no tokens."""
-    return cast(IntentShown, lithos.answers.classify(call, query).shown())
+    """Intent, subject, direction and time of a question, by rules: no model. `symbols` and `topics` exist."""
+    found = lithos.answers.understood(call, query)
+    subject = found["subject"]
+    tags = lithos.notes.reader.tags(subject.partition("_")[0])["tags"] if subject else {}
+    topics = [tag for tag in tags if _same_topic(tag, subject)]
+    return cast(IntentShown, {**found, "topics": topics[:3]} if topics else found)
+
+
+def _same_topic(tag: str, subject: str) -> bool:
+    return tag.casefold().replace("-", "_").replace("/", "_") == subject
 
 
 @tool(toolset="graph", reads=True, title="Build a context")

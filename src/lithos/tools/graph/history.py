@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from dataclasses import replace
+from typing import Annotated, Literal, cast
 
 from pydantic import ConfigDict, Field
 from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import shown_before
 from lithos.core.since import parse_since
 from lithos.core.text import slug
 from lithos.graph.history import (
     RESOLVED,
     THOUGHT_OF_CATEGORY,
     THOUGHT_OF_SUMMARY,
+    AskedCategory,
     Category,
     DecisionPage,
     FailurePage,
@@ -39,6 +42,7 @@ from lithos.graph.knowledge import (
     history_for_code,
 )
 from lithos.ledger import SessionFilter, optional_time, tuple_of
+from lithos.tools.arguments import MoreCursor
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
@@ -192,7 +196,7 @@ def lithos_search_history(
     session_id: Annotated[str | None, Field(max_length=100, description="Only this session")] = None,
     since: Annotated[str | None, Field(description="RFC 3339, 2d or yesterday")] = None,
     until: str | None = None,
-    categories: Annotated[list[Category] | None, Rare] = None,
+    categories: Annotated[list[AskedCategory] | None, Rare] = None,
     sources: Annotated[
         list[str] | None, Field(max_length=20, description="thoughts, board, git, or names of agents"), Rare
     ] = None,
@@ -202,6 +206,7 @@ def lithos_search_history(
     cross_session: Annotated[bool, Field(description="All sessions, promoted or not"), Rare] = False,
     promoted_only: Annotated[bool, Rare] = False,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> HistoryPage:
     """What happened and why, by words and meaning: entries of agents, outcomes and findings of the board, commits.
     Yours, public and promoted ones; cross_session asks all sessions."""
@@ -218,7 +223,10 @@ def lithos_search_history(
         ),
         session_id=session_id.casefold() if session_id else None,
     )
-    return lithos.history.search(call, question)
+    # Not the moment that "2d" means: it is another one for each page.
+    after = shown_before(cursor, ["history", replace(question, since=None, limit=0), since])
+    found = lithos.history.search(call, replace(question, limit=after.depth(limit)))
+    return cast(HistoryPage, after.rows({**found}, "results", limit))
 
 
 @tool(toolset="history", reads=True, title="Find patterns")
@@ -236,18 +244,28 @@ def lithos_find_patterns(
 
 @tool(toolset="history", reads=True, title="Find failures")
 def lithos_find_failures(
-    lithos: Lithos, call: Call, query: Asked, limit: Ten = 10, resolved_only: bool = False, agent: Agent = None
+    lithos: Lithos,
+    call: Call,
+    query: Asked,
+    limit: Ten = 10,
+    resolved_only: bool = False,
+    agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> FailurePage:
     """What went wrong before, and how it was resolved. Ask before you try something."""
-    return lithos.history.failures(call, query, limit, resolved_only=resolved_only)
+    after = shown_before(cursor, ["failures", query, resolved_only])
+    found = lithos.history.failures(call, query, after.depth(limit), resolved_only=resolved_only)
+    return cast(FailurePage, after.rows({**found}, "results", limit))
 
 
 @tool(toolset="history", notes=True, reads=True, title="Get decisions")
 def lithos_get_decisions(
-    lithos: Lithos, call: Call, query: Asked, limit: Ten = 10, agent: Agent = None
+    lithos: Lithos, call: Call, query: Asked, limit: Ten = 10, agent: Agent = None, cursor: MoreCursor = None
 ) -> DecisionPage:
     """Why is it so: decisions with their rationale and the sources that they rest on."""
-    found = lithos.history.decisions(call, query, limit)
+    after = shown_before(cursor, ["decisions", query])
+    every = lithos.history.decisions(call, query, after.depth(limit))
+    found = cast(DecisionPage, after.rows({**every}, "results", limit))
     for row in found["results"]:
         linked = academic_for(lithos.graph, call, row["id"], 3)["results"]
         if linked:

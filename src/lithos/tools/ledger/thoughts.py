@@ -98,7 +98,8 @@ def mentisdb_bootstrap(
         concepts=concepts,
     )
     answer = lithos.ledger.bootstrap(call, draft, chain_key=chain_key, storage_adapter=storage_adapter)
-    lithos.agents.seen(agent_id or "system")
+    if call.agent is None:
+        lithos.agents.seen("system")
     return answer
 
 
@@ -147,7 +148,8 @@ def mentisdb_append(
         thought_signature=thought_signature,
     )
     answer = lithos.ledger.append(call, draft, chain_key=chain, last_checkpoint=last_checkpoint)
-    lithos.agents.seen(agent_id or answer["chain_key"])
+    if call.agent is None:
+        lithos.agents.seen(answer["chain_key"])
     return answer if echo else _without_echo(answer)
 
 
@@ -193,7 +195,8 @@ def mentisdb_append_retrospective(
         thought_signature=thought_signature,
     )
     answer = lithos.ledger.append(call, draft, chain_key=chain, last_checkpoint=last_checkpoint)
-    lithos.agents.seen(agent_id or answer["chain_key"])
+    if call.agent is None:
+        lithos.agents.seen(answer["chain_key"])
     return answer
 
 

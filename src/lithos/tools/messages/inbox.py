@@ -15,6 +15,7 @@ from lithos.messages import (
     DeadLetterChanged,
     DeadLetterPage,
     InboxPage,
+    InboxStates,
     SettledAnswer,
     TakenAnswer,
     TakeRequest,
@@ -98,6 +99,12 @@ def lithos_inbox_fail(
 ) -> SettledAnswer:
     """You cannot do it: it comes again later, or with retry false becomes a dead letter."""
     return lithos.messages.fail(call, message_id, token, error, retry=retry)
+
+
+@tool(toolset="operator", reads=True, title="All inboxes")
+def lithos_inbox_overview(lithos: Lithos, call: Call) -> InboxStates:
+    """Every inbox with what waits in it and whether its owner works."""
+    return lithos.messages.conversations.inboxes()
 
 
 @tool(toolset="messages", reads=True, listed=False, title="Dead letters")

@@ -20,6 +20,7 @@ from lithos.messages import (
     RequestAnswer,
     SentAnswer,
     SettledAnswer,
+    ThreadPage,
     TopicPage,
     TraceAnswer,
     priority_of,
@@ -165,6 +166,18 @@ def lithos_message_thread(
 ) -> MessagePage:
     """Messages of one correlation, oldest first."""
     return lithos.messages.thread(call, correlation_id, limit=limit, cursor=cursor)
+
+
+@tool(toolset="messages", reads=True, listed=False, title="Conversations")
+def lithos_thread_list(
+    lithos: Lithos,
+    call: Call,
+    name: Annotated[str | None, Field(max_length=200, description="Only those this agent or person is in")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> ThreadPage:
+    """Conversations you may see, the newest first: subject, who takes part, what waits. Then lithos_message_thread."""
+    return lithos.messages.conversations.threads(call, name=name, limit=limit, cursor=cursor)
 
 
 @tool(toolset="messages", reads=True, listed=False, title="How a message went")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithos.graph.knowledge.mentions import keys_of, named, url_key
+from lithos.graph.knowledge.mentions import cited, cited_key, keys_of, named, url_key
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,35 @@ def test_the_words_before_a_name_say_that_it_validates() -> None:
     assert (one.validated, other.validated) == (True, False)
 
 
-def test_a_source_bears_its_id_title_address_and_numbers() -> None:
-    keys = keys_of("ID", "JSON Web Token (RFC 7519)", "https://example.org/jwt/")
-    assert keys == ["id:id", "title:json web token (rfc 7519)", "url:example.org/jwt", "rfc:7519"]
+def test_a_source_bears_its_id_title_path_address_and_numbers() -> None:
+    keys = keys_of("ID", "JSON Web Token (RFC 7519)", "https://example.org/jwt/", "academic/jwt.md")
+    assert keys == [
+        "id:id",
+        "title:json web token (rfc 7519)",
+        "title:academic/jwt",
+        "title:jwt",
+        "cited:jsonwebtokenrfc7519",
+        "url:example.org/jwt",
+        "rfc:7519",
+    ]
     assert url_key("http://a.org/x#y") == url_key("https://www.a.org/x/")
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        '[1] L. Lamport, "Time, clocks, and the ordering of events in a distributed system," CACM, 1978.',
+        "LAMPORT, L. Time, clocks, and the ordering\nof events in a distributed system. Commun. ACM 21, 7 (1978).",
+        "Lamport, L. (1978). Time, Clocks, and the Ordering of Events in a Distributed System. CACM.",
+    ],
+)
+@pytest.mark.parametrize("heading", ["## References", "7 REFERENCES", "Bibliography"])
+def test_references_name_titles_in_the_usual_styles(entry: str, heading: str) -> None:
+    title = "Time, Clocks, and the Ordering of Events in a Distributed System"
+    text = f"A text. Others speak of it too.\n\n{heading}\n\n{entry}\n"
+    assert cited_key(title) in cited(text)
+    assert cited(text.replace(heading, "Methods")) == []
+
+
+def test_short_titles_are_not_looked_for() -> None:
+    assert cited_key("Tidy Data") == "" and cited_key("Liquid Types for all") != ""

@@ -97,8 +97,22 @@ def file(
     entry: dict[str, Any] = {"path": inside, "root": root.spec.name, "version": version, "lines": row["lines"]}
     if row["language"]:
         entry["language"] = shown(row["language"])
+    text = excerpt(inside, data, version, start_line, end_line, known_version, kept)
+    return {**entry, **text, **degraded([root])}
+
+
+def excerpt(
+    inside: str,
+    data: bytes,
+    version: str,
+    start_line: int | None,
+    end_line: int | None,
+    known_version: str | None,
+    kept: KeptTexts | None = None,
+) -> dict[str, Any]:
+    """The text of a file as a reader gets it: nothing new, changed hunks, or whole lines up to the limits."""
     if known_version is not None and same_version(known_version, version):
-        return {**entry, "unchanged": True, "token_count": token_count(data), **degraded([root])}
+        return {"unchanged": True, "token_count": token_count(data)}
     whole = data.decode("utf-8", "replace")
     if kept is not None:
         kept.keep(version, data)
@@ -106,8 +120,7 @@ def file(
             hunks = _hunks(kept.get(known_version), whole, inside)
             if hunks is not None:
                 count = estimate_tokens(whole)
-                since = {"since": known_version, "hunks": hunks, "token_count": count, "truncated": False}
-                return {**entry, **since, **degraded([root])}
+                return {"since": known_version, "hunks": hunks, "token_count": count, "truncated": False}
     lines = whole.splitlines(keepends=True)
     first = max(start_line or 1, 1)
     if first > max(len(lines), 1):
@@ -116,8 +129,8 @@ def file(
     if end_line is not None and end_line < first:
         raise InvalidInput(f"end_line {end_line} is before start_line {first}")
     text, until = _fitting(lines, first, last)
-    entry |= {"start_line": first, "end_line": until, "content": text, "truncated": until < last}
-    return {**entry, "token_count": estimate_tokens(text), **degraded([root])}
+    lines_shown = {"start_line": first, "end_line": until, "content": text, "truncated": until < last}
+    return {**lines_shown, "token_count": estimate_tokens(text)}
 
 
 def token_count(data: bytes) -> int:

@@ -35,6 +35,7 @@ class ImportUse(NamedTuple):
     line: int
     local: str
     module: str
+    name: str  # in the package; empty: the module itself
 
 
 _lock = threading.Lock()
@@ -67,7 +68,7 @@ def _by_module(root: OpenRoot) -> dict[str, list[ImportUse]]:
         for _, local, module, name, line in orjson.loads(row["facts"]).get("imports", ()):
             for package in _packages(row["language"], module):
                 if len(found[package]) < MOST:
-                    found[package].append(ImportUse(row["path"], line, local or name, module))
+                    found[package].append(ImportUse(row["path"], line, local or name, module, name))
     with _lock:
         _held[key] = (changes, dict(found))
     return _held[key][1]

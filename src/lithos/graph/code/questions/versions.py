@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable, Unsupp
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import language_of
 from lithos.graph.code.questions.files import located, served
+from lithos.graph.code.questions.lookup import is_test
 from lithos.graph.code.schema import number
 from lithos.graph.code.values import Facts
 from lithos.graph.git import Git, GitRefused
@@ -70,6 +71,24 @@ def dependents(root: OpenRoot, path: str, names: Iterable[str]) -> dict[str, int
     return root.store.read(read)
 
 
+def tests_reaching(code: Code, call: Call, top: Path, paths: Sequence[str]) -> list[str]:
+    """Test files that use something of these files, where a root is this folder; nothing where none is."""
+
+    def read(tx: Tx) -> list[str]:
+        rows = (row for path in paths for row in tx.all(_USERS, number(path), number(path)))
+        return [row["path"] for row in rows if is_test(row["path"])]
+
+    found: dict[str, None] = {}
+    for root in code.visible(call):
+        if Path(root.spec.path).resolve() == top.resolve():
+            found |= dict.fromkeys(root.store.read(read))
+    return [*found]
+
+
+_USERS = """
+SELECT DISTINCT f.path FROM nodes n JOIN edges e ON e.target = n.number
+JOIN nodes s ON s.number = e.source JOIN files f ON f.number = s.file WHERE n.file = ? AND s.file <> ?
+"""
 _USED = """
 SELECT count(DISTINCT s.number) AS used FROM nodes n JOIN edges e ON e.target = n.number
 JOIN nodes s ON s.number = e.source WHERE n.file = ? AND n.local = ? AND s.file <> ?

@@ -71,10 +71,12 @@ def _each(candidates: Sequence[CodeNode], judge: Callable[[CodeNode], Finding]) 
 
 def _location(claim: Claim, facts: CodeFacts) -> Finding:
     subjects, where = _subjects(claim.subject, facts), claim.of
-    if not subjects or where is None:
+    if where is None:
         return _UNKNOWN
     text, line = _path_and_line(where.text)
     places = facts.places(text)
+    if not subjects:
+        return _absent(claim, places, facts)
     inside = [each for each in subjects if any(_within(each.path, place) for place in places)]
     if inside and line:
         at = [each for each in inside if each.line - 2 <= line <= each.end_line]
@@ -93,6 +95,16 @@ def _location(claim: Claim, facts: CodeFacts) -> Finding:
         return _UNKNOWN
     known = f"{subjects[0].name} is at {subjects[0].path}:{subjects[0].line}"
     return _contradicted(subjects, known if places else f"{known}; there is no {text}")
+
+
+def _absent(claim: Claim, places: Sequence[str], facts: CodeFacts) -> Finding:
+    """A name that the graph does not know, said to be in files that do not even mention it."""
+    last = claim.subject.name.rpartition(".")[2]
+    read = [each for each in places if not each.endswith("/") and facts.at(each)]
+    unsure = not claim.subject.strong or not re.fullmatch(r"[^\W\d]\w{3,}", last) or facts.named(last)
+    if unsure or not read or len(read) < len(places) or any(facts.mentions(last, each) for each in read):
+        return _UNKNOWN
+    return Verdict.CONTRADICTED, tuple(read[:3]), f"{read[0]} does not mention {last}"
 
 
 def _path_and_line(text: str) -> tuple[str, int]:
@@ -261,6 +273,23 @@ def _team_uses(word: str, claim: Claim, facts: CodeFacts) -> Finding:
         return _UNKNOWN
     found = facts.named(word)
     return _confirmed(found) if found else _UNKNOWN
+
+
+def _member(claim: Claim, facts: CodeFacts) -> Finding:
+    owners = _subjects(claim.subject, facts, _TYPES)
+
+    def judge(owner: CodeNode) -> Finding:
+        above = facts.bases(owner)
+        found = [each for one in (owner, *above.nodes) for each in facts.members(one) if each.name == claim.value]
+        if found:
+            return _confirmed([owner, *found], f"{found[0].local} is at {found[0].path}:{found[0].line}")
+        lineage = (owner, *above.nodes)
+        names = {each.name for one in lineage for each in facts.members(one)}
+        if not above.resolved or "__getattr__" in names or any(_mentioned(claim.value, one, facts) for one in lineage):
+            return _UNKNOWN
+        return _contradicted([owner], f"{owner.local} ({owner.path}:{owner.line}) has no {claim.value}")
+
+    return _each(owners, judge)
 
 
 # Signatures, counts, defaults
@@ -440,6 +469,7 @@ _CHECKS: dict[ClaimKind, Callable[[Claim, CodeFacts], Finding]] = {
     ClaimKind.CALLS: _calls,
     ClaimKind.INHERITANCE: _inheritance,
     ClaimKind.USES: _uses,
+    ClaimKind.MEMBER: _member,
     ClaimKind.SIGNATURE: _signature,
     ClaimKind.RETURNS: _returns,
     ClaimKind.COUNT: _count,

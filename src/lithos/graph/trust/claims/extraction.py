@@ -41,7 +41,7 @@ _LITERAL = r"(?P<value>M|-?\d(?:[\d_.]*\d)?|None|True|False|null|nil|true|false|
 _DO = r"(?:\s+(?P<no>do not|does not|don't|doesn't|never|no longer|cannot))?(?:\s+(?:also|only|directly|now|still|currently|itself|explicitly|internally|then|always))*\s+"
 _BE = r"\s+(?:(?:is|are)(?:\s+(?P<no>not|no longer|never))?|(?P<nt>isn't|aren't))(?:\s+(?:now|currently|still|already|actually|only|all))*\s+"
 _LIST = r"M(?:(?:,\s*(?:and\s+)?|\s+and\s+)M)*"
-_NUMBER = r"(?P<number>\d+|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_NUMBER = r"(?P<number>\d+|no|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _COUNTED = r"(?:public |different |direct |concrete )?(?P<what>methods?|functions?|classes|class|parameters?|arguments?|args|subclasses|fields?|attributes?|lines|callers)"
 _HEDGE = re.compile(
     r"\b(?:should|could|would|might|may|must|shall|can|will|if|unless|whether|when|whenever|where|was|were|used to|previously|formerly|before|earlier|"
@@ -60,7 +60,7 @@ NUMBERS = {
     for value, word in enumerate(
         ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     )
-}
+} | {"no": 0}
 
 
 @dataclass(slots=True)
@@ -208,6 +208,17 @@ def _calls(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
     )
 
 
+def _member(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    """ "`Cart` has a method `add`": only with the noun, else it may be a parameter or anything."""
+    owner, member = sentence.at(match.group("a")), sentence.at(match.group("b"))
+    if (
+        member.kind in ("method", "property")
+        and not owner.is_path
+        and re.fullmatch(r"[^\W\d]\w*(?:\(\))?", member.text)
+    ):
+        yield Claim(kind, sentence.text, owner, member.name, member, _negated(match))
+
+
 def _team_uses(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
     purpose = (match.groupdict().get("purpose") or "").strip().lower()
     for of in _marks(sentence, match.group("b")):
@@ -281,12 +292,13 @@ _PATTERNS = [
             (
                 rf"default(?: value)? (?:of|for) (?P<p>M)(?: (?:in|of|for) (?P<f>M))?(?:\s+(?:is|equals)(?:\s+(?P<no>not))?)\s+{_LITERAL}",
                 rf"in (?P<f>M),?\s+(?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
-                rf"(?P<p>M) of (?P<f>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
+                rf"(?P<p>M)(?: (?:parameter|argument|option|flag))? of (?P<f>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
                 rf"(?P<f>M)'s (?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL}",
                 rf"(?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL} in (?P<f>M)",
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} by default (?:in|for|of) (?P<f>M)",
                 rf"(?P<f>M)'s (?P<p>M) has a default(?: value)? of {_LITERAL}",
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? set to {_LITERAL}",
+                r"^(?P<p>M) is (?P<no>not )?(?P<value>-?\d[\d_.]*\d|-?\d|None|True|False|'[^']*'|\"[^\"]*\")\.?$",
             ),
         ),
         (
@@ -305,6 +317,11 @@ _PATTERNS = [
                 r"(?P<f>M) has (?P<no>no) (?P<p>M)",
                 rf"(?P<p>M){_BE}(?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional) )?(?P<noun>parameter|argument) (?:of|to|for) (?P<f>M)",
             ),
+        ),
+        (
+            ClaimKind.MEMBER,
+            _member,
+            (rf"(?P<a>M){_DO}(?:has|have|provides?|offers?) (?P<none>no )?(?P<b>M)",),
         ),
         (
             ClaimKind.INHERITANCE,

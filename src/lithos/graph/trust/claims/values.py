@@ -17,6 +17,7 @@ class ClaimKind(StrEnum):
     CALLS = "calls"
     INHERITANCE = "inheritance"
     USES = "uses"
+    MEMBER = "member"
     SIGNATURE = "signature"
     RETURNS = "returns"
     COUNT = "count"

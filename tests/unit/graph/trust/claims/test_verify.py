@@ -53,6 +53,12 @@ TRUE = (
     "There is no class called `CartRegistry`.",
     "`check_stock` never calls `close_cart`.",
     "`Cart` is located at `shop/cart.py:13`.",
+    "Cart has a method add_item().",
+    "`Cart` has the method `close_cart`.",  # of its base
+    "`Cart` has no method `open_cart`.",
+    "The `count` parameter of `Cart.add_item` defaults to 1.",
+    "`LIMIT_ITEMS` is 50.",
+    "`Store` has no methods.",
 )
 FALSE = (
     "`Cart` is defined in `shop/store.py`.",
@@ -72,6 +78,12 @@ FALSE = (
     "There is no function called `check_stock`.",
     "We use Redis for caching.",
     "`Cart` is located at `shop/cart.py:2`.",
+    "There is a class CartRegistry in shop/cart.py.",
+    "`drop_row()` is defined in shop/store.py.",
+    "`Cart` has a method `open_cart`.",
+    "`Cart` does not have the method `add_item`.",
+    "`LIMIT_ITEMS` is 60.",
+    "`check_stock` takes no arguments.",
 )
 OPEN = (
     "`Cart` used to be defined in `shop/store.py`.",
@@ -90,6 +102,11 @@ OPEN = (
     "Text.\n\n    `Cart` is defined in `shop/store.py`.\n",
     "`json.dumps` calls `check_stock`.",
     "`Cart` is in `https://example.org/cart.py`.",
+    "`rest` is defined in shop/cart.py.",  # a name that the file mentions
+    "`Unheard` is defined in shop/.",
+    "`Cart` has a `colour`.",
+    "`Cart` has a method `dumps`.",  # it is mentioned there
+    "`Unheard` is 60.",
 )
 
 

@@ -1,0 +1,25 @@
+"""Conversations and inboxes as a person looks at them: lists over all messages that the reader may see."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lithos.core.call import Call
+from lithos.messages import reading
+from lithos.messages.model import InboxStates, ThreadPage
+from lithos.messages.readers import Reader
+from lithos.storage import Database
+
+
+@dataclass(frozen=True)
+class Conversations:
+    database: Database
+
+    def threads(self, call: Call, *, name: str | None, limit: int, cursor: str | None) -> ThreadPage:
+        return self.database.read(
+            lambda tx: reading.list_threads(tx, Reader(tx, call).sees, name=name, limit=limit, cursor=cursor)
+        )
+
+    def inboxes(self) -> InboxStates:
+        """For the operator."""
+        return {"inboxes": self.database.read(reading.list_inboxes)}

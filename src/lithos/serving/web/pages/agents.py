@@ -1,0 +1,22 @@
+"""Agents: who works here, when they were seen, and what they did."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from lithos.serving.web.page import Page, PageRoute
+
+
+async def everyone(page: Page) -> Response:
+    found = await page.call("lithos_agent_list", limit=100, cursor=page.given("cursor") or None)
+    return page.show("agents.html", found=found)
+
+
+async def one(page: Page) -> Response:
+    agent = await page.call("lithos_agent_info", id=page.part("id"))
+    changes = await page.call("lithos_changes", since="30d", limit=50, agent=agent["id"], rows=True)
+    claims = await page.try_call("lithos_task_list", claimed_by=agent["id"], limit=20)
+    return page.show("agent.html", agent=agent, changes=changes, claims=(claims or {}).get("tasks", []))
+
+
+ROUTES = (PageRoute("/agents", everyone), PageRoute("/agents/{id:path}", one))

@@ -1,0 +1,91 @@
+"""Graph: notes and links, drawn in the browser; a list of the most linked notes for those without a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import orjson
+from starlette.responses import Response
+
+from lithos.serving.web.page import Page, PageRoute
+
+SHOWN = 60
+MOST_TAGS, MOST_FOLDERS = 300, 500
+
+
+async def graph(page: Page) -> Response:
+    around, folder, tag = page.given("around").strip(), page.given("folder").strip(), page.given("tag").strip()
+    found, links = await asyncio.gather(
+        page.call("lithos_note_graph"), page.call("lithos_links", id=around) if around else asyncio.sleep(0, None)
+    )
+    note = await page.call("lithos_read", id=around, max_length=1) if around else None
+    return page.show(
+        "graph.html",
+        total=found["total"],
+        shown=len(found["ids"]),
+        links=len(found["links"]) // 2,
+        most_linked=[] if around else _most_linked(found, folder, tag),
+        folders=_folders(found["paths"]),
+        tags=_most_used(found),
+        folder=folder,
+        tag=tag,
+        around=note,
+        near=links,
+        degraded=found.get("degraded_reason", ""),
+    )
+
+
+async def data(page: Page) -> Response:
+    """The graph in as few bytes as is simple: folders once, the file's name only where it is not the title."""
+    found = await page.call("lithos_note_graph")
+    body = await asyncio.to_thread(_packed, found)
+    return Response(body, media_type="application/json")
+
+
+def _packed(found: dict[str, Any]) -> bytes:
+    folders: dict[str, int] = {}
+    split = [path.rpartition("/") for path in found["paths"]]
+    places = [folders.setdefault(folder, len(folders)) for folder, _, _ in split]
+    return orjson.dumps(
+        {
+            "ids": found["ids"],
+            "titles": [title[:200] for title in found["titles"]],
+            "folders": list(folders),
+            "folder": places,
+            "tags": found["tags"],
+            "tagged": found["tagged"],
+            "links": found["links"],
+            "total": found["total"],
+        }
+    )
+
+
+def _folders(paths: list[str]) -> list[tuple[str, int]]:
+    """Each folder with the number of notes in and beneath it."""
+    counts: Counter[str] = Counter()
+    for path in paths:
+        parts = path.split("/")[:-1]
+        counts.update("/".join(parts[: n + 1]) for n in range(len(parts)))
+    return sorted(counts.most_common(MOST_FOLDERS))
+
+
+def _most_used(found: dict[str, Any]) -> list[tuple[str, int]]:
+    counts = Counter(place for tags in found["tagged"] for place in tags)
+    return [(found["tags"][place], count) for place, count in counts.most_common(MOST_TAGS)]
+
+
+def _most_linked(found: dict[str, Any], folder: str, tag: str) -> list[dict[str, Any]]:
+    counts = Counter(found["links"])
+    rows = []
+    for place, note_id in enumerate(found["ids"]):
+        if folder and not found["paths"][place].startswith(f"{folder}/"):
+            continue
+        if tag and tag not in (found["tags"][each] for each in found["tagged"][place]):
+            continue
+        rows.append({"id": note_id, "title": found["titles"][place], "count": counts[place]})
+    return sorted(rows, key=lambda row: (-row["count"], row["title"]))[:SHOWN]
+
+
+ROUTES = (PageRoute("/graph", graph), PageRoute("/graph/data", data))

@@ -1,0 +1,1 @@
+"""Tools of the workshop: worktrees, files in them, commands, and the way back into the project."""

@@ -1,0 +1,55 @@
+"""One command of an agent: checked, run as a job, answered as text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from lithos.core.call import Call
+from lithos.workshop.runs import Job, checked_argv
+from lithos.workshop.values import Completed
+from lithos.workshop.workshop import Workshop
+
+Place = tuple[str | None, str | None, str]  # session, project, pipeline
+
+
+async def run_command(
+    workshop: Workshop,
+    call: Call,
+    place: Place,
+    argv: Sequence[str],
+    *,
+    seconds: float | None = None,
+    cwd: str = ".",
+    network: bool = False,
+) -> Job:
+    """Start the command. What can be refused is refused before anything has a run id."""
+
+    def start() -> Job:
+        workshop.allow(call)
+        vector = checked_argv(argv)
+        worktree = workshop.worktree(call, *place)
+        workshop.runner.sandbox.wall()
+        workshop.files.settle(worktree)
+
+        def work() -> dict[str, Any]:
+            done = workshop.runner.run(worktree, vector, timeout=seconds, cwd=cwd, network=network)
+            return shown(done)
+
+        return workshop.jobs.start(call, worktree, "run", vector, work)
+
+    return await asyncio.to_thread(start)
+
+
+def shown(done: Completed) -> dict[str, Any]:
+    return {
+        "exit_code": done.exit_code,
+        "stdout": done.stdout.decode("utf-8", "replace"),
+        "stderr": done.stderr.decode("utf-8", "replace"),
+        "seconds": done.seconds,
+        "killed_by": done.killed_by,
+        "truncated": done.truncated,
+        "confined": done.confined,
+        "network": done.network,
+    }

@@ -1,0 +1,67 @@
+"""Running tools in a worktree: the newest form of a vector first, the result as a parser reads it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lithos.errors import NotFound
+from lithos.workshop.findings import Request, ToolOutput, unknown_option
+from lithos.workshop.findings.values import Vector
+from lithos.workshop.runs import Runner
+from lithos.workshop.values import Completed, Worktree
+
+LARGEST_REPORT = 64 * 2**20
+
+
+@dataclass(slots=True)
+class Ran:
+    """`missing`: the program is not installed, and nothing ran."""
+
+    output: ToolOutput
+    done: Completed | None = None
+    missing: bool = False
+
+
+def run_vector(
+    runner: Runner, worktree: Worktree, argv: Sequence[str], cwd: str, *, kind: str, report: Path | None = None
+) -> Ran:
+    if report is not None:
+        report.unlink(missing_ok=True)
+    try:
+        done = runner.run(worktree, argv, cwd=cwd or ".", kind=kind)
+    except NotFound as error:
+        if error.details.get("reason") != "not_installed":
+            raise
+        return Ran(ToolOutput(None, b"", error.message.encode()), missing=True)
+    written = read_report(report) if report is not None else None
+    ended = done.killed_by or ("timeout" if done.timed_out else "")
+    return Ran(ToolOutput(done.exit_code, done.stdout, done.stderr, ended, done.truncated, written), done)
+
+
+def run_tool(
+    runner: Runner,
+    worktree: Worktree,
+    vectors: Sequence[Vector],
+    request: Request,
+    cwd: str,
+    *,
+    kind: str = "check",
+    report: Path | None = None,
+) -> Ran:
+    """A version that does not know an option gets the older form."""
+    ran = run_vector(runner, worktree, vectors[0](request), cwd, kind=kind, report=report)
+    for vector in vectors[1:]:
+        if ran.missing or not unknown_option(ran.output):
+            break
+        ran = run_vector(runner, worktree, vector(request), cwd, kind=kind, report=report)
+    return ran
+
+
+def read_report(path: Path) -> bytes | None:
+    """The file that a tool wrote; a link that it left is not followed."""
+    if path.is_symlink() or not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return file.read(LARGEST_REPORT)

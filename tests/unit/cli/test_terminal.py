@@ -1,0 +1,47 @@
+"""Lists of the command line: a header where a person looks, plain rows in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from lithos.cli import message, session
+from lithos.cli.terminal import table
+
+AT = "2026-01-31T12:00:00Z"
+HOP = {"at": AT, "from": "ann", "to": "bob", "what": "taken", "ms": 3, "message_id": "m1"}
+LETTER = {"message_id": "m1", "reason": "timeout", "source": "ann", "target": "bob", "type": "text", "error": None}
+MAIL = {"id": "m1", "status": "queued", "source": "ann", "bound": False, "subject": "hello", "type": "text"}
+SESSION = {"id": "s1", "state": "active", "last_active_at": AT, "name": "work"}
+LISTS: dict[str, tuple[Callable[[dict[str, Any]], None], dict[str, Any], str]] = {
+    "inbox": (message.print_inbox, {"messages": [MAIL], "waiting": 1}, "m1  queued  ann?  hello"),
+    "trace": (message.print_trace, {"message_id": "m", "status": "completed", "hops": [HOP]}, "ann → bob  taken  3 ms"),
+    "dead letters": (message.print_dead_letters, {"dead_letters": [LETTER]}, "m1  timeout  ann → bob  text"),
+    "sessions": (
+        session.print_page,
+        {"sessions": [SESSION], "current": "s1"},
+        "* s1  active  2026-01-31T12:00:00  work",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_has_plain_rows_in_a_pipe_and_a_header_on_a_terminal(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show, page, row = LISTS[name]
+    show(page)
+    piped = capsys.readouterr().out
+    assert row in piped and "\x1b" not in piped
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show(page)
+    assert "\x1b[1m" in capsys.readouterr().out
+
+
+def test_an_empty_list_has_no_header(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    table(("a",), ())
+    assert capsys.readouterr().out == ""

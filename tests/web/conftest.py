@@ -1,0 +1,146 @@
+"""A real browser on the real page over a filled memory. A test fails on a console error, and on a request elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lithos.app import open_lithos
+from lithos.settings import LithosConfig, SearchSettings, StorageSettings
+from tests.support.wire import serving
+from tests.web.memory import Memory, fill
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"]
+PATIENCE_MS = 60_000  # a busy machine starts a browser slowly
+
+
+def chromium() -> str | None:
+    return next((found for name in BROWSERS if (found := shutil.which(name))), None)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in Path(item.path).parents:
+            item.add_marker(pytest.mark.web)
+            item.add_marker(pytest.mark.xdist_group("web"))
+            if chromium() is None:
+                item.add_marker(pytest.mark.skip(reason="no Chromium: `make test-web` says how to install one"))
+
+
+@dataclass
+class Site:
+    url: str
+    memory: Memory
+    sign_ins: Any
+
+    def call(self, tool: str, *caller: Any, **arguments: Any) -> dict[str, Any]:
+        return self.memory.call(tool, *caller, **arguments)
+
+    @property
+    def ids(self) -> dict[str, str]:
+        return self.memory.ids
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """One host for all tests of the page; each makes what it changes."""
+    config = LithosConfig(
+        storage=StorageSettings(data_dir=tmp_path_factory.mktemp("web") / "data"),
+        search=SearchSettings(wait_seconds=30),
+    )
+    lithos = open_lithos(config)
+    apps: list[Any] = []
+    try:
+        memory = fill(lithos)
+        with serving(lithos, built=apps.append) as (url, _):
+            yield Site(url, memory, apps[0].state.sign_ins)
+    finally:
+        lithos.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        opened = driver.chromium.launch(executable_path=chromium(), args=FLAGS, timeout=PATIENCE_MS)
+        yield opened
+        opened.close()
+
+
+@dataclass
+class Watched:
+    """What a page did that it must not do."""
+
+    origin: str
+    errors: list[str] = field(default_factory=list)
+    allowed: set[int] = field(default_factory=set)  # statuses that a test provokes
+
+    def follow(self, page: Any) -> None:
+        page.set_default_timeout(PATIENCE_MS)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.errors.append(f"error: {error}"))
+        page.on("request", self._request)
+
+    def _console(self, message: Any) -> None:
+        text = message.text
+        if message.type == "error" and not any(f"status of {status}" in text for status in self.allowed):
+            self.errors.append(f"console: {text}")
+
+    def _request(self, request: Any) -> None:
+        if not request.url.startswith((self.origin, "data:", "blob:")):
+            self.errors.append(f"request: {request.url}")
+
+
+@pytest.fixture
+def visit(site: Site, browser: Any) -> Iterator[Callable[..., Any]]:
+    """`visit()` opens a page of a new visitor: a reader, or the operator; options go to the browser's context."""
+    opened: list[tuple[Any, Watched]] = []
+
+    def make(operator: bool = False, **options: Any) -> Any:
+        context = browser.new_context(base_url=site.url, **{"viewport": {"width": 1280, "height": 900}, **options})
+        page, watched = context.new_page(), Watched(site.url)
+        watched.follow(page)
+        page.watched = watched
+        opened.append((context, watched))
+        if operator:
+            page.goto(f"/enter?code={site.sign_ins.new_code()}")
+        return page
+
+    yield make
+    for context, _ in opened:
+        context.close()
+    assert [error for _, watched in opened for error in watched.errors] == []
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    import axe_playwright_python
+
+    return (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
+
+
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+}
+
+
+@pytest.fixture
+def violations(axe: str) -> Callable[[Any], list[str]]:
+    def check(page: Any) -> list[str]:
+        page.evaluate(axe)  # through the debugger: the page's own policy would block it
+        found = page.evaluate("rules => axe.run(document, rules)", RULES)["violations"]
+        return [
+            f"{each['id']}: {node['html'][:160]} {node['failureSummary'][:200]}"
+            for each in found
+            for node in each["nodes"]
+        ]
+
+    return check

@@ -1,0 +1,93 @@
+"""Every page opens, reads without a script, and has no violation that axe finds, in both themes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.web.conftest import Site
+
+PAGES = {
+    "home": "/",
+    "search": "/search?q=retries",
+    "note": "/note/{Retries}",
+    "edit": "/note/{Retries}/edit",
+    "history": "/note/{Retries}/history",
+    "agents": "/agents",
+    "health": "/status",
+    "graph": "/graph",
+    "neighbourhood": "/graph?around={Retries}",
+    "board": "/board",
+    "task": "/board/{Measure the queue}",
+    "ledger": "/ledger",
+    "thought": "/ledger/default/2",
+    "garden": "/garden",
+    "mail": "/mail",
+    "thread": "/mail/thread/{thread}",
+    "write": "/mail/write",
+    "dead": "/mail/dead",
+    "error": "/nowhere",
+}
+
+
+def address(site: Site, name: str) -> str:
+    path = PAGES[name]
+    if name == "thought":
+        return path.replace("default", site.call("mentisdb_list_chains")["default_chain_key"])
+    return re.sub(r"\{(.+?)\}", lambda found: site.ids[found[1]], path)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_has_a_violation_that_axe_finds(
+    site: Site, visit: Callable[..., Any], violations: Callable[[Any], list[str]], scheme: str
+) -> None:
+    page = visit(operator=True, color_scheme=scheme)
+    page.watched.allowed.add(404)
+    found = {}
+    for name in PAGES:
+        page.goto(address(site, name))
+        if bad := violations(page):
+            found[name] = bad
+    assert not found, "\n".join(f"{name}: {each}" for name, bad in found.items() for each in bad)
+
+
+def test_readers_see_pages_without_a_button_that_changes_anything(site: Site) -> None:
+    with httpx.Client(base_url=site.url, headers={"accept": "text/html"}, verify=False) as client:
+        for name in PAGES:
+            answer = client.get(address(site, name))
+            refused = {"error": 404, "thread": 404, "edit": 403, "write": 403}
+            assert answer.status_code == refused.get(name, 200), name
+            posts = re.findall(r'<form[^>]*method="post"[^>]*>', answer.text)
+            assert posts == [], name
+
+
+def test_pages_read_without_a_script(site: Site, visit: Callable[..., Any]) -> None:
+    page = visit(operator=True, java_script_enabled=False)
+    page.goto(address(site, "board"))
+    assert page.get_by_role("link", name="Pick a name").is_visible()
+    page.goto(address(site, "graph"))
+    assert not page.locator(".graph").is_visible()
+    page.get_by_role("link", name="Timeouts").first.click()
+    assert page.get_by_role("heading", name="Around Timeouts").is_visible()
+    page.goto(address(site, "ledger"))
+    assert page.get_by_text("No call may wait longer").is_visible()
+    page.goto(address(site, "garden"))
+    assert page.get_by_text("+The oven is warm.").is_visible()
+    page.goto(address(site, "thread"))
+    assert page.get_by_text("Two, then we stop.").is_visible()
+
+
+def test_pages_weigh_less_than_200_kb(site: Site, visit: Callable[..., Any]) -> None:
+    page = visit(operator=True)
+    sizes: dict[str, int] = {}
+    for name in PAGES:
+        got: list[int] = []
+        page.watched.allowed.add(404)
+        page.on("response", lambda answer, got=got: got.append(int(answer.headers.get("content-length") or 0)))
+        page.goto(address(site, name), wait_until="load")
+        sizes[name] = sum(got)
+    assert max(sizes.values()) < 200_000, sizes
