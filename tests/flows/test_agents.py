@@ -68,12 +68,14 @@ def test_who_was_seen_is_written_behind_the_calls(
 
     monkeypatch.setattr(Database, "write", write)
     call("lithos_stats", agent="reader")
+    assert len(writes) == 1  # that it is known, once
+    call("lithos_stats", agent="reader")
     call("lithos_agent_list")
     call("lithos_agent_info", id="reader")
-    assert writes == []
-    lithos.agents.flush()
-    lithos.agents.flush()
     assert len(writes) == 1
+    lithos.agents.flush()
+    lithos.agents.flush()
+    assert len(writes) == 2
 
 
 def test_who_was_seen_is_there_after_a_clean_stop_and_a_new_start(config: LithosConfig, clock: FakeClock) -> None:
@@ -91,12 +93,15 @@ def test_who_was_seen_is_there_after_a_clean_stop_and_a_new_start(config: Lithos
         again.close()
 
 
-def test_a_job_writes_who_was_seen_while_the_server_runs(lithos: Lithos) -> None:
+def test_a_job_writes_who_was_seen_while_the_server_runs(lithos: Lithos, clock: FakeClock) -> None:
+    lithos.agents.seen("a")
+    clock.advance(1)
     lithos.agents.seen("a")
     lithos.start()
 
     def written() -> bool:
-        return lithos.storage.database.read(lambda tx: tx.all("SELECT id FROM agents")) == [{"id": "a"}]
+        rows = lithos.storage.database.read(lambda tx: tx.all("SELECT first_seen_at, last_seen_at FROM agents"))
+        return [each["last_seen_at"] - each["first_seen_at"] for each in rows] == [1_000_000]
 
     assert until(written, "the row of the agent")
 

@@ -74,6 +74,24 @@ def contents(folder: Path) -> dict[str, Any]:
         }
 
 
+def test_a_chain_that_grows_between_any_two_copies_is_restored_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = shutil.copy2
+    with closing(filled(tmp_path / "data")) as lithos:
+
+        def copy_then_append(*args: Any, **more: Any) -> Any:
+            made = copy(*args, **more)
+            caller(lithos)("mentisdb_append", thought_type="Idea", content="meanwhile", agent_id="ann")
+            return made
+
+        monkeypatch.setattr(shutil, "copy2", copy_then_append)
+        make_backup(memory_places(config_of(tmp_path / "data")), tmp_path / "backup")
+        monkeypatch.undo()
+    restore(RestoreOptions(tmp_path / "backup", tmp_path / "restored"))
+    assert run(["doctor", "--full", "--data-dir", str(tmp_path / "restored")]) == 0
+
+
 def test_a_restored_memory_is_the_same_and_its_proofs_hold(memory: Path, saved: Path, tmp_path: Path) -> None:
     assert saved.stat().st_mode & 0o777 == 0o600
     before = contents(memory)

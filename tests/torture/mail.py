@@ -27,6 +27,7 @@ LEASE_S = 5
 CLIENT_KILLS = 0.04  # of the calls
 IN_HAND = 30  # messages of one agent that are not settled; beyond, it takes instead of sending
 ATTEMPTS = 100
+SENDS = 200  # of one message; hosts that start and clients that are killed cost a few
 SETTLED_S = 300.0
 
 
@@ -49,6 +50,7 @@ class Agent:
         self._dice = random.Random(f"{seed} {name}")
         self._asleep: list[tuple[float, str, int]] = []
         self._made = 0
+        self._refusal: dict[str, Any] = {}  # the last one
         self._guest = self._new()
 
     def _new(self) -> GuestProcess:
@@ -76,6 +78,7 @@ class Agent:
             self._guest = self._new()
             return None
         if "result" not in answer or answer["result"]["isError"]:
+            self._refusal = answer
             return None
         content: dict[str, Any] = answer["result"]["structuredContent"]
         return content
@@ -93,9 +96,11 @@ class Agent:
         self._made += 1
         body = f"{self._name} {self._made}"
         wish = {"target": target, "body": body, "max_attempts": ATTEMPTS, "idempotency_key": body}
-        answer = None
-        while answer is None:
-            answer = self._call("lithos_message_send", **wish)
+        for _ in range(SENDS):
+            if answer := self._call("lithos_message_send", **wish):
+                break
+        else:
+            raise AssertionError(f"{SENDS} sends were refused: {self._refusal}")
         assert answer["success"], answer
         with self._told.lock:
             self._told.sent[body] = answer["message_id"]

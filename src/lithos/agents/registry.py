@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import threading
+from contextlib import suppress
 from typing import Any, NotRequired
 
 import orjson
@@ -15,7 +16,7 @@ from lithos.core.cursor import next_page, offset_of
 from lithos.core.names import agent_name
 from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
-from lithos.errors import NotFound
+from lithos.errors import LithosError, NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Row, Tx
 
 CHANNEL = "agents"
@@ -77,17 +78,23 @@ class Agents(Part):
         self._stop_listening = database.listen(CHANNEL, self._drop_names)
 
     def seen(self, agent: str) -> None:
-        """Record that this agent called. Nothing is written here: `flush` writes it, behind the answers.
+        """Record that this agent called. The first call ever is written at once, so that a killed host does not make
+        it unknown to those who write to it; `flush` writes the later ones, behind the answers.
 
         A credential in place of a name is not recorded: a read says nothing of what it stores.
         """
         now = micros(self._clock.now())
         with self._lock:
             held = self._pending.get(agent)
-            if held is not None:
-                self._pending[agent] = held[0], now
-            elif len(self._pending) < MOST_PENDING and not find_secrets(agent):
-                self._pending[agent] = now, now
+            if held is None and (len(self._pending) >= MOST_PENDING or find_secrets(agent)):
+                return
+            self._pending[agent] = (held[0] if held else now), now
+            if held is not None or agent in self._once_known:
+                return
+        with suppress(LithosError):  # a full or read-only disk: `flush` tries again
+            if not self._is_written(agent):
+                self.flush()
+                self._once_known.add(agent)
 
     def flush(self) -> None:
         with self._lock:
@@ -186,6 +193,9 @@ class Agents(Part):
         with self._lock:
             if agent in self._pending or agent in self._once_known:
                 return True
+        return self._is_written(agent)
+
+    def _is_written(self, agent: str) -> bool:
         if self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM agents WHERE id = ?", agent)) is None:
             return False
         self._once_known.add(agent)

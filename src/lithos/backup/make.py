@@ -10,7 +10,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ SUFFIX = ".lithos-backup.tar.gz"
 # Of this machine and process, or made again: sockets, locks, logs, the database's own files, marks of what was flushed.
 _LEFT_OUT = ("host.", "coordination.db", "database.json", "hook-asked", "worktrees", "postgres")
 _FIRST = ("store-id", "keys", "checkpoints")  # evidence must not be newer than what it is evidence of
+_COUNT = "acknowledged.bin"  # of a chain
 _LOOKS = 20  # how often files are listed again until no new name appears
 _TRIES = 5
 
@@ -118,19 +119,29 @@ def copied_ledger(ledger: Path, staging: Path) -> list[tuple[str, Path]]:
     for _ in range(_TRIES):
         shutil.rmtree(staging, ignore_errors=True)
         before = _inodes(ledger)
-        copies: list[tuple[str, Path]] = []
-        for name, path in sorted(_files(ledger, f"{STATE}/ledger")):
-            copy = staging / name
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                shutil.copy2(path, copy)
-            except FileNotFoundError:
-                continue
-            copies.append((name, copy))
+        # The counts of acknowledged thoughts first: one that is newer than its segment would call the copy damaged.
+        counts = _copied((each for each in _in_ledger(ledger) if each[1].name == _COUNT), staging)
+        # Listed again after the counts were copied: a segment may have been begun.
+        copies = counts + _copied((each for each in _in_ledger(ledger) if each[1].name != _COUNT), staging)
         after = _inodes(ledger)
         if all(after.get(name) == inode for name, inode in before.items()):
             return copies
     raise Conflict("the ledger is being rewritten", hint="Make the backup again in a moment.")
+
+
+def _in_ledger(ledger: Path) -> list[tuple[str, Path]]:
+    return sorted(_files(ledger, f"{STATE}/ledger"))
+
+
+def _copied(files: Iterable[tuple[str, Path]], staging: Path) -> list[tuple[str, Path]]:
+    copies: list[tuple[str, Path]] = []
+    for name, path in files:
+        copy = staging / name
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError):
+            shutil.copy2(path, copy)
+            copies.append((name, copy))
+    return copies
 
 
 def _inodes(folder: Path) -> dict[str, int]:

@@ -12,15 +12,20 @@ _log = logging.getLogger(__name__)
 class Listeners:
     def __init__(self, name: str) -> None:
         self._name = name
-        self._wakes: list[Wake] = []
+        self._wakes: dict[object, Wake] = {}
 
     def add(self, wake: Wake) -> Wake:
-        """Call `wake` after each change; returns how to stop."""
-        self._wakes.append(wake)
-        return lambda: self._wakes.remove(wake)
+        """Call `wake` after each change; returns how to stop. Stopping again does nothing."""
+        key = object()
+        self._wakes[key] = wake
+
+        def stop() -> None:
+            self._wakes.pop(key, None)
+
+        return stop
 
     def wake(self) -> None:
-        for each in tuple(self._wakes):
+        for each in tuple(self._wakes.values()):
             try:
                 each()
             except Exception:  # noqa: BLE001 - a listener's failure must not stop the writer

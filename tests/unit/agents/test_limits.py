@@ -22,9 +22,15 @@ def bench(tmp_path: Path) -> Iterator[StorageBench]:
 
 def test_ten_thousand_agents_wait_to_be_written_and_no_more(bench: StorageBench) -> None:
     agents = Agents(bench.database, bench.effects, bench.clock)
+    bench.database.close()  # nothing can be written, as on a full disk
     for number in range(10_001):
         agents.seen(f"agent {number}")
     assert len(agents._pending) == 10_000
+
+
+def test_a_killed_host_leaves_an_agent_known_from_its_first_call(bench: StorageBench) -> None:
+    Agents(bench.database, bench.effects, bench.clock).seen("ann")
+    assert Agents(bench.database, bench.effects, bench.clock).knows("ann")
 
 
 @pytest.mark.parametrize(("minutes", "is_new"), [(30, False), (31, True)])

@@ -74,10 +74,10 @@ class Ready:
         except LithosError as error:
             hide_secrets(error, self.stored or self.values)
             raise
+        if self.tool.waits:
+            return self._awaited(lithos, answer)
         if self.call.agent is not None:
             lithos.agents.seen(self.call.agent)
-        if self.tool.waits:
-            return self._awaited(answer)
         answer = {**answer, "notes": [*self.notes]} if self.notes else answer
         return self._with_mail(lithos, answer)
 
@@ -94,8 +94,10 @@ class Ready:
             answer = self._call_function(lithos)
         return answer if self.tool.waits or not self.suspicious else self._warned(answer)
 
-    async def _awaited(self, answer: Awaitable[Any]) -> Any:
+    async def _awaited(self, lithos: Any, answer: Awaitable[Any]) -> Any:
         try:
+            if self.call.agent is not None:  # before it waits; in a thread, as the first call is written
+                await asyncio.to_thread(lithos.agents.seen, self.call.agent)
             done = await answer
             return self._warned(done) if self.suspicious else done
         except LithosError as error:
