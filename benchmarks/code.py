@@ -51,7 +51,7 @@ def _commit(where: Path) -> str:
 def _measure(name: str, language: str, where: Path) -> None:
     data = Path(tempfile.mkdtemp(prefix="lithos-bench-"))
     embedding = Embedding(HashedEmbedder())  # full text is measured, the model is not
-    collection = open_collection(data, "code", embedding=embedding, keywords=graph.KEYWORDS)
+    collection = open_collection(data, "code", embedding=embedding, keywords=graph.KEYWORDS, uncut=True)
     specs = (graph.RootSpec(name, str(where), configured=True),)
     code = graph.Code(graph.CodeOptions(data, data / ".lithos", specs, watch=False), SystemClock(), collection)
     try:

@@ -154,6 +154,7 @@ def code(config: LithosConfig, storage: Storage, embedding: Embedding) -> Code:
         "code",
         embedding=embedding,
         keywords=CODE_KEYWORDS,
+        uncut=True,
         wait=min(config.search.wait_seconds, CODE_WAIT_SECONDS),
         faults=storage.faults,
     )

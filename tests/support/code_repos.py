@@ -70,7 +70,7 @@ atexit.register(Parser.close, PARSER)
 def code_graph(data: Path, *roots: tuple[str, Path]) -> Iterator[Code]:
     """Indexed once; nothing is followed."""
     embedding = Embedding(HashedEmbedder())
-    collection = open_collection(data, "code", embedding=embedding, keywords=KEYWORDS)
+    collection = open_collection(data, "code", embedding=embedding, keywords=KEYWORDS, uncut=True)
     specs = tuple(RootSpec(name, str(path), configured=True) for name, path in roots)
     code = Code(CodeOptions(data, data / ".lithos", specs, watch=False), SystemClock(), collection, PARSER)
     try:

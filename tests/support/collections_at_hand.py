@@ -16,16 +16,16 @@ def note(id: str, text: str = "", **more: Any) -> Document:
     return Document(id=id, text=text, **fields)
 
 
-def opened(folder: Path, embedding: Embedding, faults: Faults | None = None) -> Collection:
+def opened(folder: Path, embedding: Embedding, faults: Faults | None = None, *, uncut: bool = False) -> Collection:
     return open_collection(
-        folder, "notes", embedding=embedding, keywords=("status",), numbers=("created",), faults=faults
+        folder, "notes", embedding=embedding, keywords=("status",), numbers=("created",), faults=faults, uncut=uncut
     )
 
 
 @contextmanager
-def collection(folder: Path, faults: Faults | None = None) -> Iterator[Collection]:
+def collection(folder: Path, faults: Faults | None = None, *, uncut: bool = False) -> Iterator[Collection]:
     embedding = Embedding(HashedEmbedder())
-    made = opened(folder, embedding, faults)
+    made = opened(folder, embedding, faults, uncut=uncut)
     try:
         yield made
     finally:

@@ -38,8 +38,7 @@ class Document:
     title: str
     text: str  # Markdown; the collection cuts it into passages
     hash: str
-    body: str = ""  # found by words only: neither embedded nor shown
-    uncut: bool = False  # its text is no Markdown but one passage, of which the model reads the beginning
+    body: str = ""  # of an uncut collection: found by words only, neither embedded nor shown
     version: str = ""  # what a citation names
     path: str = ""
     author: str = ""

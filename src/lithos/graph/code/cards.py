@@ -68,7 +68,6 @@ def _document(root: str, local: str, title: str, card: str, body: str, path: str
         title=title,
         text=card,
         body=body,
-        uncut=True,
         hash=digest,
         path=f"{root}/{path}",
         keywords=keywords,

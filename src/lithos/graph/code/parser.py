@@ -46,6 +46,7 @@ class Parser:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._warm = False
+        self._stuck = False  # it took too long to read a file: nothing more is sent, part of a frame may be on its way
         self._used = 0.0
         self._cold_ends = 0
         self.restarts = 0
@@ -85,7 +86,9 @@ class Parser:
             yield waiting.popleft(), Facts.from_json(orjson.loads(answer)) if answer else None
 
     def _send(self, source: Source) -> None:
-        """A child that dies meanwhile is noticed when its answer does not come."""
+        """A child that dies or is stuck meanwhile is noticed when its answer does not come."""
+        if self._stuck:
+            return
         name = source.language.encode()
         frame = bytes([len(name)]) + name + source.data
         process = self._running()
@@ -93,7 +96,7 @@ class Parser:
         data = memoryview(struct.pack(">I", len(frame)) + frame)
         number = process.stdin.fileno()
         watch = _Patience(process.pid, self._seconds if self._warm else START_SECONDS)
-        while data:
+        while data and not self._stuck:
             # The child may itself wait for us to take its answers: look at both ends.
             ready = polled({process.stdout.fileno(): select.POLLIN, number: select.POLLOUT}, watch.interval)
             answers = process.stdout.fileno() in ready
@@ -109,7 +112,7 @@ class Parser:
             if ready:
                 watch.restart()
             elif watch.is_over():
-                return
+                self._stuck = True
 
     def _receive(self) -> bytes | None:
         header = self._read(4)
@@ -119,7 +122,8 @@ class Parser:
         assert self._process is not None
         watch = _Patience(self._process.pid, self._seconds if self._warm else START_SECONDS)
         while len(self._buffer) < count:
-            if not self._take(watch.interval) and (self._process.poll() is not None or watch.is_over()):
+            is_over = self._stuck or self._process.poll() is not None
+            if not self._take(watch.interval) and (is_over or watch.is_over()):
                 return None
         self._warm = True
         data = bytes(self._buffer[:count])
@@ -159,7 +163,7 @@ class Parser:
             self._end()
 
     def _end(self) -> None:
-        process, self._process = self._process, None
+        process, self._process, self._stuck = self._process, None, False
         if process is not None:
             process.kill()
             process.wait()

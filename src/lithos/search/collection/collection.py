@@ -46,16 +46,20 @@ def open_collection(
     limits: PassageLimits | None = None,
     wait: float = WAIT,
     parted: bool = False,
+    uncut: bool = False,
     faults: Faults | None = None,
 ) -> Collection:
     """The collection `name`, derived, under `.tantivy` and `.vectors`; nothing heavy is loaded before the first use.
 
     `keywords` and `numbers` name its filter fields, `wait` bounds how long a question waits for what is pending.
-    `parted`: documents are erased one at a time, and that must not cost the whole text index.
+    `parted`: documents are erased one at a time, and that must not cost the whole text index. `uncut`:
+    each is one passage, and its `body` is found by words.
     """
     free_large_blocks_at_once()
     collect_garbage_rarely()
-    shape = CollectionSchema(name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits(), parted)
+    shape = CollectionSchema(
+        name, frozenset(keywords), tuple(sorted(numbers)), limits or PassageLimits(), parted, uncut
+    )
     vectors = derived_folder(derived_folder(data_dir / ".vectors") / name) / "rows.bin"
     text = derived_folder(data_dir / ".tantivy") / name
     indexer = Indexer(text, shape, embedding, vectors, faults)

@@ -267,7 +267,7 @@ class Indexer:
         return self.catalogue().documents()
 
     def cut(self, document: Document) -> tuple[Passage, ...]:
-        if document.uncut:
+        if self._shape.uncut:
             return (Passage(0, "", document.text),)
         embedder, limits = self._embedding.embedder, self._shape.limits
         limits = replace(limits, tokens=min(limits.tokens, embedder.longest))

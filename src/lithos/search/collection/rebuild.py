@@ -11,7 +11,7 @@ from pathlib import Path
 
 from lithos.search.collection.catalogue import Catalogue
 from lithos.search.collection.schema import CollectionSchema
-from lithos.search.text.fulltext import FullText
+from lithos.search.text.fulltext import FullText, UncutFullText
 from lithos.storage import Faults, quarantine
 
 
@@ -58,9 +58,8 @@ class TextGenerations:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def _open(self, generation: int) -> FullText:
-        return FullText(
-            self._folder / _name(generation), self._schema.numbers, self._faults, parted=self._schema.parted
-        )
+        folder, kind = self._folder / _name(generation), UncutFullText if self._schema.uncut else FullText
+        return kind(folder, self._schema.numbers, self._faults, parted=self._schema.parted)
 
 
 def _name(generation: int | str) -> str:

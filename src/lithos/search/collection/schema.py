@@ -16,7 +16,8 @@ class CollectionSchema:
     numbers: tuple[str, ...]
     limits: PassageLimits
     parted: bool = False  # the text index in parts, so that erasing a document does not rewrite all of it
+    uncut: bool = False  # each document is one passage and no Markdown; the model reads its beginning
 
     def layout(self, model: str) -> str:
-        limits = self.limits
-        return f"8|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}"
+        limits, uncut = self.limits, "|uncut" if self.uncut else ""
+        return f"8|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}{uncut}"

@@ -70,10 +70,7 @@ class IndexedText(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> IndexedText:
-        if not text.isascii():
-            words = analyzer(stems=False).analyze(_prepared(text, _ones_and_twos))
-            return cls(" ".join(map(_STEMS_OF_WORDS.__getitem__, words)), " ".join(dict.fromkeys(words)))
-        units = text.translate(_UNIT_BREAKS).split()
+        units = text.translate(_UNIT_BREAKS if text.isascii() else _UNIT_BREAKS_BESIDE_SIGNS).split()
         return cls(" ".join(map(_STEMS.__getitem__, units)), " ".join(map(_WORDS.__getitem__, dict.fromkeys(units))))
 
     @classmethod
@@ -82,8 +79,9 @@ class IndexedText(NamedTuple):
         return cls(" ".join(part.stems for part in all_parts), " ".join(part.words for part in all_parts))
 
 
-# What splits ASCII text into units that no rule of `_prepared` looks across: `os.path.join`, `user's`, `parse_query`.
+# What splits text into units that no rule of `_prepared` looks across: `os.path.join`, `user's`, `parse_query`.
 _UNIT_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.'")}
+_UNIT_BREAKS_BESIDE_SIGNS = {code: " " for code in _UNIT_BREAKS if chr(code) not in "#*"}  # of keycaps
 
 
 class _Remembered(dict[str, str]):
@@ -92,12 +90,16 @@ class _Remembered(dict[str, str]):
     def __init__(self, work: Callable[[str], str], most: int = 30_000, longest: int = 60) -> None:
         super().__init__()
         self._work, self._most, self._longest = work, most, longest
+        self._before: dict[str, str] = {}  # the last full cache: what recurs is taken over from it
 
     def __missing__(self, text: str) -> str:
-        result = self._work(text)
+        result = self._before.get(text)
+        if result is None:
+            result = self._work(text)
         if len(text) <= self._longest:
             if len(self) >= self._most:
-                self.clear()  # 4 MB
+                self._before = dict(self)  # 4 MB
+                self.clear()
             self[text] = result
         return result
 

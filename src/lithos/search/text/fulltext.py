@@ -45,9 +45,13 @@ class FullText:
         """Raises `Damaged` when the files are not those that were written."""
         self._folder = folder
         self._faults = faults or NoFaults()
-        kind = PartedTextIndex if parted else TextIndex
-        self.documents = kind(folder / "documents", numbers)
-        self.passages = kind(folder / "passages", numbers, of_passages=True)
+        self._kind = PartedTextIndex if parted else TextIndex
+        self.documents = self._kind(folder / "documents", numbers)
+        self._open_passages(numbers)
+
+    def _open_passages(self, numbers: Sequence[str]) -> None:
+        self.passages = self._kind(self._folder / "passages", numbers, of_passages=True)
+        self._indexes = [self.documents, self.passages]
         self._other = ThreadPoolExecutor(1, "passages")
 
     def write(self, removed: Sequence[int], entries: Sequence[IndexEntry]) -> None:
@@ -109,11 +113,14 @@ class FullText:
         for term, times in Counter(terms).items():
             among_many = times * self.documents.weight(term, MANY)
             if self.documents.frequency(term):
-                weights += times * (self.documents.weight(term) + PASSAGE_WEIGHT * self.passages.weight(term))
+                weights += times * (self.documents.weight(term) + PASSAGE_WEIGHT * self._passage_weight(term))
                 found += among_many
             else:
                 missing += among_many * weight_unknown(term)
         return SATURATION * (weights * (found + missing) / found if found else missing)
+
+    def _passage_weight(self, term: str) -> float:
+        return self.passages.weight(term)
 
     def worn(self) -> bool:
         """Whether enough is deleted that scores begin to drift from those of a rebuilt index."""
@@ -134,21 +141,75 @@ class FullText:
 
     def exists(self) -> bool:
         """Whether the files of both indexes are there."""
-        return self.documents.exists() and self.passages.exists()
+        return all(index.exists() for index in self._indexes)
 
     def is_untouched(self) -> bool:
         """Whether the files of both indexes are as our last commit left them."""
-        return self.documents.is_untouched() and self.passages.is_untouched()
+        return all(index.is_untouched() for index in self._indexes)
 
     def verify(self) -> None:
-        self.documents.verify()
-        self.passages.verify()
+        for index in self._indexes:
+            index.verify()
 
     def close(self) -> None:
         self._other.shutdown()
 
     def size(self) -> int:
         return sum(path.stat().st_size for path in self._folder.rglob("*") if path.is_file())
+
+
+class UncutFullText(FullText):
+    """Documents that are one passage each: one index is enough.
+
+    Title and passage are indexed as its `names`, whose weight is that of a passage; its `text` is the body.
+    """
+
+    def _open_passages(self, numbers: Sequence[str]) -> None:
+        self._indexes = [self.documents]
+
+    def write(self, removed: Sequence[int], entries: Sequence[IndexEntry]) -> None:
+        self.documents.write(removed, (_uncut(entry, self.documents) for entry in entries))
+        self._faults.at("search.half")
+
+    def words(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
+        terms = reading.terms
+        if not terms:
+            return NO_WORDS
+        whole = self.documents.any_of(terms, map(self.documents.together, reading.compounds), FIELD_WEIGHTS)
+        found = self.documents.best(whole, limit, where, mask)
+        return Words({ordinal: score for ordinal, _, score in found}, {}, self.possible(terms))
+
+    def matching(self, reading: Reading, where: Where, mask: Mask, limit: int) -> Words:
+        assert reading.query is not None
+        found = self.documents.best(reading.query, limit, where, mask)
+        return Words({ordinal: score for ordinal, _, score in found}, {}, self.possible(reading.terms))
+
+    def _passage_weight(self, term: str) -> float:
+        return self.documents.weight(term, field="names")
+
+    def compare(self, passages: Mapping[int, int]) -> None:
+        documents = self.documents.contents()
+        if documents != dict.fromkeys(passages, 1):
+            raise Damaged(
+                f"the full-text index holds {len(documents)} documents, the catalogue {len(passages)}, or others"
+            )
+
+    def counts(self) -> tuple[int, int]:
+        return int(self.documents.searcher.num_docs), 0
+
+    def close(self) -> None:
+        pass
+
+
+def _uncut(entry: IndexEntry, index: TextIndex) -> tantivy.Document:
+    document = entry.document
+    made = _filled(entry.ordinal, document, index)
+    title = IndexedText.of(document.title)
+    passage = IndexedText.of("\n".join(each.text for each in entry.passages))
+    _add(made, "title", title)
+    _add(made, "names", IndexedText.joined((title, passage)))
+    _add(made, "text", IndexedText.of(document.body) if document.body else passage)
+    return made
 
 
 def _batches(entries: Iterable[IndexEntry]) -> Iterator[list[IndexEntry]]:
@@ -187,8 +248,6 @@ class _Prepared:
                 parts.append(IndexedText(pair, pair))
             parts.append(text)
             before = passage.text
-        if document.body:
-            parts.append(IndexedText.of(document.body))
         made = _filled(self.entry.ordinal, document, index)
         names = IndexedText.of("\n".join(document.names))
         for field, terms in (("title", self.title), ("names", names), ("text", IndexedText.joined(parts))):

@@ -88,7 +88,7 @@ class TextIndex:
         self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
         self.numbers = frozenset(numbers)
         self.schema = _schema(numbers)
-        self._frequencies: tuple[Any, dict[str, int]] = (None, {})
+        self._frequencies: tuple[Any, dict[tuple[str, str | None], int]] = (None, {})
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
@@ -358,20 +358,20 @@ class TextIndex:
             self.schema, f"number_{name}", tantivy.FieldType.Float, least, most, include_low, include_high
         )
 
-    def frequency(self, term: str) -> int:
-        """In how many documents a term is."""
+    def frequency(self, term: str, field: str | None = None) -> int:
+        """In how many documents a term is, in this field or in the one that has it most."""
         searcher, known = self._frequencies
         if searcher is not self.searcher:
             searcher, known = self._frequencies = (self.searcher, {})
-        if (found := known.get(term)) is None:
-            found = max(int(searcher.doc_freq(field, term)) for field in self._text_fields)
+        if (found := known.get((term, field))) is None:
+            found = max(int(searcher.doc_freq(each, term)) for each in ([field] if field else self._text_fields))
             if len(known) < MOST_FREQUENCIES:
-                known[term] = found
+                known[term, field] = found
         return found
 
-    def weight(self, term: str, least: int = 0) -> float:
+    def weight(self, term: str, least: int = 0, field: str | None = None) -> float:
         """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""
-        count, having = max(self.searcher.num_docs, least), self.frequency(term)
+        count, having = max(self.searcher.num_docs, least), self.frequency(term, field)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
 
 

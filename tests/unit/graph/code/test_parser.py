@@ -21,6 +21,10 @@ BROKEN = textwrap.dedent(
             os.kill(os.getpid(), 11)
         while b"SPIN" in frame:
             pass
+        if b"SLOW" in frame:
+            end = time.process_time() + 2.5
+            while time.process_time() < end:
+                pass
         if b"HANG" in frame:
             time.sleep(60)
         return real(frame)
@@ -61,6 +65,19 @@ def test_many_large_files_do_not_block_both_ends(tmp_path: Path) -> None:
     finally:
         it.close()
     assert [len(facts.symbols) for _, facts in found if facts] == [3000] * 6
+
+
+def test_large_files_behind_a_slow_one_get_their_own_facts_and_wait_once(tmp_path: Path) -> None:
+    it = parser(tmp_path, seconds=1.0)
+    texts = ["def a(): pass\n", "# SLOW\n", *(f"def f{number}(): pass\n" + "#" + "x" * 100_000 for number in range(8))]
+    try:
+        list(it.parse(sources(texts[0])))  # a child that has answered once has its seconds per file
+        found = list(it.parse(sources(*texts)))
+    finally:
+        it.close()
+    names = [None if facts is None else [symbol.name for symbol in facts.symbols] for _, facts in found]
+    assert names == [["a"], None, *([f"f{number}"] for number in range(8))]
+    assert it.restarts == 1
 
 
 def test_a_child_that_never_starts_is_an_error_not_a_graph_without_symbols(tmp_path: Path) -> None:

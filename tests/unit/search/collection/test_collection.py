@@ -370,7 +370,14 @@ def test_a_passage_between_others_that_answer_ranks_above_one_alone(tmp_path: Pa
 
 def test_a_text_that_is_not_cut_is_one_passage_and_its_body_is_found(tmp_path: Path) -> None:
     card = "# not a heading\n" + "word " * 600
-    with at_hand(tmp_path) as cards:
-        cards.apply([Document(id="a", title="Card", text=card, body="only the body says zebra", uncut=True, hash="1")])
+    with at_hand(tmp_path, uncut=True) as cards:
+        made = Document(id="a", title="Card", text=card, body="only the body says zebra", hash="1")
+        cards.apply([made, Document(id="b", title="Other", text="giraffe", body="", hash="2")])
+        assert cards.settle()
         assert [passage.text for passage in cards.passages("a")] == [card]
-        assert [hit.id for hit in cards.query(Query("zebra", by="words")).hits] == ["a"]
+        for _ in range(2):
+            assert [hit.id for hit in cards.query(Query("zebra", by="words")).hits] == ["a"]
+            assert [hit.id for hit in cards.query(Query("zeb*", by="words")).hits] == ["a"]
+            assert [hit.id for hit in cards.query(Query("giraffe", by="words")).hits] == ["b"]
+            assert cards.difference() is None
+            cards._indexer.run(cards._indexer.rebuild_text)

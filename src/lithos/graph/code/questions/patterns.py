@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import re2
+
 from lithos.core.call import Call
 from lithos.core.relative import relative
 from lithos.errors import Forbidden, InvalidInput, NotFound
@@ -22,15 +24,16 @@ _TOP = 12
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A regular expression whose first group, where there is one, names the variant."""
+    """A regular expression whose first group, where there is one, names the variant. It reads strangers' files, so it
+    runs in linear time (re2)."""
 
     name: str
     languages: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: Any
 
 
 def _shape(name: str, languages: str, pattern: str) -> Shape:
-    return Shape(name, tuple(languages.split()), re.compile(pattern, re.MULTILINE))
+    return Shape(name, tuple(languages.split()), re2.compile(f"(?m){pattern}"))
 
 
 _JS = "typescript javascript"
@@ -147,8 +150,8 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
 
 
 def _like(words: list[str]) -> Shape:
-    joined = "|".join(re.escape(word) for word in words if len(word) > 2) or re.escape(words[0])
-    return Shape("call", (), re.compile(rf"\b((?:\w+\.)?\w*(?:{joined})\w*)\(", re.IGNORECASE))
+    joined = "|".join(re2.escape(word) for word in words if len(word) > 2) or re2.escape(words[0])
+    return Shape("call", (), re2.compile(rf"(?i)\b((?:\w+\.)?\w*(?:{joined})\w*)\("))
 
 
 def _texts(root: OpenRoot, path: str | None) -> Iterator[tuple[str, str, str]]:
@@ -179,12 +182,15 @@ def _count(
     for shape in shapes:
         if shape.languages and language not in shape.languages:
             continue
+        line, counted = 1, 0  # the line of the last example, and where it was: a file may have thousands of variants
         for match in shape.pattern.finditer(text):
             variant = (match.group(1) or "") if shape.pattern.groups else ""
             found = counts.setdefault((family, shape.name, variant[:80]), _Count())
             found.count += 1
             if path not in found.files and len(found.examples) < _EXAMPLES:
-                line = text.count("\n", 0, match.start(match.lastindex or 0)) + 1
-                shown_line = text.splitlines()[line - 1].strip()[:160] if line <= text.count("\n") + 1 else ""
+                at = match.start(match.lastindex or 0)
+                line, counted = line + text.count("\n", counted, at), at
+                start = text.rfind("\n", 0, at) + 1
+                shown_line = text[start : start + 400].partition("\n")[0].strip()[:160]
                 found.examples.append({"path": path, "root": root, "line": line, "text": shown_line})
             found.files.add(path)
