@@ -42,6 +42,19 @@ def code_of(answer: dict[str, Any]) -> str | None:
 
 ON = ["1", "true", "True", "TRUE", "yes", "YES", "on", "On", "y", "t", ""]
 OFF = ["0", "false", "False", "no", "off", "n", "f"]
+MISSPELLED = [
+    *(
+        "read_only[]=1",
+        "read_only%00=1",
+        "read_only+=1",
+        "+read_only=1",
+        ";read_only=1",
+        "x=1;read_only=1",
+        "x=1;Read-Only",
+    ),
+    *("readOnly=true", "READ_ONLY=1", "read-only=1", "read.only=1"),
+]
+MISNAMED = ["X_Lithos_Read_Only", "Lithos-Read-Only", "Read-Only", "X-Read-Only", "X-Lithos-Readonly", "LithosReadOnly"]
 NONSENSE = ["2", "maybe", "tru", "read", "null", "-1", "1,0", "\u00bd"]
 
 
@@ -59,6 +72,11 @@ def test_no_spelling_of_read_only_lets_a_write_through(data_dir: Path) -> None:
         for value in OFF:
             assert written(host, headers={"X-Lithos-Read-Only": value}), value
             assert written(host, params={"read_only": value}), value
+        for query in MISSPELLED:
+            refused = host.request("lithos_task_create", TASK, params=query)
+            assert refused.status_code == 400, query
+        for name in MISNAMED:
+            assert host.request("lithos_task_create", TASK, headers={name: "1"}).status_code == 400, name
         # Of several the strictest counts.
         assert not written(host, params=[("read_only", "0"), ("read_only", "1")])
         assert not written(host, params={"read_only": "0"}, headers={"X-Lithos-Read-Only": "1"})

@@ -186,18 +186,28 @@ def _options(scope: Scope) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
-        if _folded(name) in map(_folded, OPTIONS):
+        if _folded(name) in _FOLDED:
             found.setdefault(_known_option(name, name), []).append(value)
+        for joined in value.split(";")[1:]:  # `x=1;read_only=1`: a separator of old
+            if _folded(joined.partition("=")[0]) in _FOLDED:
+                _known_option(f";{joined}", f";{joined}")
     for header, value in scope["headers"]:
         name = header.decode("latin-1")
         if name.startswith(OPTION_HEADERS):
             option = _known_option(name.removeprefix(OPTION_HEADERS).replace("-", "_"), name)
             found.setdefault(option, []).append(value.decode("latin-1"))
+        elif _folded(name) in _MISNAMED:
+            _known_option(name, name)
     return found
 
 
 def _folded(name: str) -> str:
-    return name.lower().replace("-", "").replace("_", "")
+    return "".join(each for each in name.lower() if each.isalnum())
+
+
+_FOLDED = frozenset(map(_folded, OPTIONS))
+# `Lithos-Read-Only`, `X_Lithos_Agent`; a plain `Agent` may be another program's.
+_MISNAMED = frozenset({"readonly", "xreadonly"}.union(*({f"lithos{each}", f"xlithos{each}"} for each in _FOLDED)))
 
 
 def _known_option(name: str, sent_as: str) -> str:
