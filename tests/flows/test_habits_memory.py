@@ -215,6 +215,8 @@ def test_a_mistake_warns_before_it_is_repeated_and_counts_up(call: CallTool) -> 
     assert (last["id"], last["occurrences"], last["repeated"]) == (first["id"], 2, True)
     happened = call("lithos_mistake_outcome", id=first["id"], outcome="happened", agent="carl")
     assert happened["occurrences"] == 3
+    listed = call("lithos_find_failures", query="auth tokens in localStorage")["results"][0]
+    assert (listed["id"], listed["confidence"]) == (first["id"], happened["confidence"])
     wrong = call("lithos_mistake_outcome", id=first["id"], outcome="wrong", agent="dora")
     assert wrong["confidence"] < happened["confidence"]
     with pytest.raises(NotFound):

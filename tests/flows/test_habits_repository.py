@@ -68,6 +68,18 @@ def test_a_style_is_what_the_project_says_else_what_its_files_show(call: CallToo
         style(call, "cobol")
 
 
+def test_a_setting_that_the_files_do_not_follow_shows_no_example_of_the_other_value(
+    lithos: Lithos, call: CallTool
+) -> None:
+    says = {"pyproject.toml": '[tool.ruff.format]\nquote-style = "double"\n'}
+    write(Path(lithos.code.roots()[0].spec.path), {f"odd/{name}": text for name, text in says.items()})
+    write(Path(lithos.code.roots()[0].spec.path), {f"odd/m{n}.py": PYTHON for n in range(3)})
+    lithos.code.roots()[0].index.reconcile()
+    quotes = style(call, "python", "odd")["formatting"]["quote_style"]
+    assert (quotes["value"], quotes["source"]) == ("double", "config")
+    assert "single" in quotes["disagrees"] and "odd/m" in quotes["disagrees"] and "examples" not in quotes
+
+
 def test_few_cases_are_mixed_never_a_guess(lithos: Lithos) -> None:
     shown = lithos.habits.styles.inferred(lithos.code.roots()[0], "javascript")
     assert shown["formatting"]["quote_style"]["value"] == "mixed"
@@ -84,7 +96,9 @@ def test_a_component_is_found_with_props_variants_and_a_use(call: CallTool) -> N
     assert "<ConfirmDialog" in best["usage_example"]
     button = call("lithos_find_component", query="button", type="component")["matches"][0]
     assert button["variants"] == {"variant": ["default", "destructive"], "size": ["sm", "lg"]}
-    assert call("lithos_find_component", need="media query", type="hook")["matches"][0]["name"] == "useMediaQuery"
+    hook = call("lithos_find_component", need="media query", type="hook")["matches"][0]
+    assert (hook["name"], hook["uses"]) == ("useMediaQuery", 2)
+    assert hook["usage_example"].startswith("const narrow = useMediaQuery(")
     assert call("lithos_find_component", need="date formatting", type="utility")["matches"][0]["name"] == "formatDate"
     assert call("lithos_find_component", need="badge", type="ui")["matches"][0]["name"] == "Badge"
     toggle = call("lithos_find_component", need="toggle", type="ui")["matches"][0]
@@ -135,6 +149,8 @@ def test_tokens_by_category_theme_and_value(call: CallTool) -> None:
     assert shown["tokens"]["colors"]["primary"] == "#3b82f6"
     assert shown["tokens"]["colors"]["color-primary"] == "#3b82f6"
     assert shown["tokens"]["colors"]["brand-dark"] == "#800000"
+    assert shown["tokens"]["colors"]["cta"] == "#3b82f6"
+    assert call("lithos_get_design_tokens", name="pad")["tokens"]["spacing"]["pad"] == "12px"
     assert shown["themes"] == ["default", "dark"]
     dark = call("lithos_get_design_tokens", category="color", theme="dark")["tokens"]["colors"]
     assert dark["primary"] == "hsl(217 91% 60%)" and dark["color-primary"] == "#3b82f6"
@@ -164,8 +180,8 @@ def test_a_token_is_found_by_its_value_in_any_notation(call: CallTool, value: st
 
 
 def test_the_nearest_token_has_its_distance(call: CallTool) -> None:
-    near = call("lithos_find_design_token", value="#3b83f7")
-    assert near["found"] or near["nearest"][0]["distance"] < 0.01
+    near = call("lithos_find_design_token", value="#fe0000")
+    assert not near["found"] and near["nearest"][0]["distance"] < 0.01
     far = call("lithos_find_design_token", value="#4080f0")
     assert not far["found"] and 0 < far["nearest"][0]["distance"] < 0.1
     assert not call("lithos_find_design_token", value="Comic Sans")["found"]
@@ -176,6 +192,11 @@ def test_raw_values_are_flagged_where_a_token_exists(call: CallTool) -> None:
     assert [(each["value"], each["token"]) for each in found if each["token"] == "radius"] == [("10px", "radius")]
     assert "#3B82F6" in [each["value"] for each in found]
     assert call("lithos_lint_tokens", path="src/styles/globals.css")["count"] <= 1
+    folder = call("lithos_lint_tokens", path="src")
+    assert folder["files"] > 10 and folder["count"] >= len(found)
+    assert {"src/card.css"} <= {each["path"] for each in folder["findings"]}
+    with pytest.raises(NotFound):
+        call("lithos_lint_tokens", path="nowhere")
 
 
 def test_a_preview_warns_of_broken_style(call: CallTool) -> None:

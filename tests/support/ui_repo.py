@@ -83,6 +83,8 @@ _CSS = """@import "tailwindcss";
   --loop-b: var(--loop-a);
   --radius: 0.625rem;
   --spacing-md: 16px;
+  --cta: var(--primary);
+  --pad: 12px;
 }
 .dark {
   --background: oklch(0.145 0 0);
@@ -105,6 +107,7 @@ UI = {
     "src/components/confirm-dialog.tsx": _DIALOG,
     "src/hooks/use-media-query.ts": _HOOK,
     "src/lib/utils.ts": _UTILS,
+    "src/layout.ts": 'import { useMediaQuery } from "@/hooks/use-media-query"\n\nexport function useLayout() {\n  const narrow = useMediaQuery("(max-width: 40rem)")\n  const dark = useMediaQuery("(prefers-color-scheme: dark)")\n  return { narrow, dark }\n}\n',
     "src/dates.ts": 'import { format } from "date-fns"\n\nexport const today = () => format(new Date(), "yyyy")\n',
     "src/styles/globals.css": _CSS,
     "src/card.css": ".card { color: #3B82F6; padding: 1rem; border-radius: 10px; }\n",

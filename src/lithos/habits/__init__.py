@@ -15,7 +15,8 @@ from lithos.habits.preview import EditPreview
 from lithos.habits.roles import HABIT_SOURCES, HABIT_TOOLS, ROLE_HABITS
 from lithos.habits.scratchpad import Scratched, ScratchpadRead
 from lithos.habits.style.guide import StyleGuide
-from lithos.habits.tokens.tokens import DesignTokens, TokenCategory, TokenFound, TokenLint
+from lithos.habits.tokens.lint import TokenLint, lint_tokens
+from lithos.habits.tokens.tokens import DesignTokens, TokenCategory, TokenFound
 
 __all__ = [
     "HABIT_SOURCES",
@@ -55,6 +56,7 @@ __all__ = [
     "TokenLint",
     "UserPreferences",
     "is_manifest",
+    "lint_tokens",
     "read_json",
     "read_manifests",
 ]

@@ -284,7 +284,7 @@ def _parts(surveyed: Mapping[str, FileSurvey], used: Mapping[tuple[str, str], in
         exported = set(each.values.get("exported", ()))
         for facts in each.values.get("made", ()):
             name, kind = facts["name"], facts["kind"]
-            count = uses[name] if kind == "ui" else used.get((path, name), 0)
+            count = used.get((path, name), 0) if kind == "utility" else uses[name]
             if name not in exported or (kind == "utility" and count < LEAST_USES):
                 continue
             part = Part(name, kind, path, facts["line"], facts, count, examples.get(name, (0, ""))[1])

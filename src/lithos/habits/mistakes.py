@@ -213,6 +213,11 @@ class Mistakes:
 
         return cast(MistakeJudged, self._effects.commit(call, work))
 
+    def confidence_of(self, thought_id: str) -> float | None:
+        """The confidence that reports and outcomes gave a mistake; None: none of them came since it was written."""
+        counted = self._database.read(lambda tx: tx.one(_COUNTED, thought_id, thought_id))
+        return confidence(max(1, counted["reports"]), counted["wrong"]) if counted and counted["rows"] else None
+
     # -- steps
 
     def _thought(self, thought_id: str, viewer: Viewer) -> Thought:
@@ -269,6 +274,12 @@ def _warning(thought: Thought, mistake: Mistake, standing: _Standing, score: flo
     return {**warning, "context": cut(mistake.context, 200)} if mistake.context else warning
 
 
+_COUNTED = """
+SELECT reports.n AS reports, judged.wrong AS wrong, reports.n + judged.n AS rows
+FROM (SELECT count(*) AS n FROM mistake_reports WHERE thought_id = ?) AS reports,
+     (SELECT count(*) AS n, coalesce(sum(CASE WHEN outcome = 'wrong' THEN 1 ELSE 0 END), 0) AS wrong
+      FROM mistake_outcomes WHERE thought_id = ?) AS judged
+"""
 _REPORT = """
 INSERT INTO mistake_reports (thought_id, agent, session_id, at) VALUES (?, ?, ?, ?)
 ON CONFLICT (thought_id, agent, session_id) DO UPDATE SET at = excluded.at

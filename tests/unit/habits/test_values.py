@@ -9,7 +9,7 @@ from lithos.habits.matching import key_words
 from lithos.habits.style.configs import settings_for
 from lithos.habits.style.naming import case_of
 from lithos.habits.tokens.reading import category_of, read_css, read_variables
-from lithos.habits.tokens.values import colour_distance, colour_of, length_of
+from lithos.habits.tokens.values import colour_distance, colour_of, length_of, same_colour
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,11 @@ def test_one_colour_in_many_notations(text: str) -> None:
     assert colour_distance(colour, blue) < 0.01
 
 
+def test_exact_notations_are_equal_to_the_bit_and_rounded_ones_within_the_rounding() -> None:
+    assert same_colour("#f00", "rgb(255 0 0)") and not same_colour("#fe0000", "#ff0000")
+    assert same_colour("oklch(0.628 0.258 29.23)", "red") and not same_colour("hsl(0 100% 48%)", "red")
+
+
 @pytest.mark.parametrize("text", ["", "blueish", "16px", "rgb(1 2)", "#12345", "var(--x)", "hsl(a b c)"])
 def test_no_colour(text: str) -> None:
     assert colour_of(text) is None
@@ -42,6 +47,7 @@ def test_lengths() -> None:
 def test_names_and_values_decide_the_category() -> None:
     pairs = {("radius-lg", "8px"): "radii", ("text-sm", "14px"): "typography", ("text-muted", "#666"): "colors"}
     pairs |= {("shadow-md", "0 1px 2px #000"): "shadows", ("spacing-4", "1rem"): "spacing", ("duration", "2s"): "other"}
+    pairs |= {("pad", "12px"): "spacing", ("layer", "0"): "other"}
     assert {pair: category_of(*pair) for pair in pairs} == pairs
 
 

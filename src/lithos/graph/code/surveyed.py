@@ -16,7 +16,7 @@ from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.parser import Source
 
 _log = logging.getLogger("lithos.code")
-SURVEY = "1"  # other code of surveys never reads what this one kept
+SURVEY = "2"  # other code of surveys never reads what this one kept
 Chosen = Callable[[Iterable[tuple[str, str]]], Iterable[tuple[str, str]]]  # (path, language) → (path, name of survey)
 Prepare = Callable[[str, bytes], bytes]
 

@@ -364,12 +364,12 @@ def _folders(
 
 def _from_config(setting: Setting, shown: StyleValue | None) -> StyleValue:
     value: StyleValue = {"value": setting.value, "source": "config", "where": setting.where}
-    if shown is not None:
-        value["share"], value["count"] = shown.get("share", 0.0), shown.get("count", 0)
-        value["examples"] = shown.get("examples", [])
-        if shown["value"] not in (MIXED, setting.value):
-            value["disagrees"] = f"the files show {shown['value']}"
-    return value
+    if shown is None or shown["value"] == MIXED:
+        return value
+    if shown["value"] == setting.value:
+        return {**value, "share": shown["share"], "count": shown["count"], "examples": shown["examples"]}
+    where = ", ".join(shown["examples"])
+    return {**value, "disagrees": f"the files show {shown['value']} ({shown['share']:.0%}): {where}"}
 
 
 def _names(tx: Tx, language: str) -> list[Named]:

@@ -18,6 +18,7 @@ _SCSS = re.compile(r"^[ \t]*\$([\w-]+)\s*:\s*([^;{}\n]+?)(?:\s*!default)?\s*;", 
 _LESS = re.compile(r"^[ \t]*@([\w-]+)\s*:\s*([^;{}\n]+?)\s*;", re.MULTILINE)
 _AT = frozenset({"media", "import", "charset", "plugin", "namespace", "supports", "layer", "theme", "apply", "use"})
 _DARK = re.compile(r"prefers-color-scheme:\s*(dark|light)")
+_HAS_UNIT = re.compile(r"[a-z]\Z", re.IGNORECASE)  # `0` may be a z-index
 _THEMED = re.compile(r"\.(dark|light|theme-[\w-]+)\b|\[data-(?:theme|mode)[~|^$*]?=['\"]?([\w-]+)")
 _TAILWIND = {
     "colors": "colors",
@@ -71,9 +72,9 @@ def category_of(name: str, value: str) -> str:
         return "colors" if colour_of(value) is not None else "typography"
     if colour_of(value) is not None or re.search(r"colou?r|(^|-)(bg|fill|stroke|ring|border)(-|$)", word):
         return "colors" if length_of(value) is None else "spacing"
-    if length_of(value) is not None and re.search(r"spac|gap|size|padding|margin|inset|width|height|gutter", word):
+    if _HAS_UNIT.search(value) and length_of(value) is not None:
         return "spacing"
-    return "spacing" if re.search(r"spac|gap", word) else "other"
+    return "spacing" if re.search(r"spac|gap|(^|-)pad", word) else "other"
 
 
 def read_css(path: str, data: bytes) -> tuple[list[Token], list[RuleUse]]:

@@ -6,25 +6,26 @@ import re
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from lithos.graph.code import Code, OpenRoot, file_bytes
+from lithos.graph.code import Code, OpenRoot
 from lithos.habits.tokens.reading import (
     DEFAULT,
     RuleUse,
     Token,
+    category_of,
     read_css,
     read_json_tokens,
     read_tailwind,
     read_theme,
     read_variables,
 )
-from lithos.habits.tokens.values import SAME_COLOUR, Colour, colour_distance, colour_of, length_of
+from lithos.habits.tokens.values import Colour, colour_distance, colour_of, length_of, same_colour
 
 TokenCategory = Literal[
     "colors", "spacing", "typography", "shadows", "radii", "all", "color", "shadow", "border", "radius"
@@ -34,7 +35,6 @@ _ALIASES = {"color": "colors", "shadow": "shadows", "border": "radii", "radius":
 MOST_NAMED = 24  # with a name that narrows it
 MOST_SHOWN = 12  # of one category: about 300 tokens
 MOST_ALL = 2  # of a category, in an answer about all
-MOST_FINDINGS = 50
 NEAR_COLOUR = 0.15
 DEEPEST = 16
 _VAR = re.compile(r"var\(\s*--([\w-]+)\s*(?:,\s*([^()]*(?:\([^()]*\))?[^()]*))?\)")
@@ -47,9 +47,6 @@ _SOURCE = re.compile(
     r"\.(css|scss|less|pcss)\Z|(^|/)tailwind\.config\.[cm]?[jt]s\Z|(^|/)[\w.-]*tokens?\.json\Z|\.tokens\.json\Z"
     r"|(^|/)(theme|tokens|palette|colors|design-tokens)\.[cm]?[jt]sx?\Z",
     re.IGNORECASE,
-)
-_RAW = re.compile(
-    r"#[0-9a-fA-F]{3,8}\b|(?:rgba?|hsla?|oklch|oklab)\([^()]*\)|(?<![\w.#-])\d*\.?\d+(?:px|rem)\b", re.IGNORECASE
 )
 
 
@@ -80,19 +77,6 @@ class TokenFound(TypedDict):
     matches: NotRequired[list[TokenShown]]
     nearest: NotRequired[list[TokenShown]]
     suggestion: NotRequired[str]
-
-
-class RawValue(TypedDict):
-    line: int
-    value: str
-    token: str
-    text: str
-
-
-class TokenLint(TypedDict):
-    path: str
-    findings: list[RawValue]
-    count: int
 
 
 @dataclass(slots=True)
@@ -179,26 +163,6 @@ class DesignSystems:
             }
         return {"found": False, "suggestion": "No token has this value. Add one, or use another value."}
 
-    def lint(self, call: Call, path: str) -> TokenLint:
-        """Raw values of a file that a token exists for; lines that define tokens are not findings."""
-        root, inside, data, _ = file_bytes(self._code, call, path)
-        system = self.system(root)
-        own = {token.line for token in system.tokens if token.path == inside}
-        findings: list[RawValue] = []
-        count = 0
-        for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
-            if number in own or re.match(r"\s*(//|\*|/\*|#\s)", line):
-                continue
-            for raw in _RAW.finditer(line):
-                token = _fitting(system, raw[0], line)
-                if token is None:
-                    continue
-                count += 1
-                if len(findings) < MOST_FINDINGS:
-                    entry: RawValue = {"line": number, "value": raw[0], "token": token.name, "text": line.strip()[:120]}
-                    findings.append(entry)
-        return {"path": inside, "findings": findings, "count": count}
-
     # -- steps
 
     def system(self, root: OpenRoot) -> System:
@@ -278,6 +242,11 @@ def _resolve(system: System) -> None:
         key = (token.name, token.theme)
         if key not in system.resolved:
             system.resolved[key] = _unwrapped(follow(token.value, token.theme, (token.name,)))
+    # An alias has the category of what it names: `--cta: var(--primary)` is a colour.
+    system.tokens = [
+        replace(each, category=category_of(each.name, system.value(each))) if each.category == "other" else each
+        for each in system.tokens
+    ]
 
 
 def _unwrapped(value: str) -> str:
@@ -295,8 +264,8 @@ def matching(system: System, value: str) -> tuple[list[Token], list[tuple[float,
     near: list[tuple[float, Token]] = []
     for token, known, own, size in system.compared():
         if colour is not None:
-            far = None if own is None else colour_distance(colour, own)
-            limit, least = NEAR_COLOUR, SAME_COLOUR
+            far = None if own is None else 0.0 if same_colour(value, known) else colour_distance(colour, own)
+            limit, least = NEAR_COLOUR, 0.0
         elif length is not None:
             far = None if size is None or token.category == "colors" else abs(size - length)
             limit, least = max(4.0, length / 4), 0.01
@@ -317,27 +286,6 @@ def _once(tokens: Iterable[Token]) -> list[Token]:
 
 def _plain(value: str) -> str:
     return re.sub(r"[\s'\"]+", "", value.lower())
-
-
-def _fitting(system: System, raw: str, line: str) -> Token | None:
-    """A token for a raw value in a line: colours anywhere, lengths where spacing, radius or font size is set."""
-    if colour_of(raw) is not None:
-        equal, _ = matching(system, raw)
-        return next((each for each in equal if each.category == "colors"), None)
-    wanted = _length_category(line)
-    if wanted is None or length_of(raw) in (None, 0, 1):
-        return None
-    equal, _ = matching(system, raw)
-    return next((each for each in equal if each.category == wanted), None)
-
-
-def _length_category(line: str) -> str | None:
-    word = line.lower()
-    if re.search(r"radius|rounded", word):
-        return "radii"
-    if re.search(r"font-?size|text-\[|line-?height|leading", word):
-        return "typography"
-    return "spacing" if re.search(r"padding|margin|gap|inset|\b[pm][xytrbl]?-\[|space-[xy]", word) else None
 
 
 def _shown(system: System, token: Token) -> TokenShown:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 ROOT_PX = 16.0
-SAME_COLOUR = 0.004  # distance in OKLab below which two colours are one
+SAME_COLOUR = 0.004  # OKLab: what three digits of oklch() or whole percents of hsl() lose
 _HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\Z", re.IGNORECASE)
 _FUNCTION = re.compile(r"(rgba?|hsla?|oklch|oklab|hwb)\(\s*([^()]*)\)\Z", re.IGNORECASE)
 _TRIPLE = re.compile(r"(-?[\d.]+)(?:deg)?\s+([\d.]+)%\s+([\d.]+)%(?:\s*/\s*([\d.]+%?))?\Z")
@@ -147,6 +147,21 @@ def colour_distance(one: Colour, other: Colour) -> float:
     """In OKLab: 0 is the same colour, 0.02 is hardly seen, 1 is black and white."""
     first, second = _lab(one), _lab(other)
     return math.dist(first, second) + abs(one.alpha - other.alpha)
+
+
+def same_colour(one: str, other: str) -> bool:
+    """Exact notations are equal to the bit; one that was rounded when it was written, within the rounding."""
+    first, second = colour_of(one), colour_of(other)
+    if first is None or second is None:
+        return False
+    if _is_exact(one) and _is_exact(other):
+        return first.hex == second.hex
+    return colour_distance(first, second) <= SAME_COLOUR
+
+
+def _is_exact(text: str) -> bool:
+    value = text.strip().lower()
+    return value.startswith(("#", "rgb")) or value in NAMED or value == "transparent"
 
 
 def length_of(text: str) -> float | None:

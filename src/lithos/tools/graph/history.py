@@ -254,8 +254,12 @@ def lithos_find_failures(
 ) -> FailurePage:
     """What went wrong before, and how it was resolved. Ask before you try something."""
     after = shown_before(cursor, ["failures", query, resolved_only])
-    found = lithos.history.failures(call, query, after.depth(limit), resolved_only=resolved_only)
-    return cast(FailurePage, after.rows({**found}, "results", limit))
+    every = lithos.history.failures(call, query, after.depth(limit), resolved_only=resolved_only)
+    found = cast(FailurePage, after.rows({**every}, "results", limit))
+    for row in found["results"]:
+        if (counted := lithos.habits.mistakes.confidence_of(row["id"])) is not None:
+            row["confidence"] = counted
+    return found
 
 
 @tool(toolset="history", notes=True, reads=True, title="Get decisions")

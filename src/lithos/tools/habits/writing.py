@@ -20,6 +20,7 @@ from lithos.habits import (
     TokenCategory,
     TokenFound,
     TokenLint,
+    lint_tokens,
 )
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
@@ -106,5 +107,5 @@ def lithos_find_design_token(
 
 @tool(toolset="habits", reads=True, listed=False, title="Lint raw values")
 def lithos_lint_tokens(lithos: Lithos, call: Call, path: str) -> TokenLint:
-    """Raw colours and lengths of a file for which a design token exists."""
-    return lithos.habits.design.lint(call, path)
+    """Raw colours and lengths of a file or folder for which a design token exists."""
+    return lint_tokens(lithos.code, lithos.habits.design, call, path)

@@ -40,18 +40,19 @@ _FUNCTIONS = (
 
 def query(language: str) -> str:
     elements = "(jsx_opening_element name: (_) @element) (jsx_self_closing_element name: (_) @element)"
-    return elements if language in ("tsx", "javascript") else ""
+    hooks = '((call_expression function: (identifier) @hook) (#match? @hook "^use[A-Z]"))'
+    return f"{elements} {hooks}" if language in ("tsx", "javascript") else hooks
 
 
 def survey(language: str, source: bytes, root: Node, captures: dict[str, list[Node]]) -> dict[str, Any]:
-    """`made`: what the file defines; `exported`: names; `uses`: element → [count, line, text]."""
+    """`made`: what the file defines; `exported`: names; `uses`: element or called hook → [count, line, text]."""
     reader = _File(source)
     for node in root.named_children:
         reader.statement(node, exported=False)
     return {
         "made": [each for each in reader.made if each["name"]],
         "exported": sorted(reader.exported),
-        "uses": _uses(source, captures.get("element", [])),
+        "uses": _uses(source, captures.get("element", [])) | _calls(source, captures.get("hook", [])),
         "flags": [name for name, pattern in _FLAGS.items() if pattern.search(source)],
     }
 
@@ -72,6 +73,21 @@ def _uses(source: bytes, nodes: list[Node]) -> dict[str, list[Any]]:
         if len(text) > LONGEST_USE:
             text = text_of(source, opening)
         found[name] = [1, node.start_point[0] + 1, text[:LONGEST_USE]]
+    return found
+
+
+def _calls(source: bytes, nodes: list[Node]) -> dict[str, list[Any]]:
+    """Calls of hooks, each with the statement that it stands in."""
+    found: dict[str, list[Any]] = {}
+    for node in nodes:
+        entry = found.setdefault(text_of(source, node), [0, node.start_point[0] + 1, ""])
+        entry[0] += 1
+        if not entry[2]:
+            statement = node
+            while statement.parent is not None and not statement.type.endswith(("_statement", "_declaration")):
+                statement = statement.parent
+            text = text_of(source, statement)
+            entry[2] = text if len(text) <= LONGEST_USE else text_of(source, node.parent)[:LONGEST_USE]
     return found
 
 
