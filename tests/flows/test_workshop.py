@@ -48,7 +48,8 @@ def test_over_http_commands_need_a_token_of_the_scope_and_die_with_their_caller(
         mark = "lithos-gone-caller"
         argv = ["sh", "-c", "sleep 600; true", mark]
         with pytest.raises(httpx.ReadTimeout):
-            host.request("lithos_work_run", {"argv": argv}, headers=tokens["workshop"], timeout=3.0)
+            # Its own limit must not be what ends it.
+            host.request("lithos_work_run", {"argv": argv, "timeout": 600}, headers=tokens["workshop"], timeout=3.0)
         until(lambda: not is_running(mark))
 
 

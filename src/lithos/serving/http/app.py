@@ -26,6 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from lithos import __version__
 from lithos.app import Lithos
 from lithos.errors import ConfigInvalid
+from lithos.serving.http.disconnects import EndsWithClient
 from lithos.serving.http.guard import Guard, KnownTokens, Rules, is_loopback, is_page
 from lithos.serving.mcp.adapter import LithosServer
 from lithos.serving.mcp.callers import SCOPE_KEY
@@ -66,7 +67,7 @@ def http_app(
         in_flight=server.in_flight,
     )
     routes = [
-        Route("/mcp", endpoint=StreamableHTTPASGIApp(sessions)),
+        Route("/mcp", endpoint=EndsWithClient(StreamableHTTPASGIApp(sessions))),
         *_sse_routes(server, settings.max_request_bytes),
         Route("/health", endpoint=partial(_health, health)),
         *(Route(f"{path}/", endpoint=partial(_without_slash, path)) for path in ("/mcp", "/sse", "/health")),
