@@ -77,7 +77,7 @@ def _uses(source: bytes, nodes: list[Node]) -> dict[str, list[Any]]:
 
 
 def _calls(source: bytes, nodes: list[Node]) -> dict[str, list[Any]]:
-    """Calls of hooks, each with the statement that it stands in."""
+    """Calls of hooks, each with its whole statement."""
     found: dict[str, list[Any]] = {}
     for node in nodes:
         entry = found.setdefault(text_of(source, node), [0, node.start_point[0] + 1, ""])
