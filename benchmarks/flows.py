@@ -68,6 +68,11 @@ def main() -> None:
         _show("lithos_read", _cpu(lambda number: call("lithos_read", path=_path(number)), CALLS))
         _show("lithos_search", _cpu(lambda number: call("lithos_search", query=_question(number)), CALLS))
         _show("lithos_recall", _cpu(lambda number: call("lithos_recall", query=_question(number)), CALLS))
+        kinds = _notes_alone(registry)
+        _show(
+            "lithos_recall, notes alone",
+            _cpu(lambda number: call("lithos_recall", query=_other(number), **kinds), CALLS),
+        )
         _show("mentisdb_search, text", _cpu(lambda number: call("mentisdb_search", text=_question(number)), CALLS))
         _show("mentisdb_search, filter", _cpu(lambda number: call("mentisdb_search", agent_ids=["bench"]), CALLS))
     finally:
@@ -96,6 +101,17 @@ def _path(number: int) -> str:
 def _question(number: int) -> str:
     """Never asked before, so that no cache answers."""
     return f"{QUESTIONS[number % len(QUESTIONS)]} {WORDS[number % len(WORDS)]} {number}"
+
+
+def _other(number: int) -> str:
+    """Asked of no other kind before: a vector is remembered."""
+    return f"{_question(number)} alone"
+
+
+def _notes_alone(registry: Any) -> dict[str, Any]:
+    """An older `lithos_recall` searches notes only, and does not know the argument."""
+    known = "kinds" in registry.get("lithos_recall").parameters
+    return {"kinds": ["note"]} if known else {}
 
 
 def _settle(call: Callable[..., Any]) -> None:

@@ -12,12 +12,12 @@ from lithos.core.clock import Clock, SystemClock
 from lithos.core.ids import Ids, RandomIds
 from lithos.core.part import Parts
 from lithos.core.periodic import PeriodicJobs
+from lithos.from_settings import Owners
 from lithos.graph import Everything
 from lithos.graph.knowledge import KnowledgeStore, SourceNodes, open_knowledge
 from lithos.graph.sources import Sources
 from lithos.jobs import periodic_jobs
 from lithos.ledger import Registrar
-from lithos.messages import Messages
 from lithos.notes import Decay, Knowledge
 from lithos.recall import (
     WORK,
@@ -39,7 +39,7 @@ from lithos.recall import (
 )
 from lithos.search import Collection, Embedding, open_embedder, open_reranker
 from lithos.skills import Skills
-from lithos.storage import Faults, NoFaults, Storage, derived_folder
+from lithos.storage import Faults, NoFaults, Storage
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
@@ -58,9 +58,8 @@ class Lithos(Parts):
             failed.pop_all()
 
     def _build(self, config: LithosConfig, clock: Clock, ids: Ids, faults: Faults) -> None:
-        storage = self.storage = self._add(
-            Storage(from_settings.storage_options(config), clock=clock, ids=ids, faults=faults)
-        )
+        options = from_settings.storage_options(config)
+        storage = self.storage = self._add(Storage(options, clock=clock, ids=ids, faults=faults))
         database, effects = storage.database, storage.effects
         agents = self.agents = self._add(Agents(database, effects, clock))
         tokens = self.tokens = self._add(Tokens(database, effects, clock))
@@ -68,11 +67,11 @@ class Lithos(Parts):
         messages = self.messages = self._add(from_settings.messages(config, storage, sessions, agents, tokens))
 
         embedding = self.embedding = Embedding(open_embedder(config.search.embedding_model))
-        graph = self._open_graph(storage)
-        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents, sessions, graph))
-        self.registrar = Registrar(ledger, effects)
+        edges = self._add(open_knowledge(storage.data_dir, clock))  # before the ledger, which drops what it forgets
+        ledger = self.ledger = self._add(from_settings.ledger(config, storage, embedding, agents, sessions, edges))
+        registrar = self.registrar = Registrar(ledger, effects)
         self.skills = Skills(
-            database, effects, clock, ids, uploader=self.registrar.uploader, refuse_secrets=ledger.refuse_secrets
+            database, effects, clock, ids, uploader=registrar.uploader, refuse_secrets=ledger.refuse_secrets
         )
 
         promotions = from_settings.promotions(config, storage, ledger)
@@ -83,87 +82,70 @@ class Lithos(Parts):
         self.knowledge = Knowledge(feedback, promotions, decay, notes.near_duplicates)
         self.note_search = from_settings.note_search(config, storage, collection, notes, feedback)
 
-        self.board = self._add(from_settings.board(config, storage, notes, sessions))
+        board = self.board = self._add(from_settings.board(config, storage, notes, sessions))
         self.garden = from_settings.garden(storage, notes)
-        self.code = self._add(from_settings.code(config, storage, embedding))
-        work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), self.board, self.skills))
-        self._build_graph(config, graph, embedding, work)
-        mail = self.message_index = self._add(
-            MessageIndex(from_settings.message_collection(config, storage, embedding), messages)
-        )
-        self._build_sessions(config, storage, messages)
-        self._build_recall(config, work, mail)
+        code = self.code = self._add(from_settings.code(config, storage, embedding))
+        owners = from_settings.Owners(code, ledger, sessions, board, notes)
+        work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), board, self.skills))
+        mail = from_settings.message_collection(config, storage, embedding)
+        self.message_index = self._add(MessageIndex(mail, messages))
+        self._build_graph(config, owners, edges, work)
+        self._build_sessions(config, owners)
+        self._build_recall(config, work)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(periodic_jobs(self, config, feedback)))
 
-    def _build_sessions(self, config: LithosConfig, storage: Storage, messages: Messages) -> None:
-        """Entries, promotion, snapshots and checkpoints of sessions, above board and ledger."""
-        sessions, ledger = self.sessions, self.ledger
+    def _build_graph(self, config: LithosConfig, owners: Owners, edges: KnowledgeStore, work: WorkIndex) -> None:
+        """History, outside sources and the edges between all domains; after their owners."""
+        storage, notes, code = self.storage, owners.notes, owners.code
+        commits = from_settings.commit_entries(config, storage, edges, code, self.embedding)
+        graph = self.graph = self._add(from_settings.knowledge(config, storage, edges, owners, commits))
+        self.ingest = from_settings.ingest(config, storage, notes, code)
+        self.sources = Sources(self.note_search, SourceNodes(notes), graph, code)
+        trust = self.trust = self._add(from_settings.trust(config, storage, graph, owners))
+        gate = from_settings.gate(trust, owners, self.embedding)
+        self.history = from_settings.history(owners, work, graph, gate, trust.marks)
+        self.everything = Everything(code, self.history, self.sources, graph)
+        self.answers = from_settings.answers(
+            config, storage, graph, owners, trust, self.history, self.note_search, self.sources
+        )
+
+    def _build_sessions(self, config: LithosConfig, owners: Owners) -> None:
+        """What sessions leave behind, habits and the workshop; above board, ledger and code."""
+        storage, sessions, ledger, messages = self.storage, owners.sessions, owners.ledger, self.messages
         self.chronicle = Chronicle(sessions, ledger)
         self.promotion = from_settings.promotion(config, storage, sessions, ledger)
-        habits = self.habits = self._add(
-            from_settings.habits(config, storage, self.embedding, sessions, ledger, self.board, self.code, self.garden)
-        )
+        habits = self.habits = self._add(from_settings.habits(config, storage, self.embedding, owners, self.garden))
         sections = {**habits.sections, "pending_messages": Section(messages.pending, messages.restore_pending)}
         self.snapshots = Snapshots(
             storage.database, storage.effects, sessions, ledger, storage.clock, storage.ids, sections
         )
         self.checkpoints = Checkpoints(sessions, ledger, storage.clock)
-        self.file_locks = self._add(from_settings.file_locks(config, storage))
+        locks = self.file_locks = self._add(from_settings.file_locks(config, storage))
         self.workshop = self._add(
-            from_settings.workshop(
-                config,
-                storage,
-                from_settings.Owners(self.code, ledger, sessions, self.board, self.notes),
-                self.file_locks,
-                habits,
-                self.history,
-                self.sources,
-            )
+            from_settings.workshop(config, storage, owners, locks, habits, self.history, self.sources)
         )
 
-    def _build_recall(self, config: LithosConfig, work: WorkIndex, mail: MessageIndex) -> None:
+    def _build_recall(self, config: LithosConfig, work: WorkIndex) -> None:
         """One question, one list of changes, one briefing over every kind."""
-        storage, notes, sessions = self.storage, self.notes, self.sessions
+        storage, notes, sessions, board, ledger = self.storage, self.notes, self.sessions, self.board, self.ledger
         kinds: list[Kind] = [
             NoteKind(notes, self.note_search),
             *(WorkKind(name, work) for name in WORK),
-            ThoughtKind(self.ledger, sessions.viewer),
+            ThoughtKind(ledger, sessions.viewer),
             CodeKind(self.code),
             CommitKind(self.graph, self.code),
             SourceKind(self.note_search),
-            MessageKind(mail, self.messages),
+            MessageKind(self.message_index, self.messages),
         ]
         self.recall = Recall(kinds, most=config.search.max_results, reranker=open_reranker(config.search.reranker))
-        known, last_visit = (notes, self.board, self.ledger), self.agents.last_visit
-        self.changes = Changes(storage.database, storage.events, *known, self.clock, last_visit=last_visit)
-        in_session = SessionBriefing(sessions, self.chronicle, self.board)
-        parts = (self.board, notes, self.knowledge, self.changes, self.recall)
+        self.changes = Changes(
+            storage.database, storage.events, notes, board, ledger, self.clock, last_visit=self.agents.last_visit
+        )
+        in_session = SessionBriefing(sessions, self.chronicle, board)
+        parts = (board, notes, self.knowledge, self.changes, self.recall)
         self.briefing = Briefing(*parts, sessions.viewer, in_session, self.messages.waiting_from)
-        self.undo = Undo(storage.database, storage.events, notes, self.board, self.garden)
-
-    def _open_graph(self, storage: Storage) -> KnowledgeStore:
-        """Before the ledger, which drops what it forgets from it."""
-        graph = open_knowledge(derived_folder(storage.data_dir / ".graph") / "knowledge.db", storage.clock)
-        self._closing.callback(graph.close)
-        return graph
-
-    def _build_graph(self, config: LithosConfig, store: KnowledgeStore, embedding: Embedding, work: WorkIndex) -> None:
-        """History and the edges between all domains; after their owners."""
-        commits = from_settings.commit_entries(config, self.storage, store, self.code, embedding)
-        owners = from_settings.Owners(self.code, self.ledger, self.sessions, self.board, self.notes)
-        self.graph = self._add(from_settings.knowledge(config, self.storage, store, owners, commits))
-        self.ingest = from_settings.ingest(config, self.storage, self.notes, self.code)
-        self.sources = Sources(self.note_search, SourceNodes(self.notes), self.graph, self.code)
-        self.trust = self._add(from_settings.trust(config, self.storage, self.graph, owners))
-        gate = from_settings.gate(self.trust, owners, embedding)
-        self.history = from_settings.history(
-            self.ledger, self.sessions, self.code, work, self.graph, gate, self.trust.marks
-        )
-        self.everything = Everything(self.code, self.history, self.sources, self.graph)
-        self.answers = from_settings.answers(
-            config, self.storage, self.graph, owners, self.trust, self.history, self.note_search, self.sources
-        )
+        self.undo = Undo(storage.database, storage.events, notes, board, self.garden)
 
     def collections(self) -> dict[str, Collection]:
         """Contents of search, by owner."""

@@ -103,6 +103,17 @@ if TYPE_CHECKING:
 CODE_WAIT_SECONDS = 0.3
 
 
+@dataclass(frozen=True)
+class Owners:
+    """The parts whose texts and code the graph joins."""
+
+    code: Code
+    ledger: Ledger
+    sessions: Sessions
+    board: Board
+    notes: Notes
+
+
 def storage_options(config: LithosConfig) -> StorageOptions:
     files = config.storage
     data_dir = files.data_dir.expanduser().absolute()
@@ -168,16 +179,9 @@ def code(config: LithosConfig, storage: Storage, embedding: Embedding) -> Code:
     return Code(options, storage.clock, collection)
 
 
-def history(
-    ledger: Ledger,
-    sessions: Sessions,
-    code: Code,
-    board: BoardSearch,
-    graph: Knowledge,
-    gate: EntryGate,
-    marks: Marks,
-) -> History:
-    writer = HistoryWriter(ledger, sessions, code, gate)
+def history(owners: Owners, board: BoardSearch, graph: Knowledge, gate: EntryGate, marks: Marks) -> History:
+    ledger, sessions = owners.ledger, owners.sessions
+    writer = HistoryWriter(ledger, sessions, owners.code, gate)
     return History(writer, ThoughtEntries(ledger, sessions), [BoardEntries(board), graph], ledger, sessions, marks)
 
 
@@ -215,10 +219,9 @@ def knowledge(
         CodeFollower(store, code),
     ]
     of_commits = CommitFollower(store, code, commits, most=config.history.commits)
-    found = Knowledge(store, asserted, nodes, code, followers, of_commits)
-    ledger.appended.add(found.wake)
-    notes.index.changed.add(found.wake)
-    return found
+    return Knowledge(
+        store, asserted, nodes, code, followers, of_commits, changed=(ledger.appended, notes.index.changed)
+    )
 
 
 def ingest(config: LithosConfig, storage: Storage, notes: Notes, code: Code) -> Ingest:
@@ -231,17 +234,6 @@ def ingest(config: LithosConfig, storage: Storage, notes: Notes, code: Code) -> 
     ]
     crawls = Crawls(storage.database, storage.clock)
     return Ingest(notes, code, Fetcher(allowed, crawled=crawls.mark), places, crawls)
-
-
-@dataclass(frozen=True)
-class Owners:
-    """The parts whose texts and code the graph joins."""
-
-    code: Code
-    ledger: Ledger
-    sessions: Sessions
-    board: Board
-    notes: Notes
 
 
 def trust(config: LithosConfig, storage: Storage, graph: Knowledge, owners: Owners) -> Trust:
@@ -290,7 +282,7 @@ def answers(
     notes = NoteFinder(owners.notes, search, states, storage.clock)
     of_history = HistoryFinder(HistoryOwners(history, graph, owners.ledger, owners.board, sessions, notes), finder)
     finders: list[Finder] = [finder, of_history, SourceFinder(sources, owners.notes, states, storage.clock)]
-    resolver = Resolver(
+    return Resolver(
         finders,
         finder,
         judge,
@@ -298,9 +290,8 @@ def answers(
         scope=scope,
         enter=sessions.members_only,
         decays=_decays(config.graph.freshness),
+        on_many_changes=trust.firewall.on_many_changes,
     )
-    trust.firewall.on_many_changes(resolver.cache.clear)
-    return resolver
 
 
 def _decays(text: str) -> dict[str, Decay]:
@@ -324,21 +315,20 @@ def sessions(config: LithosConfig, storage: Storage) -> Sessions:
     return Sessions(storage.database, storage.effects, storage.ids, store_id=storage.events.store, defaults=defaults)
 
 
-def habits(
-    config: LithosConfig,
-    storage: Storage,
-    embedding: Embedding,
-    sessions: Sessions,
-    ledger: Ledger,
-    board: Board,
-    code: Code,
-    garden: Garden,
-) -> Habits:
+def habits(config: LithosConfig, storage: Storage, embedding: Embedding, owners: Owners, garden: Garden) -> Habits:
     derived = storage.data_dir / ".graph"
     most = int(config.habits.served_mb * 2**20)
     options = HabitOptions(derived / "served", most, derived / "surveys", storage.events.store)
     ground = HabitGround(
-        storage.database, storage.effects, storage.clock, sessions, ledger, board, code, garden, storage.roots[ROOT]
+        storage.database,
+        storage.effects,
+        storage.clock,
+        owners.sessions,
+        owners.ledger,
+        owners.board,
+        owners.code,
+        garden,
+        storage.roots[ROOT],
     )
     return Habits(ground, options, embedding.question)
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from lithos.app import open_lithos
+from lithos.settings import LithosConfig, StorageSettings
+from lithos.tools.catalogue import catalogue
 from tests.support.damage import a_segment_gone, fill, half_malformed
 from tests.support.served import lithos
 
@@ -32,8 +36,9 @@ def test_a_sound_memory_is_green_and_every_part_was_looked_at(data_dir: Path) ->
 
 def test_a_cut_chain_is_named_and_not_repaired(data_dir: Path) -> None:
     thought = {"thought_type": "Insight", "content": "c", "agent_id": "ann"}
-    for _ in range(3):
-        assert lithos(data_dir, "call", "mentisdb_append", "--json", json.dumps(thought)).returncode == 0
+    with closing(open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir)))) as opened:
+        for _ in range(3):
+            catalogue().call(opened, "mentisdb_append", thought)
     for segment in (data_dir / ".lithos" / "ledger").glob("*/0*.*"):
         segment.write_bytes(segment.read_bytes()[:100])
         before = segment.read_bytes()

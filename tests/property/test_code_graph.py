@@ -99,7 +99,7 @@ def test_every_history_ends_in_the_graph_of_a_fresh_build(steps: list[tuple[str,
                     hints |= change(folder, step)
             root.index.reconcile()
             if ("kill", "", 0) in steps:
-                code.compare_search()  # as the next start does
+                code.projector.resume()  # as the next start does
             grown = graph(root)
             searched = code.collection.known()
         with code_graph(base / "fresh", ("r", folder)) as code:

@@ -81,9 +81,11 @@ class ShownBefore:
 
     def page(self, ranked: Sequence[T], limit: int, key: Callable[[T], str]) -> tuple[list[T], NextPage]:
         new = [row for row in ranked if _digest(key(row)) not in self.digests] if self.digests else list(ranked)
+        if len(new) <= limit:
+            return new, {}
         rows = new[:limit]
         shown = self.digests | {_digest(key(row)) for row in rows}
-        if len(new) <= limit or len(shown) >= MOST_RANKED:
+        if len(shown) >= MOST_RANKED:
             return rows, {}
         return rows, {"next_cursor": _text(self.of + b"".join(sorted(shown)))}
 

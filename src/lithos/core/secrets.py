@@ -83,6 +83,14 @@ def field_warnings(fields: Mapping[str, Any]) -> list[str]:
     return [f"{name} holds what looks like {with_article(kind)}" for name, kinds in found for kind in sorted(kinds)]
 
 
+def first_finding(fields: Mapping[str, Any]) -> tuple[str, str, int] | None:
+    """Field, kind and line of the first text that looks like a credential. The texts of a list are lines of one."""
+    if not suspicious(fields):
+        return None
+    found = ((name, *each) for name, value in fields.items() for each in find("\n".join(_texts(value))))
+    return next(found, None)
+
+
 def mask(text: str, arguments: Any) -> str:
     """The text without the credentials that these arguments hold, also where it shows only their beginning."""
     held = ((kind, match.group()) for each in _texts(arguments) for kind, match in _matches(each, _kinds(each)))

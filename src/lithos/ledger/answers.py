@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
@@ -9,7 +10,7 @@ from typing_extensions import TypedDict
 from lithos.core.cursor import NextPage
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.proofs.checkpoints import Checkpoint
-from lithos.ledger.registry.registry import Registry
+from lithos.ledger.registry.registry import AgentNames, Registry
 
 
 class Relation(TypedDict):
@@ -196,18 +197,32 @@ class Thread(TypedDict):
     text: str
 
 
+def as_thoughts(entries: Iterable[ThoughtEntry], registry: Registry) -> list[Thought]:
+    """Names that a thought does not give are the registered ones; those of a forgotten thought are empty."""
+    agents: dict[str, AgentNames] = {}
+    shown = []
+    for entry in entries:
+        agent_id = entry.record.get("agent_id", "")
+        names = agents.get(agent_id)
+        if names is None:
+            names = agents[agent_id] = registry.names_of(agent_id)
+        shown.append(_shown(entry, agent_id, names))
+    return shown
+
+
 def as_thought(entry: ThoughtEntry, registry: Registry) -> Thought:
-    """Names that the thought does not give are the registered ones; those of a forgotten thought are empty."""
+    return as_thoughts((entry,), registry)[0]
+
+
+def _shown(entry: ThoughtEntry, agent_id: str, names: AgentNames) -> Thought:
     record, body = entry.record, entry.body or {}
-    agent_id = record.get("agent_id", "")
-    registered = registry.registered(agent_id)
     signature = body.get("thought_signature")
     thought: Thought = {
         "id": record["id"],
         "index": record["index"],
         "agent_id": agent_id,
-        "agent_name": record.get("agent_name") or registry.name_of(agent_id) or registered.agent_id,
-        "agent_owner": record.get("agent_owner") or registered.agent_owner,
+        "agent_name": record.get("agent_name") or names.name,
+        "agent_owner": record.get("agent_owner") or names.owner,
         "timestamp": record["timestamp"],
         "thought_type": record["thought_type"],
         "role": record["role"],

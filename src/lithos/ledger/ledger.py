@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -14,11 +15,8 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.core.listeners import Listeners
 from lithos.core.part import Part
-from lithos.core.secrets import find as find_secrets
-from lithos.core.secrets import suspicious
-from lithos.core.text import with_article
 from lithos.core.validators import text_block
-from lithos.errors import InvalidInput, LedgerFork, NotFound, SecretRefused
+from lithos.errors import InvalidInput, LedgerFork, NotFound
 from lithos.ledger import render, thoughts
 from lithos.ledger.answers import (
     Appended,
@@ -33,6 +31,7 @@ from lithos.ledger.answers import (
     Thread,
     Traversal,
     as_thought,
+    as_thoughts,
 )
 from lithos.ledger.chain import admission
 from lithos.ledger.chain.chain import Chain
@@ -231,18 +230,9 @@ class Ledger(Part):
         return self.chain_to_write(key)
 
     def refuse_secrets(self, fields: Mapping[str, Any]) -> None:
-        """Raise `SecretRefused` if a text, or a list of texts, among these looks like a credential."""
-        if self._allow_secret or not suspicious(fields):
-            return
-        for name, value in fields.items():
-            for kind, line in find_secrets("\n".join((value,) if isinstance(value, str) else _texts(value))):
-                raise SecretRefused(
-                    f"{name} holds what looks like {with_article(kind)} in line {line}; nothing was written",
-                    hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
-                    kind=kind,
-                    line=line,
-                    field=name,
-                )
+        """Raise `SecretRefused` if a text among these looks like a credential, unless the operator allows that."""
+        if not self._allow_secret:
+            admission.refuse_secrets(fields)
 
     def bootstrap(
         self, call: Call, draft: Draft, *, chain_key: str | None = None, storage_adapter: Adapter | None = None
@@ -382,7 +372,7 @@ class Ledger(Part):
         chain = self.chain(chain_key)
         seen = self.scopes(chain).seen(viewer)
         places = [index for index in range(max(start, 0), end) if seen is None or (index < len(seen) and seen[index])]
-        return [as_thought(entry, chain.registry) for entry in chain.entries(places)]
+        return as_thoughts(chain.entries(places), chain.registry)
 
     def genesis(self, chain_key: str | None = None, viewer: Viewer = PUBLIC) -> OneThought:
         return self.thought(chain_key, thought_index=0, viewer=viewer)
@@ -399,7 +389,7 @@ class Ledger(Part):
             return self._search.find(chain, chosen, most, viewer)
         indexes = matches(chain, chosen)
         found = chain.entries([int(index) for index in indexes[-most:]])
-        shown = [as_thought(entry, chain.registry) for entry in found]
+        shown = as_thoughts(found, chain.registry)
         return {"thoughts": shown, "chain_key": chain.key, "total": len(indexes), "degraded": False}
 
     def entries(self, chain_key: str, scope: EntryScope) -> list[Thought]:
@@ -408,7 +398,7 @@ class Ledger(Part):
             return []
         chain = self.chain(chain_key)
         places = [int(index) for index in matches(chain, Filter(seen=self.scopes(chain).entries(scope)))]
-        shown = [as_thought(entry, chain.registry) for entry in chain.entries(places)]
+        shown = as_thoughts(chain.entries(places), chain.registry)
         return [each for each in shown if not each.get("forgotten")]
 
     def private_sessions(self, chain_key: str) -> set[str]:
@@ -426,7 +416,7 @@ class Ledger(Part):
             links.update(chain)
             later = links.later(index)
         entries = chain.entries([each for each in sorted(set(later)) if self._sees(chain, each, viewer)])
-        return [as_thought(entry, chain.registry) for entry in entries if entry.body is not None]
+        return as_thoughts((entry for entry in entries if entry.body is not None), chain.registry)
 
     def neighbours(self, chain_key: str, thought_id: str, least: float, limit: int = 20) -> list[str]:
         """Ids of this chain's thoughts that mean nearly the same as one; as far as they are embedded."""
@@ -452,10 +442,14 @@ class Ledger(Part):
 
         return finish
 
-    def recalled(self, chain_key: str, index: int, viewer: Viewer) -> ThoughtEntry | None:
-        """A thought that was found; None: it is no longer there for this viewer."""
-        chain = self._chains.chain(chain_key)
-        return chain.entry(index) if index < chain.size and self._sees(chain, index, viewer) else None
+    def recalled(self, places: Iterable[tuple[str, int]], viewer: Viewer) -> dict[tuple[str, int], ThoughtEntry]:
+        """Thoughts that were found, by chain and index; left out: those no longer there for this viewer."""
+        found: dict[tuple[str, int], ThoughtEntry] = {}
+        for key, group in groupby(sorted(places), key=lambda place: place[0]):
+            chain = self._chains.chain(key)
+            there = [index for _, index in group if index < chain.size and self._sees(chain, index, viewer)]
+            found |= {(key, entry.index): entry for entry in chain.entries(there)}
+        return found
 
     def traverse(self, chain_key: str | None, walk: Walk, viewer: Viewer = PUBLIC) -> Traversal:
         chain = self.chain(chain_key)
@@ -479,7 +473,7 @@ class Ledger(Part):
         chain = self.chain(chain_key)
         chain.refuse_if_cut_short()
         newest, total = self._newest(chain, viewer, last_n)
-        shown = [as_thought(entry, chain.registry) for entry in chain.entries(newest)]
+        shown = as_thoughts(chain.entries(newest), chain.registry)
         return render.prompt(chain.key, shown, total, max_tokens)
 
     def memory_markdown(
@@ -562,10 +556,6 @@ class Ledger(Part):
     def close(self) -> None:
         self._search.close()
         self._chains.close()
-
-
-def _texts(value: Any) -> Sequence[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list | tuple) else ()
 
 
 def _growth(chain: Chain, old: int, new: int) -> Growth:

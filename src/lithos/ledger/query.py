@@ -11,7 +11,7 @@ from lithos.core.clock import micros, parse_time
 from lithos.core.lazy import lazy
 from lithos.core.since import check_bounds
 from lithos.errors import InvalidInput
-from lithos.ledger.answers import Traversal, as_cursor, as_thought
+from lithos.ledger.answers import Traversal, as_cursor, as_thoughts
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.registry.agent_activity import AgentActivity
@@ -179,7 +179,7 @@ def traverse(chain: Chain, walk: Walk) -> Traversal:
         "include_anchor": walk.include_anchor,
         "chunk_size": walk.chunk_size,
         "anchor": None if anchor is None or chain.size == 0 else as_cursor(chain.entry(anchor)),
-        "thoughts": [as_thought(entry, chain.registry) for entry in found],
+        "thoughts": as_thoughts(found, chain.registry),
         "has_more": has_more,
         "next_cursor": as_cursor(found[-1]) if found and has_more else None,
         "previous_cursor": as_cursor(found[0]) if found and _has_before(chain, walk, found[0].index) else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from lithos.ledger.answers import ThoughtLink, Thread, as_thought
+from lithos.ledger.answers import ThoughtLink, Thread, as_thought, as_thoughts
 from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.columns import REFERS
 from lithos.ledger.chain.format import ThoughtEntry
@@ -62,7 +62,7 @@ def causal_thread(
     links.update(chain)
     entries, truncated = _around(chain, links, start, depth, most, seen)
     shown = sorted(entries)
-    found = [as_thought(entries[index], chain.registry) for index in shown]
+    found = as_thoughts((entries[index] for index in shown), chain.registry)
     edges = [link for index in shown for link in links_of(entries[index]) if link["target"] in entries]
     return {
         "chain_key": chain.key,

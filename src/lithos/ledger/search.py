@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from lithos.core.clock import parse_time
 from lithos.errors import Damaged
-from lithos.ledger.answers import Thoughts, as_thought
+from lithos.ledger.answers import Thoughts, as_thought, as_thoughts
 from lithos.ledger.chain.format import ThoughtEntry
 from lithos.ledger.query import Filter, matches, says
 from lithos.ledger.registry.agent_activity import AgentActivity
@@ -212,11 +212,17 @@ class ThoughtSearch:
             "total": len(found.hits),
             "degraded": bool(found.degraded),
         }
-        for hit in found.hits:
-            entry = chain.entry(int(hit.id.rpartition(":")[2]))
-            # Once more: a thought may have been taken back since it was indexed.
-            if entry.body is not None and (chosen.seen is None or chosen.seen[entry.index]):
-                answer["thoughts"].append({**as_thought(entry, chain.registry), "score": round(hit.score, 6)})
+        scores = {int(hit.id.rpartition(":")[2]): round(hit.score, 6) for hit in found.hits}
+        entries = {entry.index: entry for entry in chain.entries(sorted(scores))}
+        # Once more: a thought may have been taken back since it was indexed.
+        there = [
+            entry
+            for index in scores
+            if (entry := entries[index]).body is not None and (chosen.seen is None or chosen.seen[index])
+        ]
+        answer["thoughts"] = [
+            {**thought, "score": scores[thought["index"]]} for thought in as_thoughts(there, chain.registry)
+        ]
         if found.degraded:
             answer["degraded_reason"] = found.degraded
         return answer

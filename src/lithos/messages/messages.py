@@ -116,15 +116,16 @@ class Messages(Part):
     def open(self) -> None:
         """Give the leases of an earlier boot their grace, and do what fell due without a host."""
 
-        def work(tx: Tx) -> None:
+        def work(tx: Tx) -> float:
             head = store.JOURNAL.lock(tx)()
             carry_over(tx, "messages", head.last_era, head.last_steady, head.now, REBOOT_GRACE_S)
             store.JOURNAL.record_clock(tx, head)
             alone = self._database.dialect.name == "sqlite"
             upkeep.bury_hosts(store.Change(tx), self.limits, self.host, alone=alone)
+            return upkeep.tick(tx, self.limits, self.host)
 
-        self._database.write(work)
-        self.tick()
+        if self._database.write(work) == 0.0:
+            self.tick()
 
     def start(self) -> None:
         self._timer.start()

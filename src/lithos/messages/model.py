@@ -182,16 +182,6 @@ class MessageStatusAnswer(TypedDict):
     agent: NotRequired[str]
 
 
-class Hop(TypedDict):
-    message_id: str
-    correlation_id: str
-    # `from` is a word of Python: the answer is made as a dict
-    to: str
-    what: str
-    at: str
-    ms: int
-
-
 class TraceAnswer(TypedDict):
     message_id: str
     correlation_id: str

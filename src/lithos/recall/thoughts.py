@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 from lithos.core.call import Call
@@ -29,11 +30,13 @@ class ThoughtKind:
         begun = self._ledger.begin_recall(asked, viewer)
 
         def finish(least: float = 0.0) -> KindHits:
-            found, chains = begun(least)
+            found, places = begun(least)
+            # All at once, when the first is shown: each look opens the segment.
+            entries = cache(lambda: self._ledger.recalled(places.values(), viewer))
 
             def render(hit: Hit) -> dict[str, Any]:
-                chain, index = chains[hit.id]
-                entry = self._ledger.recalled(chain, index, viewer)
+                chain, index = places[hit.id]
+                entry = entries().get((chain, index))
                 title = f"{entry.record['thought_type']} #{index}" if entry else f"#{index}"
                 row = {"id": entry.record["id"] if entry else "", "title": title}
                 row |= {"heading": "", "path": "", "version": ""}

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
+from functools import cache
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # names of malloc.h
 LARGE = 2 * 1024 * 1024  # more than a question takes at once: what one frees the next uses, without asking the system
 KEPT = 8 * 1024 * 1024
 
 
+@cache
 def free_large_blocks_at_once() -> None:
     """Left to itself glibc learns from each large block to keep the next one, for each thread: 70 MB after a first
     index of 10,000 notes."""
@@ -30,8 +32,13 @@ def give_back() -> None:
     _call("malloc_trim", 0)
 
 
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None)
+
+
 def _call(name: str, *arguments: int) -> None:
     if sys.platform == "linux":
-        function = getattr(ctypes.CDLL(None), name, None)  # musl has neither, and keeps little
+        function = getattr(_libc(), name, None)  # musl has neither, and keeps little
         if function is not None:
             function(*arguments)

@@ -116,6 +116,7 @@ class Resolver:
         enter: Callable[[Call, str], object],
         prose: Prose | None = None,
         decays: Mapping[str, Decay] = DECAYS,
+        on_many_changes: Callable[[Callable[[], None]], None] = lambda tell: None,
     ) -> None:
         self._finders = {finder.domain: finder for finder in finders}
         self._code = code
@@ -126,6 +127,7 @@ class Resolver:
         self._prose = prose
         self._decays = decays
         self.cache = AnswerCache(lambda: clock.now().timestamp())
+        on_many_changes(self.cache.clear)
         self._contexts: OrderedDict[str, _Context] = OrderedDict()
         self._lock = threading.Lock()
         self.counts: Counter[str] = Counter()

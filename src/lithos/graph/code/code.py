@@ -234,10 +234,6 @@ class Code(Part):
                 root.index.reconcile(clear=True)
         return chosen
 
-    def compare_search(self) -> int:
-        """Compare what search holds with the graphs; the number of changes it took."""
-        return self.projector.resume()
-
     def _open_root(self, spec: RootSpec) -> OpenRoot:
         root = OpenRoot(spec, self._options, self._clock, self._parser, self.projector)
         root.index.on_change = self._tell

@@ -95,9 +95,6 @@ class Store:
         """One snapshot: no answer mixes two versions of a file."""
         return self._database.read(work)
 
-    def set_meta(self, name: str, value: str) -> None:
-        self._database.write(lambda tx: tx.put("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value))
-
     def stamps(self) -> dict[str, tuple[Stamp, str]]:
         """Path → (stamp, version) of every file that was read."""
         sql = "SELECT path, size, mtime_ns, ctime_ns, inode, version FROM files"

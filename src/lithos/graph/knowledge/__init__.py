@@ -12,7 +12,7 @@ from lithos.graph.knowledge.follow_commits import CommitFollower
 from lithos.graph.knowledge.follow_sources import SourceFollower
 from lithos.graph.knowledge.follow_thoughts import ThoughtFollower
 from lithos.graph.knowledge.knowledge import EdgePage, EdgeShown, Follower, Knowledge
-from lithos.graph.knowledge.nodes import Node, NodeDomain, Nodes, NodeShown
+from lithos.graph.knowledge.nodes import Node, NodeDomain, Nodes, NodeShown, code_shown
 from lithos.graph.knowledge.questions import (
     CodeHistory,
     FactPage,
@@ -58,6 +58,7 @@ __all__ = [
     "academic_for",
     "code_for_academic",
     "code_for_history",
+    "code_shown",
     "commit_id",
     "extracted_facts",
     "history_for_academic",

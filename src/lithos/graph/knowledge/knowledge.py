@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NotRequired, Protocol
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.listeners import Listeners
 from lithos.core.part import Part
 from lithos.errors import InvalidInput, LithosError
 from lithos.graph.code import Code, find
@@ -79,7 +80,10 @@ class Knowledge(Part):
         code: Code,
         followers: Sequence[Follower],
         commits: CommitFollower,
+        *,
+        changed: Iterable[Listeners] = (),
     ) -> None:
+        """`changed`: what wakes up when an owner has changed."""
         self.store = store
         self.asserted = asserted
         self.nodes = nodes
@@ -91,6 +95,8 @@ class Knowledge(Part):
         self._stopping = threading.Event()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        for owner in changed:
+            owner.add(self.wake)
 
     # Part
 

@@ -97,7 +97,7 @@ class Nodes:
             shown = None if thought is None else entry_shown(as_row(thought, ()))
         elif ":" in id:
             entry = entry_by_id(self._code.visible(call), id)
-            shown = None if entry is None else _code_shown(entry)
+            shown = None if entry is None else code_shown(entry)
         for other in self._others:
             shown = shown or other.get(call, id)
         return None if shown is None else Node(id, Domain[shown["domain"].upper()], shown)
@@ -157,7 +157,7 @@ def entry_shown(row: HistoryRow) -> NodeShown:
     return shown
 
 
-def _code_shown(entry: dict[str, Any]) -> NodeShown:
+def code_shown(entry: dict[str, Any]) -> NodeShown:
     return {
         "id": entry["id"],
         "domain": "code",

@@ -6,6 +6,7 @@ an edge joins the two, whichever came first.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import TypeVar
 
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import Clock
+from lithos.core.part import Part
+from lithos.errors import Unavailable
 from lithos.graph.knowledge.edges import Edge
 from lithos.graph.model import KnowledgeEdge
 from lithos.storage import (
@@ -149,9 +152,9 @@ class Derived:
     keys: Sequence[tuple[str, str]] = ()  # key, node
 
 
-def open_knowledge(path: Path, clock: Clock) -> KnowledgeStore:
-    """The store at `path`; damage, or another version of the tables, makes it start empty."""
-    derived_folder(path.parent)
+def open_knowledge(data_dir: Path, clock: Clock) -> KnowledgeStore:
+    """The store of a memory; damage, or another version of the tables, makes it start empty."""
+    path = derived_folder(data_dir / ".graph") / "knowledge.db"
 
     def open_it() -> Database:
         database = open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0)
@@ -169,21 +172,39 @@ def open_knowledge(path: Path, clock: Clock) -> KnowledgeStore:
             discard(path.with_name(path.name + tail))  # derived: nothing is lost
         return open_it()
 
-    return KnowledgeStore(path, RebuildableDatabase(path, open_it))
+    return KnowledgeStore(path, lambda: RebuildableDatabase(path, open_it))
 
 
-class KnowledgeStore:
-    def __init__(self, path: Path, database: RebuildableDatabase) -> None:
+class KnowledgeStore(Part):
+    """Opened by its first use: a command that runs once asks for no edges."""
+
+    def __init__(self, path: Path, open_it: Callable[[], RebuildableDatabase]) -> None:
         self.path = path
-        self._database = database
+        self._open_it = open_it
+        self._opened: RebuildableDatabase | None = None
+        self._opening = threading.Lock()
+        self._closed = False
+
+    @property
+    def _database(self) -> RebuildableDatabase:
+        if self._opened is None:
+            with self._opening:
+                if self._closed:
+                    raise Unavailable("the graph is closed", hint="Call again: the host is restarting.")
+                if self._opened is None:
+                    self._opened = self._open_it()
+        return self._opened
 
     @property
     def restarts(self) -> int:
         """How often damage made it start empty."""
-        return self._database.restarts
+        return 0 if self._opened is None else self._opened.restarts
 
     def close(self) -> None:
-        self._database.close()
+        with self._opening:
+            self._closed = True
+            if self._opened is not None:
+                self._opened.close()
 
     def read(self, work: Callable[[Tx], T]) -> T:
         return self._database.read(work)

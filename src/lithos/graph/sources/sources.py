@@ -15,7 +15,7 @@ from lithos.errors import InvalidInput
 from lithos.graph.code import Code
 from lithos.graph.code import search as search_code
 from lithos.graph.history.grouping import words
-from lithos.graph.knowledge import Knowledge, NodeShown, SourceNodes, code_for_academic, source_facts
+from lithos.graph.knowledge import Knowledge, NodeShown, SourceNodes, code_for_academic, code_shown, source_facts
 from lithos.graph.sources.texts import KINDS
 from lithos.notes import NoteSearch, ScopeRequest
 from lithos.search import Hit, Query, Where
@@ -246,7 +246,7 @@ class Sources:
         for row in rows:
             linked = code_for_academic(self._graph, call, row["id"], 5)["results"]
             code: list[NodeShown] = [_node(each) for each in linked] or [
-                _symbol(each) for each in ours if _about(each, row, topic)
+                code_shown(each) for each in ours if _about(each, row, topic)
             ]
             practice: Practice = {"practice": row, "code": code[:5]}
             if show_gaps:
@@ -302,18 +302,6 @@ def _about(symbol: dict[str, Any], row: SourceRow, topic: str) -> bool:
 
 def _node(row: Any) -> NodeShown:
     return cast(NodeShown, {key: value for key, value in row.items() if key not in ("how", "weight")})
-
-
-def _symbol(entry: dict[str, Any]) -> NodeShown:
-    return {
-        "id": entry["id"],
-        "domain": "code",
-        "type": entry["type"],
-        "title": entry["name"],
-        "path": entry["path"],
-        "start_line": entry["start_line"],
-        "end_line": entry["end_line"],
-    }
 
 
 def _sentence(passage: str) -> str:

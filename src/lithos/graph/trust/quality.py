@@ -9,7 +9,7 @@ from typing import Generic, Protocol, TypeVar
 
 SIMILARITY, TRUST, FRESHNESS, VERIFIED = 0.35, 0.25, 0.25, 0.15
 LEAST = 0.3
-DEFAULT_TOKENS, MOST_TOKENS = 3_500, 8_000
+MOST_TOKENS = 8_000
 NEAR_EQUAL = 0.85  # shared words of two texts above which they say the same
 
 

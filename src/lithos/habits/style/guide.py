@@ -25,7 +25,6 @@ MOST_FOLDERS = 12
 MOST_LANGUAGES = 3  # in an answer about all
 MIXED = "mixed"
 SURVEYED = {"python", "javascript", "typescript", "tsx", "go", "rust", "java", "c_sharp", "php", "ruby"}
-FORMATTING = ("indent_style", "indent_size", "quote_style", "semicolons", "trailing_comma")
 PATTERNS = ("error_handling", "async_style", "component_style", "export_style", "import_order")
 _SIMPLE_STRING = {"single": re.compile(r"'[^'\"\n\\]{1,80}'"), "double": re.compile(r'"[^\'"\n\\]{1,80}"')}
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
-from lithos.errors import Conflict, Forbidden, InvalidInput
+from lithos.core.secrets import first_finding
+from lithos.core.text import with_article
+from lithos.errors import Conflict, Forbidden, InvalidInput, SecretRefused
 from lithos.ledger.chain.tickets import Ticket
 from lithos.ledger.registry.keys import signed_bytes, verify_signature
 from lithos.ledger.registry.registry import Key
@@ -13,6 +15,20 @@ from lithos.ledger.thoughts import Draft
 
 if TYPE_CHECKING:
     from lithos.ledger.chain.chain import Chain
+
+
+def refuse_secrets(fields: Mapping[str, Any]) -> None:
+    """Raise `SecretRefused` if a text among these looks like a credential; lists and mappings are looked through."""
+    found = first_finding(fields)
+    if found is not None:
+        name, kind, line = found
+        raise SecretRefused(
+            f"{name} holds what looks like {with_article(kind)} in line {line}; nothing was written",
+            hint="Take the credential out and say where it is kept instead. It cannot be unsaid later.",
+            kind=kind,
+            line=line,
+            field=name,
+        )
 
 
 def signer_of(chain: Chain, draft: Draft) -> Key | None:

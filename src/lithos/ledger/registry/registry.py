@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from lithos.ledger.registry.history import RegistryChange
 from lithos.ledger.words import AgentStatus
@@ -38,6 +39,13 @@ class Agent:
     def key(self, key_id: str) -> Key | None:
         """The newest under this id."""
         return next((key for key in reversed(self.keys) if key.key_id == key_id), None)
+
+
+class AgentNames(NamedTuple):
+    """As an answer shows an agent whose thought names itself no further."""
+
+    name: str
+    owner: str | None
 
 
 class Registry:
@@ -88,6 +96,10 @@ class Registry:
         """The registered name: on this chain, else in the memory. None: there is none."""
         agent = self.registered(agent_id)
         return agent.display_name or self._known_name(agent.agent_id) or self._known_name(agent_id)
+
+    def names_of(self, agent_id: str) -> AgentNames:
+        agent = self.registered(agent_id)
+        return AgentNames(self.name_of(agent_id) or agent.agent_id, agent.agent_owner)
 
     def key_at(self, agent_id: str, key_id: str, head: str | None) -> Key | None:
         """The key that was good when the registry's last entry was `head`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -34,6 +35,7 @@ class Migration:
         return _spelled(f"{self.sql}\n{self.only.get(dialect.name, '')}", dialect)
 
 
+@cache
 def coordination_migrations() -> tuple[Migration, ...]:
     """The migrations of the shared state: coordination.db, or PostgreSQL."""
     return read_migrations(files("lithos.storage.database") / "migrations")

@@ -81,16 +81,11 @@ class Effects:
         and its key stays free. `work` may run twice, so it has no effect but on `tx`. `audited` false: it usually has
         no event, so the chain of events is neither locked nor read beforehand.
         """
-        if not _has_key(call):
-            return self._committed(call, work, audited)
         with self._idempotency.lock(call):
-            return self._committed(call, work, audited)
-
-    def _committed(self, call: Call, work: Callable[[Tx], Outcome], audited: bool) -> Answer:
-        try:
-            return self._database.write(lambda tx: self._commit_once(tx, call, work, audited))
-        except _Answered as answered:
-            return answered.answer
+            try:
+                return self._database.write(lambda tx: self._commit_once(tx, call, work, audited))
+            except _Answered as answered:
+                return answered.answer
 
     def _commit_once(self, tx: Tx, call: Call, work: Callable[[Tx], Outcome], audited: bool = True) -> Answer:
         known = self._recall(tx, call) if _has_key(call) else None

@@ -105,3 +105,14 @@ def test_what_changed_while_the_answer_was_made_is_stale_at_once() -> None:
     world.state = 2
     world.cache.put(intent("where is CreateUser"), "all", {"answer": "old"}, lambda: world.state, before)
     assert not world.hit("where is CreateUser")
+
+
+def test_by_default_a_cache_keeps_a_thousand_answers_and_six_million_bytes() -> None:
+    world = World()
+    world.cache = AnswerCache(lambda: 0.0)
+    for number in range(1_001):
+        world.put("where is the http client", number)
+    assert world.cache.status()["entries"] == 1_000
+    for number in range(5):
+        world.put("where is the http client", number, "x" * 1_000_000)
+    assert world.cache.status()["entries"] == 2

@@ -17,7 +17,6 @@ GRAMMARS = {
     "php": ("tree_sitter_php", "language_php"),
 }
 SURVEYS = ("style", "literals", "components")
-Captures = "dict[str, list[Node]]"
 
 
 class _Tools(NamedTuple):

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 SCRIPT = ("javascript", "typescript", "tsx")
-LANGUAGES = (*SCRIPT, "python", "go", "rust", "java", "c_sharp", "php", "ruby", "c", "cpp", "kotlin", "swift")
 _SCRIPT_QUERY = """
 (comment) @masked (template_string) @masked (string) @string
 (jsx_attribute (string) @jsx)
