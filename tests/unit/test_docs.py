@@ -73,29 +73,28 @@ def test_the_storage_interface_of_the_architecture_is_the_real_one() -> None:
 
 
 def _members_of_classes() -> dict[str, set[str]]:
-    """Class → all that it defines, as text: what a base class has counts for all its names."""
-    found: dict[str, set[str]] = {}
+    """Class → every name in it, and those in its base classes; a type with a name has none."""
+    members: dict[str, set[str]] = {}
+    bases: dict[str, set[str]] = {}
     for path in SOURCE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                members = {name for each in ast.walk(node) for name in _defined(each)}
-                found.setdefault(node.name, set()).update(
-                    members, *(found.get(_name(base), set()) for base in node.bases)
-                )
-    return found
+                members.setdefault(node.name, set()).update(name for each in ast.walk(node) for name in _names(each))
+                bases.setdefault(node.name, set()).update(name for each in node.bases for name in _names(each))
+            elif isinstance(node, ast.Assign):
+                members |= {name: set() for each in node.targets for name in _names(each) if name not in members}
+    return {
+        name: own.union(*(members.get(base, set()) for base in bases.get(name, ()))) for name, own in members.items()
+    }
 
 
-def _defined(node: ast.AST) -> list[str]:
+def _names(node: ast.AST) -> list[str]:
     match node:
-        case (
-            ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.Name(id=name) | ast.Attribute(attr=name)
-        ):
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+            return [name]
+        case ast.Name(id=name) | ast.Attribute(attr=name):
             return [name]
     return []
-
-
-def _name(base: ast.expr) -> str:
-    return base.id if isinstance(base, ast.Name) else ""
 
 
 def _is_known(named: str, classes: dict[str, set[str]]) -> bool:

@@ -201,7 +201,7 @@ def open_notes(
         collection=collection,
         is_promoted=ground.promotions.is_promoted if ground.promotions is not None else lambda note: False,
     )
-    duplicates = NearDuplicates(collection, catalogue, index.minhashes, index.documents_at)
+    duplicates = NearDuplicates(collection, catalogue, index.minhashes, index.texts_at)
     vault = Vault(
         ground.root,
         catalogue,

@@ -447,6 +447,15 @@ class Index:
                 found.append(search_document(look.note, *known))
         return found
 
+    def texts_at(self, versions: Mapping[str, str]) -> dict[str, str]:
+        """Path → text as search has it, of those files that still have this version."""
+        found: dict[str, str] = {}
+        for path, version in versions.items():
+            look = self._look(path, None)
+            if isinstance(look, ReadFile) and look.note is not None and look.seen.version == version:
+                found[path] = look.note.search_text
+        return found
+
     # The folder
 
     def _reopen(self) -> None:

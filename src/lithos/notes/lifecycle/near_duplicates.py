@@ -14,7 +14,7 @@ from lithos.notes.answers import Conflicting, ConflictList, Neighbouring, Simila
 from lithos.notes.format.naming import last_name, name_key
 from lithos.notes.index.catalogue import Catalogue
 from lithos.notes.lifecycle.minhash import MinHashes, minhash_of
-from lithos.search import Collection, Document, Where
+from lithos.search import Collection, Where
 from lithos.storage import Row, Tx
 
 NEAR = 0.6  # least share of common words
@@ -109,12 +109,13 @@ class NearDuplicates:
         collection: Collection | None,
         catalogue: Catalogue,
         minhashes: MinHashes,
-        documents_at: Callable[[Sequence[str]], list[Document]],
+        texts_at: Callable[[Mapping[str, str]], Mapping[str, str]],
     ) -> None:
+        """`texts_at`: from paths and the versions that are meant to paths and texts; changed files are left out."""
         self._collection = collection
         self._catalogue = catalogue
         self._minhashes = minhashes
-        self._documents_at = documents_at
+        self._texts_at = texts_at
 
     def of_text(self, title: str, content: str, own_id: str | None) -> list[Similar]:
         """By title and words, while a note is being written: one lookup of MinHashes, and a few comparisons."""
@@ -123,18 +124,19 @@ class NearDuplicates:
         near = self._minhashes.near(minhash, NEAR, CANDIDATES) if minhash else []
         rows = self._catalogue.read(lambda tx: [*_titled(tx, title), *_by_ids(tx, near)])
         others = {row["id"]: row for row in rows if row["id"] != own_id}
-        found = [_shown(row, own, self._of_row(row, own)) for row in others.values()]
+        found = [_shown(row, own, text) for row, text in zip(others.values(), self._texts(others, own), strict=True)]
         alike = sorted((each for each in found if each["likeness"] >= NEAR), key=lambda each: -each["likeness"])
         return alike[:SHOWN]
 
-    def _of_row(self, row: Row, own: ComparedText) -> ComparedText:
+    def _texts(self, rows: Mapping[str, Row], own: ComparedText) -> Iterator[ComparedText]:
         """A note of the same title counts as alike; its words need not be read."""
-        if own.title and name_key(own.title) == name_key(row["title"]):
-            return ComparedText(row["id"], row["title"], frozenset())
-        documents = self._documents_at([row["path"]])
-        return ComparedText(
-            row["id"], row["title"], words_of(f"{row['title']}\n{documents[0].text}" if documents else "")
-        )
+        key = name_key(own.title) if own.title else None
+        other = {row["path"]: row["version"] for row in rows.values() if key is None or name_key(row["title"]) != key}
+        texts = self._texts_at(other) if other else {}
+        for row in rows.values():
+            text = texts.get(row["path"])
+            words = frozenset[str]() if text is None else words_of(f"{row['title']}\n{text}")
+            yield ComparedText(row["id"], row["title"], words)
 
     def of_note(self, note_id: str) -> list[Neighbouring]:
         """By meaning, once the note is embedded; none without a collection."""
