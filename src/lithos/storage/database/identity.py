@@ -24,21 +24,26 @@ def check_identity(database: Database, state: Path) -> None:
     """Raise `Damaged` unless this is the database of the last start. The first start records it."""
     path = state / FILE
     last = _recorded(path)
-    known = database.read(_id)
+    known, events = database.read(_found)
     if last is not None and last["id"] != known:
         raise Damaged(
             f"the database is not the one of the last start ({last['events']} events then), and "
             + ("is empty" if known is None else "has another id"),
             hint=f"Restore it from a backup (*.bak beside it). To start with it anyway, delete .lithos/{FILE}.",
         )
-    record_identity(database, state)
+    _record(path, last, known or database.write(_made), events)
 
 
 def record_identity(database: Database, state: Path) -> None:
     """Its id and how many events it has now."""
-    now = {"id": database.read(_id) or database.write(_made), "events": database.read(_events)}
     path = state / FILE
-    if _recorded(path) == now:
+    known, events = database.read(_found)
+    _record(path, _recorded(path), known or database.write(_made), events)
+
+
+def _record(path: Path, last: dict[str, Any] | None, known: str, events: int) -> None:
+    now = {"id": known, "events": events}
+    if last == now:
         return
     with contextlib.suppress(OSError):  # a full or read-only disk: the record of before still names the database
         replace_file(path, json.dumps(now).encode())
@@ -52,6 +57,10 @@ def _recorded(path: Path) -> dict[str, Any] | None:
         return None
     except (ValueError, KeyError, TypeError):
         raise Damaged(f"{path.name} cannot be read", hint=f"If the database is yours, delete .lithos/{FILE}.") from None
+
+
+def _found(tx: Tx) -> tuple[str | None, int]:
+    return _id(tx), _events(tx)
 
 
 def _id(tx: Tx) -> str | None:
