@@ -111,7 +111,7 @@ class Lithos(Parts):
         )
 
     def _build_sessions(self, config: LithosConfig, owners: Owners) -> None:
-        """What sessions leave behind, habits and the workshop; above board, ledger and code."""
+        """Entries, snapshots and checkpoints of sessions, habits and the workshop; above board, ledger and code."""
         storage, sessions, ledger, messages = self.storage, owners.sessions, owners.ledger, self.messages
         self.chronicle = Chronicle(sessions, ledger)
         self.promotion = from_settings.promotion(config, storage, sessions, ledger)
