@@ -14,6 +14,7 @@ class Sequences:
     def __init__(self, known: Iterable[tuple[int, SequencePlace | None]] = ()) -> None:
         self._orders: dict[str, list[tuple[float, int]]] = {}  # name → (place, ordinal), in order
         self._places: dict[int, SequencePlace] = {}
+        self._around: dict[int, list[int]] = {}  # as `beside` answered since the last change
         for ordinal, place in known:
             self.add(ordinal, place)
 
@@ -21,6 +22,7 @@ class Sequences:
         if place is None:
             return
         self._places[ordinal] = place
+        self._around.clear()
         insort(self._orders.setdefault(place.name, []), (place.at, ordinal))
 
     def remove(self, ordinals: Iterable[int]) -> None:
@@ -28,6 +30,7 @@ class Sequences:
             place = self._places.pop(ordinal, None)
             if place is None:
                 continue
+            self._around.clear()
             order = self._orders[place.name]
             del order[bisect_left(order, (place.at, ordinal))]
             if not order:
@@ -35,23 +38,28 @@ class Sequences:
 
     def beside(self, ordinal: int) -> list[int]:
         """The one before and the one after, where they are near enough."""
-        return self.beside_each((ordinal,)).get(ordinal, [])
+        place = self._places.get(ordinal)
+        if place is None:
+            return []
+        name, here, within = place
+        order = self._orders[name]
+        at = bisect_left(order, (here, ordinal))
+        around = []
+        if at and here - order[at - 1][0] <= within:
+            around.append(order[at - 1][1])
+        if at + 1 < len(order) and order[at + 1][0] - here <= within:
+            around.append(order[at + 1][1])
+        return around
 
     def beside_each(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
-        """As `beside`, of those that are part of a sequence. One loop: a question asks for a hundred."""
+        """As `beside`, of those that have one. A question asks for a hundred: what is known is kept until a change."""
         if not self._places:
             return {}
         found: dict[int, list[int]] = {}
         for ordinal in ordinals:
-            place = self._places.get(ordinal)
-            if place is None:
-                continue
-            name, here, within = place
-            order = self._orders[name]
-            at = bisect_left(order, (here, ordinal))
-            around = found[ordinal] = []
-            if at and here - order[at - 1][0] <= within:
-                around.append(order[at - 1][1])
-            if at + 1 < len(order) and order[at + 1][0] - here <= within:
-                around.append(order[at + 1][1])
+            around = self._around.get(ordinal)
+            if around is None:
+                around = self._around[ordinal] = self.beside(ordinal)
+            if around:
+                found[ordinal] = around
         return found

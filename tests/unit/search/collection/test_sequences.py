@@ -33,6 +33,8 @@ def test_any_order_of_changes_ends_the_same() -> None:
             gone = rng.choice([*kept])
             del kept[gone]
             order.remove([gone])
+        around = {each: near for each in range(300) if (near := order.beside(each))}
+        assert order.beside_each(range(300)) == around  # what it kept of the last question is not stale
     fresh = Sequences()
     for ordinal, place in kept.items():
         fresh.add(ordinal, place)
