@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks._claim_sets import _plain_calls, _read, _unique
+from benchmarks._claim_sets import _Facts, _plain_calls, _read, _unique
 
 AROUND = 40
 BEST = 5
@@ -22,7 +22,7 @@ _COMMON = frozenset(
     re.findall(
         r"\w+",
         "the is a an of to in what where which how does do did we calls call file find show me work this has "
-        "when why changed",
+        "when why changed handle was solution for",
     )
 )
 
@@ -35,21 +35,25 @@ class Asked:
     expected: tuple[str, ...]  # texts that a right answer holds, all of them
 
 
-def questions(repository: Path, package: str, count: int, seed: int = 7) -> list[Asked]:
+def questions(repository: Path, package: str, each_kind: int, seed: int = 7) -> list[Asked]:
+    """`each_kind` questions of each: LOCATE, CALLERS, SUBCLASSES, EXPLAIN, ACTIVITY, HISTORICAL; fewer where there are
+    fewer."""
     facts, chance = _read(repository, package), random.Random(seed)
     functions, classes = _unique(facts, chance)
     found: list[Asked] = []
-    each_kind = count // 4
     for one in [*functions[: each_kind // 2], *classes[: each_kind - each_kind // 2]]:
         kind = "class" if isinstance(one.node, ast.ClassDef) else "function"
         expected = (one.path, one.name)
         found.append(Asked("LOCATE", f"where is {one.name} defined", f"find the {one.name} {kind}", expected))
     found += list(_callers(facts.functions, facts.names, each_kind, chance))
+    found += list(_subclasses(facts, each_kind, chance))
     documented = [one for one in functions if len((ast.get_docstring(one.node) or "").partition("\n")[0]) > 20]
     for one in documented[:each_kind]:
         first = (ast.get_docstring(one.node) or "").partition("\n")[0].strip()
         found.append(Asked("EXPLAIN", f"what does {one.name} do", f"explain {one.name}", (first[:60],)))
-    found += list(_commits(repository, package, [*functions, *classes], each_kind))
+    log = _log(repository)
+    found += list(_commits(log, [*functions, *classes], each_kind))
+    found += list(_reasons(log, each_kind, chance))
     return found
 
 
@@ -67,28 +71,65 @@ def _callers(functions: list, names: Counter[str], count: int, chance: random.Ra
         yield Asked("CALLERS", f"what calls {name}", f"find all callers of {name}", tuple(sorted(callers)))
 
 
-def _commits(repository: Path, package: str, functions: list, count: int) -> Iterator[Asked]:  # type: ignore[type-arg]
-    """Commits of the newest 5,000 that name a function or class: the question asks by that name for the newest."""
-    log = subprocess.run(
-        ["git", "log", "-5000", "--no-merges", "--format=%h%x09%s", "--", package],
-        cwd=repository,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    by_word: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for line in log.splitlines():
-        sha, _, subject = line.partition("\t")
-        for word in set(re.findall(r"[^\W\d]\w{5,}", subject)):
-            by_word[word].append((sha, subject))
-    found = 0
-    for one in functions:
-        rows = by_word.get(one.node.name, [])
-        if 1 <= len(rows) <= 3 and found < count:
-            found += 1
-            text = re.sub(r"^\S+ #\d+ -- ", "", rows[0][1])[:50]
-            name = one.node.name
-            yield Asked("ACTIVITY", f"what changed in {name}", f"what has happened with {name}", (text,))
+def _subclasses(facts: _Facts, count: int, chance: random.Random) -> Iterator[Asked]:
+    """Classes of the repository, tests too, that name a unique class as their base; one with one to four of them."""
+    below: dict[str, set[str]] = defaultdict(set)
+    for each in facts.every_class:
+        for base in each.bases:
+            name = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+            below[name].add(each.name)
+    _, classes = _unique(facts, chance)
+    for one in [each for each in classes if 1 <= len(below[each.name]) <= 4][:count]:
+        expected = tuple(sorted(below[one.name]))
+        yield Asked("SUBCLASSES", f"which classes extend {one.name}", f"find all subclasses of {one.name}", expected)
+
+
+@dataclass(frozen=True)
+class _Commit:
+    sha: str
+    subject: str
+    text: str  # as an agent reads it: a line with date and subject, then the message
+
+
+def _log(repository: Path) -> list[_Commit]:
+    """The newest 5,000 commits, as many as Lithos reads by default."""
+    shape = "--format=%h%x09%s%x09%as %an%x09%b%x01"
+    command = ["git", "log", "-5000", "--abbrev=8", shape]
+    output = subprocess.run(command, cwd=repository, capture_output=True, text=True, check=True).stdout
+    found = []
+    for record in output.split("\x01"):
+        sha, _, rest = record.strip("\n").partition("\t")
+        subject, _, rest = rest.partition("\t")
+        about, _, body = rest.partition("\t")
+        if sha:
+            found.append(_Commit(sha, subject, f"{sha} {about} {subject}\n{body.strip()}".strip()))
+    return found
+
+
+def _commits(log: list[_Commit], named: list, count: int) -> Iterator[Asked]:  # type: ignore[type-arg]
+    """Functions and classes that one to three subjects of commits name: the question asks for the newest of these."""
+    by_word: dict[str, list[_Commit]] = defaultdict(list)
+    for commit in log:
+        for word in set(re.findall(r"[^\W\d]\w{5,}", commit.subject)):
+            by_word[word].append(commit)
+    for one in [each for each in named if 1 <= len(by_word.get(each.node.name, [])) <= 3][:count]:
+        name, text = one.node.name, re.sub(r"^\S+ #\d+ -- ", "", by_word[one.node.name][0].subject)[:50]
+        yield Asked("ACTIVITY", f"what changed in {name}", f"what has happened with {name}", (text,))
+
+
+def _reasons(log: list[_Commit], count: int, chance: random.Random) -> Iterator[Asked]:
+    """Commits with a message: the question has the words of the subject, the answer names the commit."""
+    usable = []
+    for commit in log:
+        plain = re.sub(r"\s*\(#\d+\)$", "", re.sub(r"^[A-Z]\w+ (?:#|CVE)[^-]*\S* -- ", "", commit.subject)).strip(" .")
+        words = plain.split()
+        if 5 <= len(words) <= 12 and len(commit.text.splitlines()) > 3 and not commit.subject.startswith("Merge"):
+            usable.append((commit.sha, " ".join(words[1:]).lower()))
+    texts = Counter(text for _, text in usable)
+    unique = [pair for pair in usable if texts[pair[1]] == 1]
+    chance.shuffle(unique)
+    for sha, text in unique[:count]:
+        yield Asked("HISTORICAL", f"how did we handle {text}", f"what was the solution for {text}", (sha,))
 
 
 def documents(repository: Path) -> list[Path]:
@@ -121,28 +162,37 @@ def headings(repository: Path, count: int, seed: int = 7) -> list[Asked]:
 
 @dataclass
 class Grep:
-    """All lines of the text files of a repository, found by words."""
+    """All lines of some texts, found by words."""
 
     lines: dict[str, list[str]] = field(default_factory=dict)
     index: dict[str, list[tuple[str, int]]] = field(default_factory=lambda: defaultdict(list))
 
     @classmethod
     def of(cls, repository: Path) -> Grep:
+        """The text files of a repository."""
         made = cls()
         listed = subprocess.run(["git", "ls-files"], cwd=repository, capture_output=True, text=True, check=True).stdout
         for path in listed.splitlines():
             file = repository / path
-            if file.suffix not in (".py", ".txt", ".md", ".rst", ".toml", ".cfg") or not file.is_file():
-                continue
-            lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-            made.lines[path] = lines
-            for number, text in enumerate(lines):
-                for word in set(re.findall(r"[^\W\d]\w+", text.lower())):
-                    made.index[word].append((path, number))
+            if file.suffix in (".py", ".txt", ".md", ".rst", ".toml", ".cfg") and file.is_file():
+                made.add(path, file.read_text(encoding="utf-8", errors="replace").splitlines())
         return made
 
-    def read(self, question: str) -> tuple[str, str]:
-        """(what an agent would read, the whole files): by the lines that hold most words, rare words first."""
+    @classmethod
+    def of_log(cls, repository: Path) -> Grep:
+        """The output of `git log`: what one searches for questions about the past."""
+        made = cls()
+        made.add("git log", "\n".join(commit.text for commit in _log(repository)).splitlines())
+        return made
+
+    def add(self, path: str, lines: list[str]) -> None:
+        self.lines[path] = lines
+        for number, text in enumerate(lines):
+            for word in set(re.findall(r"[^\W\d]\w+", text.lower())):
+                self.index[word].append((path, number))
+
+    def read(self, question: str) -> tuple[str, list[str]]:
+        """(what an agent would read, the files of it): by the lines that hold most words, rare words first."""
         words = [word for word in re.findall(r"[^\W\d]\w+", question.lower()) if word not in _COMMON]
         scores: Counter[tuple[str, int]] = Counter()
         for word in words:
@@ -157,5 +207,4 @@ class Grep:
         for path, numbers in windows.items():
             lines = self.lines[path]
             parts.append("\n".join([path, *(lines[number] for number in sorted(numbers) if number < len(lines))]))
-        whole = "\n".join("\n".join([path, *self.lines[path]]) for path in windows)
-        return "\n".join(parts), whole
+        return "\n".join(parts), list(windows)

@@ -100,6 +100,7 @@ class _Facts:
     files: dict[str, ast.Module] = field(default_factory=dict)
     functions: list[_Function] = field(default_factory=list)
     classes: list[_Class] = field(default_factory=list)
+    every_class: list[ast.ClassDef] = field(default_factory=list)  # of tests too
     names: Counter[str] = field(default_factory=Counter)  # definitions of each bare name
     words: set[str] = field(default_factory=set)  # every identifier of the repository
     file_words: dict[str, set[str]] = field(default_factory=dict)
@@ -159,6 +160,8 @@ def _read(repository: Path, package: str) -> _Facts:
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 facts.names[node.name] += 1
+            if isinstance(node, ast.ClassDef):
+                facts.every_class.append(node)
         if path.startswith(f"{package}/") and "/tests/" not in path:
             facts.files[path], facts.file_words[path] = tree, words
             _definitions(facts, path, tree.body, "")

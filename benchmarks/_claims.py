@@ -18,9 +18,9 @@ def verdict_of(text: str, facts: CodeFacts) -> str:
     return str(Verdict.UNKNOWN) if found else "no claim"
 
 
-def commit_statements(repository: str) -> list[Statement]:
+def commit_statements(repository: str, file: str) -> list[Statement]:
     """Statements after real commit messages, labelled by hand; every second one is held out."""
-    lines = (Path(__file__).parent / "sets" / "commit_statements.tsv").read_text(encoding="utf-8").splitlines()
+    lines = (Path(__file__).parent / "sets" / file).read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
     return [
         Statement(kind="commit message", text=text, label=label, held=place % 2 == 1)

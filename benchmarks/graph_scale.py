@@ -1,10 +1,10 @@
-"""The graph at scale: history search, search over all domains, edges of a node, and the rebuild of `.graph/`.
+"""The graph at scale: searches of history and of all domains, edges of a node, whole answers, the rebuild of `.graph/`.
 
 THOUGHTS (100,000), SYMBOLS (50,000) and SOURCES (2,000) make the memory that is asked; words follow Zipf's law, and a
 third of the thoughts belong to sessions. Vectors of texts are sums of random directions of their words: the model would
 take half an hour for them. Questions pass through the model as well, so that its cost counts. KEEP names a folder where
-the memory stays for the next run; PROFILE names one question, whose profile is printed. Times are CPU times of the
-whole process.
+the memory stays for the next run; PROFILE names one question, whose profile is printed; ANSWERS measures answers alone.
+Times are CPU times of the whole process, those of answers wall times too.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import lithos.app
 from benchmarks.report import line, percentile
 from lithos.app import Lithos, open_lithos
 from lithos.core.call import Call
+from lithos.graph.answers.pieces import Piece
 from lithos.graph.history import HistoryQuestion
 from lithos.graph.knowledge import (
     academic_for,
@@ -208,7 +209,7 @@ def ingest(memory: Lithos, base: Path, words: Words) -> None:
 
 
 def measure(base: Path, embedder: CheapEmbedder) -> None:
-    if "PROFILE" not in os.environ:
+    if "PROFILE" not in os.environ and "ANSWERS" not in os.environ:
         rebuild(base, embedder)
     memory = opened(base, embedder)
     call, words = Call("benchmark", agent="bench"), Words(2)
@@ -236,10 +237,91 @@ def measure(base: Path, embedder: CheapEmbedder) -> None:
         model = percentile([*spent(lambda n: embedder._model.embed(words.question()))], 0.5)
         print(f"  the bare model takes {model:.2f} ms CPU for a question")
         for name, (limit, work) in ask.items():
-            if os.environ.get("PROFILE", name) == name:
+            if os.environ.get("PROFILE", name) == name and "ANSWERS" not in os.environ:
                 p50(name, limit, work)
+        if os.environ.get("PROFILE", "answers") == "answers":
+            answers(memory, call, words, model)
     finally:
         memory.close()
+
+
+def asked(words: Words) -> dict[str, list[str]]:
+    """Questions of every intent, each about something else."""
+    names = [name_of(words, n * 7 % FILES, n % 90) for n in range(3, 3 + QUESTIONS)]
+    topics = [" ".join(words.chance.sample(words.all[50:3_000], 2)) for _ in range(QUESTIONS)]
+    return {
+        "LOCATE": [f"where is {name}" for name in names[0::4]],
+        "callers": [f"what calls {name}" for name in names[1::4]],
+        "EXPLAIN": [f"explain {name}" for name in names[2::4]],
+        "ACTIVITY": [f"what changed in {name}" for name in names[3::4]],
+        "PATTERN": [f"how do we handle {topic}" for topic in topics[0::4]],
+        "HISTORICAL": [f"how did we handle {topic}" for topic in topics[1::4]],
+        "SIMILAR": [f"have we seen problems like {topic}" for topic in topics[2::4]],
+        "RESEARCH": [f"best practices for {topic}" for topic in topics[3::4]],
+    }
+
+
+def answers(memory: Lithos, call: Call, words: Words, model: float) -> None:
+    """Whole answers, cold and from the cache, and conflicts among fifty nodes."""
+
+    def ask(query: str) -> dict[str, Any]:
+        return memory.answers.ask(call, query, 1_500, None, allow_llm=False, explain=False)
+
+    for queries in asked(words).values():  # what a first question loads is no part of an answer
+        ask(queries.pop())
+    profile = cProfile.Profile(time.perf_counter) if "PROFILE" in os.environ else None
+    cold: list[float] = []
+    spent_cpu: list[float] = []
+    for intent, queries in asked(words).items():
+        walls = []
+        for query in queries:
+            before, started = time.process_time(), time.perf_counter()
+            if profile:
+                profile.enable()
+            ask(query)
+            if profile:
+                profile.disable()
+            walls.append((time.perf_counter() - started) * 1000)
+            spent_cpu.append((time.process_time() - before) * 1000)
+        cold += walls
+        print(f"  {intent}: {len(walls)} answers, wall p50 {percentile(walls, 0.5):.1f} ms, most {max(walls):.1f} ms")
+    if profile:
+        pstats.Stats(profile).sort_stats(os.environ.get("SORT", "cumulative")).print_stats(70)
+    line("whole answer, wall p50", percentile(cold, 0.5), 25, "ms")
+    line("whole answer, wall p95", percentile(cold, 0.95), 60, "ms")
+    print(f"  CPU p50 {percentile(spent_cpu, 0.5):.1f} ms, p95 {percentile(spent_cpu, 0.95):.1f} ms")
+    line("whole answer, p50 as a multiple of the bare model", percentile(cold, 0.5) / model, 80, "x")
+    warm = cached(ask, [query for queries in asked(words).values() for query in queries])
+    line("answer from the cache, wall p50", percentile(warm, 0.5), 1, "ms")
+    print(f"  p95 {percentile(warm, 0.95):.2f} ms, of {len(warm)} answers")
+    conflicts(memory, call)
+
+
+def cached(ask: Callable[[str], dict[str, Any]], queries: list[str]) -> list[float]:
+    found = []
+    for query in queries:
+        ask(query)
+        started = time.perf_counter()
+        level = ask(query)["level"]
+        took = (time.perf_counter() - started) * 1000
+        found += [took] if level == "cache" else []
+    return found
+
+
+def conflicts(memory: Lithos, call: Call) -> None:
+    tools = ("Redis", "Memcached", "Valkey", "DynamoDB", "etcd")
+    times = [f"We use {tools[n % 5]} for job{n % 10}. It went well in week {n}." for n in range(50)]
+    now = memory.storage.clock.now()
+    pieces = [Piece(f"t{n}", "history", "entry", text, text, 1.0, time=now) for n, text in enumerate(times)]
+    judge = memory.answers.judge
+    judge.judged(call, pieces)
+    took = []
+    for _ in range(20):
+        started = time.perf_counter()
+        found = judge.conflicts(call, pieces)
+        took.append((time.perf_counter() - started) * 1000)
+    print(f"  {len(found)} conflicts shown")
+    line("conflicts among 50 nodes with stored verdicts, wall p50", percentile(took, 0.5), 5, "ms")
 
 
 def rebuild(base: Path, embedder: CheapEmbedder) -> None:

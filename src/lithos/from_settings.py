@@ -18,6 +18,7 @@ from lithos.errors import ConfigInvalid
 from lithos.garden import GARDEN, Garden, NoteFiles, load_policy
 from lithos.graph.answers import (
     CodeFinder,
+    CommandProse,
     Finder,
     FirewallGate,
     HistoryFinder,
@@ -25,6 +26,7 @@ from lithos.graph.answers import (
     Intent,
     NoteFinder,
     NoteStates,
+    Prose,
     Resolver,
     SourceFinder,
     StoredJudge,
@@ -289,9 +291,15 @@ def answers(
         storage.clock,
         scope=scope,
         enter=sessions.members_only,
+        prose=_prose(config),
         decays=_decays(config.graph.freshness),
         on_many_changes=trust.firewall.on_many_changes,
     )
+
+
+def _prose(config: LithosConfig) -> Prose | None:
+    command = config.graph.answer_command
+    return CommandProse(command, config.graph.answer_seconds) if command else None
 
 
 def _decays(text: str) -> dict[str, Decay]:

@@ -241,6 +241,11 @@ class GraphSettings(Section):
         pattern=r"^(history|academic)( \d+(\.\d+)?){3}(, (history|academic)( \d+(\.\d+)?){3})?$",
         description="Decay of age per domain: max(least, 1 - days/span * drop), as `domain span drop least`.",
     )
+    answer_command: Names = Field(
+        (),
+        description="A program and its arguments that answer a prompt, read from stdin, on stdout; for `allow_llm`.",
+    )
+    answer_seconds: float = Field(60, gt=0, le=600, description="How long that program may take.")
     most_checks: int = Field(200_000, ge=100, description="Stored verdicts on texts; the oldest go first.")
     most_links: int = Field(100_000, ge=1, description="Edges that agents may assert; one more is refused.")
 

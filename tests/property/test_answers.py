@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lithos.app import Lithos, open_lithos
+from lithos.core.call import Call
 from lithos.core.clock import FakeClock
+from lithos.graph.answers import StoredJudge
+from lithos.graph.answers.cache import AnswerCache
 from lithos.settings import CodeRoot, CodeSettings, LithosConfig, ServerSettings, StorageSettings
 from lithos.storage import Row
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
-from tests.support.code_repos import repository, write
+from tests.support.code_repos import git, repository, write
 
 OPERATOR, AGENT = Caller(operator=True), Caller(agent="ann", toolsets=("all",))
 NAMES = ("alpha_one", "beta_two", "gamma_three", "DeltaFour", "EpsilonFive")
@@ -31,6 +35,7 @@ QUESTIONS = (
     "what changed in {name}",
 )
 _SOURCE = re.compile(r"\[\d+\] Code: (\w+):([\w/.]+):(\d+)(?:-\d+)? ")
+_DATE = re.compile(r"\[\d+\] History: (\d{4}-\d\d-\d\d) ")
 _NUMBER = re.compile(r"^\[\d+\] ")
 STEPS = 40
 EXACT = ("LOCATE", "EXPLAIN", "ACTIVITY")  # equal to a fresh answer; the others may rank unrelated pieces otherwise
@@ -104,6 +109,14 @@ class Trial:
         rows: list[Row] = self.lithos.code.roots()[0].store.read(lambda tx: tx.all(sql))
         return {(row["path"], row["line"]) for row in rows}
 
+    def dates(self) -> set[str]:
+        """The days on which an entry, a note or a commit was written."""
+        call = Call("test", operator=True)
+        entries = [row["timestamp"] for row in self.lithos.history.recent(call, frozenset(), 500)]
+        notes = [row["updated"] for row in catalogue().call(self.lithos, "lithos_list", {}, OPERATOR)["items"]]
+        commits = git(self.root, "log", "--format=%cI").split()
+        return {each[:10] for each in (*entries, *notes, *commits)}
+
 
 def content_of(answer: dict[str, Any]) -> tuple[set[str], set[str]]:
     """What an answer says and cites; the order of pieces that match by meaning alone may differ."""
@@ -118,9 +131,9 @@ def warned(answer: dict[str, Any]) -> list[str]:
     return sorted(line for line in lines)
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
-def test_a_cached_answer_never_contradicts_a_fresh_one(tmp_path: Path, seed: int) -> None:
-    trial = Trial(tmp_path, random.Random(seed))
+def try_out(folder: Path, seed: int) -> None:
+    """Ask, change something, ask again: an answer from the cache says what a fresh one does."""
+    trial = Trial(folder, random.Random(seed))
     hits = 0
     try:
         for _ in range(STEPS):
@@ -132,17 +145,55 @@ def test_a_cached_answer_never_contradicts_a_fresh_one(tmp_path: Path, seed: int
             if given["level"] == "cache":
                 hits += 1
                 trial.lithos.answers.cache.clear()
-                fresh = trial.ask(query)
-                if given["intent"]["intent"] in EXACT:
-                    assert content_of(given) == content_of(fresh), query
-                    assert given.get("conflicts") == fresh.get("conflicts"), query
-                assert warned(given) == warned(fresh), query
-                said = [line for line in fresh["answer"].splitlines() if query.split()[-1] in line and "moved" in line]
-                assert all(line.partition("] ")[2] in given["answer"] for line in said), query
-            places = trial.rows()
-            for source in given["sources"]:
-                found = _SOURCE.match(source)
-                assert found is None or (found[2], int(found[3])) in places, (query, source)
+                compare(query, given, trial.ask(query))
+            trace(trial, query, given)
     finally:
         trial.lithos.close()
     assert hits > STEPS // 10
+
+
+def compare(query: str, given: dict[str, Any], fresh: dict[str, Any]) -> None:
+    if given["intent"]["intent"] in EXACT:
+        assert content_of(given) == content_of(fresh), query
+        assert given.get("conflicts") == fresh.get("conflicts"), query
+    assert warned(given) == warned(fresh), query
+    said = [line for line in fresh["answer"].splitlines() if query.split()[-1] in line and "moved" in line]
+    assert all(line.partition("] ")[2] in given["answer"] for line in said), query
+
+
+def trace(trial: Trial, query: str, given: dict[str, Any]) -> None:
+    """Every line and date of an answer is one of a row."""
+    places, dates = trial.rows(), trial.dates()
+    for source in given["sources"]:
+        found, date = _SOURCE.match(source), _DATE.match(source)
+        assert found or date, (query, source)
+        assert found is None or (found[2], int(found[3])) in places, (query, source)
+        assert date is None or date[1] in dates, (query, source)
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.torture)])
+def test_a_cached_answer_never_contradicts_a_fresh_one(tmp_path: Path, seed: int) -> None:
+    try_out(tmp_path, seed)
+
+
+def _blind(name: str) -> Callable[[pytest.MonkeyPatch], None]:
+    def plant(patch: pytest.MonkeyPatch) -> None:
+        if name == "no source is looked at":
+            put = AnswerCache.put
+            patch.setattr(AnswerCache, "put", lambda self, i, s, answer, *state: put(self, i, s, answer, lambda: 1, 1))
+        elif name == "no verdict is looked at":
+            patch.setattr(StoredJudge, "state", lambda self, ids: 0)
+        else:
+            patch.setattr("lithos.graph.answers.code_finder.names_state", lambda *given: 0)
+            patch.setattr("lithos.graph.answers.code_finder._versions", lambda *given: 0)
+
+    return plant
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("bug", ["no source is looked at", "no verdict is looked at", "no file is looked at"])
+def test_a_planted_bug_of_the_cache_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bug: str) -> None:
+    _blind(bug)(monkeypatch)
+    with pytest.raises(AssertionError):
+        for seed in range(1, 6):
+            try_out(tmp_path / str(seed), seed)

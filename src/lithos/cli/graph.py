@@ -13,7 +13,7 @@ def join(root: typer.Typer) -> None:
 
 @verb
 def stats(terminal: Terminal) -> None:
-    """Show cache hits, tokens given and tokens that whole files would have cost, since the host started."""
+    """Show cache hits, tokens given, and tokens saved beside reading whole files, since the host started."""
     answer = terminal.ask("lithos_graph_stats")
     if terminal.as_json:
         show(answer)
@@ -24,3 +24,4 @@ def stats(terminal: Terminal) -> None:
     print(f"by a model          {answer['llm']:>10}")
     print(f"tokens given        {answer['tokens_given']:>10}")
     print(f"tokens of the files {answer['tokens_of_files']:>10}")
+    print(f"tokens saved        {answer['tokens_saved']:>10}")

@@ -8,11 +8,13 @@ from lithos.graph.answers.history_finder import HistoryFinder, HistoryOwners
 from lithos.graph.answers.intents import Intent, classify
 from lithos.graph.answers.judging import StoredJudge
 from lithos.graph.answers.note_finder import NoteFinder, NoteStates
-from lithos.graph.answers.resolver import Finder, Prose, Resolver, ScriptedProse
+from lithos.graph.answers.prose import CommandProse, Prose, ScriptedProse
+from lithos.graph.answers.resolver import Finder, Resolver
 from lithos.graph.answers.source_finder import SourceFinder
 
 __all__ = [
     "CodeFinder",
+    "CommandProse",
     "Finder",
     "FirewallGate",
     "HistoryFinder",

@@ -10,7 +10,9 @@ from typing import Any
 from lithos.graph.trust import Checked, CodeFacts, Verdict, check, claims_in
 from lithos.graph.trust.claims.verify import shown_claim
 
-_CITED = re.compile(r"\[(\d{1,3}(?:\s*[,-]\s*\d{1,3})*)\]")
+_CITED = re.compile(r"[\[【]\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)\s*[\]】]")
+_QUOTED = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)  # `rows[0]` is no citation
+MOST_CITED = 50  # numbers of one range
 _INFERENCE = re.compile(r"\[INFERENCE\]\s*([^\[\n]+)")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\[INFERENCE\]|[^\s\[])|\n+")
 _CODE_NAME = re.compile(
@@ -29,6 +31,10 @@ class Cited:
     id: str
     domain: str
     warned: bool
+    text: str = ""  # as the context shows it, with its path
+
+    def mentions(self, name: str) -> bool:
+        return name.lower() in f"{self.id}\n{self.text}".lower()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ def check_answer(answer: str, sources: Sequence[Cited], facts: CodeFacts) -> Ans
     return AnswerCheck(
         tuple(dict.fromkeys(each.id for each in used.values())),
         tuple(number for number in numbers if number not in used),
-        tuple(_without_code(answer, sources)),
+        tuple(_without_code(answer, sources, facts)),
         tuple(each for each in found if each.verdict is Verdict.CONTRADICTED),
         tuple(match.strip() for match in _INFERENCE.findall(answer)),
         warned,
@@ -76,25 +82,41 @@ def check_answer(answer: str, sources: Sequence[Cited], facts: CodeFacts) -> Ans
 
 def _numbers(text: str) -> list[int]:
     found: dict[int, None] = {}
-    for group in _CITED.findall(text):
-        for part in group.split(","):
-            first, _, last = part.partition("-")
-            low, high = int(first), int(last or first)
-            found.update(dict.fromkeys(range(low, min(high, low + 50) + 1)))
+    for group in _CITED.findall(_QUOTED.sub(" ", text)):
+        for part in re.split(r"[,;]", group):
+            ends = [int(each) for each in re.split(r"[–-]", part)]
+            low, high = min(ends), max(ends)
+            found.update(dict.fromkeys((*range(low, min(high, low + MOST_CITED)), high)))
     return list(found)
 
 
-def _without_code(answer: str, sources: Sequence[Cited]) -> list[str]:
-    """Sentences that state something of code, are no inference, and cite no code."""
+def _without_code(answer: str, sources: Sequence[Cited], facts: CodeFacts) -> list[str]:
+    """Sentences that state something of code, are no inference, and cite no code that is about it."""
     missing = []
     for sentence in _SENTENCE.split(answer):
         text = sentence.strip()
         if not _CODE_NAME.search(text) or "[INFERENCE]" in text or text.endswith("?") or _HEDGED.search(text):
             continue
         cited = [sources[number - 1] for number in _numbers(text) if 1 <= number <= len(sources)]
-        if not any(each.domain == "code" for each in cited) and (not cited or claims_in(_without_marks(text))):
+        code = [each for each in cited if each.domain == "code"]
+        if code:
+            symbols = [name for name in _names(text) if facts.named(name)]
+            supported = not symbols or any(each.mentions(_last(name)) for name in symbols for each in code)
+        else:
+            supported = bool(cited) and not claims_in(_without_marks(text))
+        if not supported:
             missing.append(text[:300])
     return missing
+
+
+def _names(text: str) -> list[str]:
+    """Names of code in a sentence, without calls and quotes."""
+    found = (match.strip("`").partition("(")[0].strip() for match in _CODE_NAME.findall(text))
+    return [name for name in found if re.fullmatch(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*", name)]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _without_marks(text: str) -> str:

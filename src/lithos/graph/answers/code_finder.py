@@ -11,7 +11,7 @@ from typing import Any
 
 from lithos.core.call import Call
 from lithos.errors import LithosError
-from lithos.graph.answers.intents import EXPLAIN, LOCATE, PATTERN, Intent
+from lithos.graph.answers.intents import EXPLAIN, LOCATE, PATTERN, Intent, snake_case
 from lithos.graph.answers.pieces import Piece
 from lithos.graph.code import (
     Code,
@@ -56,11 +56,13 @@ class CodeFinder:
     def known(self, call: Call, query: str, subject: str) -> list[CodeNode]:
         """Symbols that the question names: as written, or its subject in the usual spellings."""
         facts = self.facts(call)
-        written = [word for word in _WORD.findall(query) if _looks_named(word)]
-        for name in (*written, *spellings(subject)):
+        words = _WORD.findall(query)
+        written = [word for word in words if _looks_named(word)]
+        exact = [word for word in words if snake_case(word) == subject]  # `Count` before `count`
+        for name in dict.fromkeys((*written, *exact, *spellings(subject))):
             found = [each for each in facts.named(name.replace("::", ".")) if each.type in _STRONG]
             if found:
-                return _narrowed(found)
+                return _narrowed(found, name)
         return []
 
     def subject_state(self, call: Call, query: str, subject: str) -> Hashable:
@@ -207,7 +209,8 @@ def spellings(subject: str) -> list[str]:
     return [subject, camel, camel[:1].lower() + camel[1:], subject.upper(), f"_{subject}"]
 
 
-def _narrowed(found: Sequence[CodeNode]) -> list[CodeNode]:
-    """Definitions before tests, types and functions before constants."""
+def _narrowed(found: Sequence[CodeNode], name: str) -> list[CodeNode]:
+    """Names as written first, definitions before tests, types and functions before constants."""
     order = {kind: place for place, kind in enumerate(_STRONG)}
-    return sorted(found, key=lambda each: ("test" in each.path.lower(), order[each.type], each.path))
+    last = re.split(r"\.|::", name)[-1]
+    return sorted(found, key=lambda each: (each.name != last, "test" in each.path.lower(), order[each.type], each.path))

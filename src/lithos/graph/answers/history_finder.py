@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from lithos.graph.answers.intents import ACTIVITY, HISTORICAL, RESUME, Intent
 from lithos.graph.answers.note_finder import NoteFinder
 from lithos.graph.answers.pieces import Piece
 from lithos.graph.answers.texts import shared_words, shown_part, words_of
-from lithos.graph.history import History, HistoryQuestion, HistoryRow
+from lithos.graph.history import History, HistoryQuestion, HistoryRow, whole_text
 from lithos.graph.knowledge import Knowledge, history_for_code
 from lithos.graph.model import KnowledgeEdge
 from lithos.ledger import Ledger
@@ -84,19 +84,18 @@ class HistoryFinder:
         since, until = (scope.start, scope.end) if scope else (None, None)
         one_line = intent.intent == ACTIVITY  # what happened: the subject of a commit says it
         text = subject_as_written(query, intent.subject) if one_line else query
-        asked = HistoryQuestion(text, limit * 2 if one_line else limit, since=since, until=until)
+        wide = limit * 3 if one_line else limit  # of many that name or touch it, those that name it are shown
+        asked = HistoryQuestion(text, wide, since=since, until=until)
         page = self._history.search(call, asked)
         rows = list(page["results"])
         if intent.session:  # its own entries, promoted or not; refused unless the caller is a member
             rows += self._history.search(call, replace(asked, session_id=intent.session))["results"]
         pieces = {row["id"]: piece_of(row, words, one_line=one_line) for row in rows}
-        for row in self._of_symbol(call, intent, query, limit):
+        for row in self._of_symbol(call, intent, query, wide):
             if scope is None or scope.start <= parse_time(row["timestamp"]) < scope.end:
                 pieces[row["id"]] = piece_of(row, words, linked=True, one_line=one_line)
         found = list(pieces.values())
-        if one_line:  # of equal ones the newest is shown first
-            found.sort(key=lambda piece: -piece.time.timestamp() if piece.time else 0.0)
-        return found, page.get("degraded_reason", "")
+        return (by_name(found, words)[:limit] if one_line else found), page.get("degraded_reason", "")
 
     def _last_of_session(self, call: Call, intent: Intent, words: frozenset[str]) -> list[Piece]:
         """Where the work of a session stopped: its newest entries, the last one first."""
@@ -154,11 +153,21 @@ class HistoryFinder:
         return sum(any(part in each["content"].lower() for part in subject) for each in thoughts)
 
 
+def by_name(pieces: Sequence[Piece], words: frozenset[str]) -> list[Piece]:
+    """Those that name the whole subject first, each group the newest first. Quality would put the newest commits of a
+    busy file before the one that says what happened."""
+
+    def place(piece: Piece) -> tuple[bool, float]:
+        return shared_words(words, piece.whole) < 1.0, -piece.time.timestamp() if piece.time else 0.0
+
+    return sorted(pieces, key=place)
+
+
 def piece_of(row: HistoryRow, words: frozenset[str], *, linked: bool = False, one_line: bool = False) -> Piece:
-    content = row["content"].strip()
+    kind = "commit" if row["source"] == "git" else row["type"]
+    content = whole_text(row)
     title = row.get("title") or content.partition("\n")[0][:160]
     rest = content[len(title) :].strip() if content.startswith(title) else content
-    kind = "commit" if row["source"] == "git" else row["type"]
     text = "" if one_line and kind == "commit" else shown_part(rest, words, SHOWN_CHARACTERS)
     named = shared_words(words, content)
     similarity = LINKED + (1.0 - LINKED) * named if linked else NAMED * named

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -97,13 +97,15 @@ class Intent:
     time: TimeScope | None
     negated: bool
     confidence: float
+    others: tuple[str, ...] = ()  # what a question that names its subject says besides: "timeouts of `send`"
     session: str = ""  # whose entries count too
 
     @property
-    def key(self) -> tuple[str, str, str, str, str, bool, str]:
+    def key(self) -> Hashable:
         # With the day: "today" is another question tomorrow.
         time = f"{self.time.name} {self.time.start:%Y-%m-%d}" if self.time else ""
-        return self.domain, self.intent, stemmed(self.subject), self.direction, time, self.negated, self.session
+        subject = stemmed(self.subject)
+        return self.domain, self.intent, subject, self.others, self.direction, time, self.negated, self.session
 
     def shown(self) -> dict[str, Any]:
         answer: dict[str, Any] = {"domain": self.domain, "intent": self.intent, "subject": self.subject}
@@ -132,7 +134,8 @@ def classify(query: str, now: datetime, known: Callable[[str], str | None] = lam
     if intent == RESUME and not subject:
         subject = "session"
     negated = _NEGATED.search(low) is not None
-    return Intent(domain, intent, subject, direction, scope, negated, _confidence(matched, subject, is_name))
+    others = _others(rest, subject) if is_name else ()
+    return Intent(domain, intent, subject, direction, scope, negated, _confidence(matched, subject, is_name), others)
 
 
 def _decided(low: str, whole: str) -> tuple[str, str, bool]:
@@ -174,6 +177,15 @@ def _subject(text: str, intent: str) -> tuple[str, bool]:
     if intent == SIMILAR and not kept:
         return "errors", False
     return (_ALIASES[plain] if plain in _ALIASES and intent == PATTERN else subject), False
+
+
+def _others(text: str, subject: str) -> tuple[str, ...]:
+    """The names and words that say something, without those of the subject."""
+    names = {snake_case(name) for name in _CODE_WORD.findall(text)}
+    plain = _CODE_WORD.sub(" ", text).lower()
+    words = {word.removesuffix("'s") for word in re.findall(r"[\w'+#-]+", plain)} - _STOP
+    known = {subject, *subject.split("_")}
+    return tuple(sorted({_stem(each) for each in names | words if each not in known}))
 
 
 def snake_case(text: str) -> str:

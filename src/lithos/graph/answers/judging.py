@@ -67,4 +67,5 @@ class StoredJudge:
 def _text_of(piece: Piece) -> NodeText:
     evidence = Evidence(commit=piece.kind == "commit", source=piece.domain == "academic" and piece.verified)
     text = "" if piece.version else piece.whole or piece.text
-    return NodeText(piece.id, piece.domain, text, evidence, url=piece.url, version=piece.version)
+    partial = piece.kind == "finding"  # search gives the best passage of it
+    return NodeText(piece.id, piece.domain, text, evidence, url=piece.url, version=piece.version, partial=partial)

@@ -76,8 +76,10 @@ class ScoredPiece:
 
     @property
     def quoted(self) -> frozenset[str]:
-        """Warnings that quote a retrieved text."""
-        return frozenset((*self.piece.warnings, f"⚠️ {self.piece.lost}"))
+        """Warnings that quote a retrieved text, or a field of a note that a person may have typed."""
+        heir = self.piece.superseded_by
+        typed = (each for each in self.warnings if heir and heir in each)
+        return frozenset((*self.piece.warnings, f"⚠️ {self.piece.lost}", *typed))
 
     def shown(self, number: int, now: datetime) -> dict[str, Any]:
         """For `explain`: every number that decided."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from lithos.core.call import Call
 from lithos.core.clock import Clock
 from lithos.core.text import estimate_tokens
-from lithos.errors import InvalidInput, NotFound
+from lithos.errors import InvalidInput, NotFound, Unavailable
 from lithos.graph.answers.answer_check import Cited, check_answer
 from lithos.graph.answers.cache import AnswerCache
 from lithos.graph.answers.code_finder import CodeFinder, Found
@@ -34,11 +34,13 @@ from lithos.graph.answers.intents import (
 )
 from lithos.graph.answers.pieces import Piece, ScoredPiece, scored, source_line
 from lithos.graph.answers.prompt import build_prompt
+from lithos.graph.answers.prose import Prose
 from lithos.graph.trust import Chosen, Decay, choose
 from lithos.graph.trust.freshness import DECAYS
 from lithos.graph.trust.quality import MOST_TOKENS
 
 LONGEST_QUERY = 2_000
+CANDIDATES = 10  # of each domain
 CONTEXTS = 200  # that check_answer remembers
 CONCISE_TOKENS = 1_500  # the default; who asks for more wants more pieces
 GOOD_QUALITY = 0.8
@@ -55,24 +57,6 @@ class Finder(Protocol):
     def domain(self) -> str: ...
 
     def find(self, call: Call, intent: Intent, query: str, limit: int) -> Found: ...
-
-
-class Prose(Protocol):
-    """A model that writes an answer over evidence. Lithos ships none; the caller is one."""
-
-    def complete(self, prompt: str) -> str: ...
-
-
-class ScriptedProse:
-    """Answers as written down beforehand, in order: for tests and demonstrations."""
-
-    def __init__(self, answers: Sequence[str]) -> None:
-        self._answers = list(answers)
-        self.prompts: list[str] = []
-
-    def complete(self, prompt: str) -> str:
-        self.prompts.append(prompt)
-        return self._answers.pop(0)
 
 
 class Judge(Protocol):
@@ -120,11 +104,11 @@ class Resolver:
     ) -> None:
         self._finders = {finder.domain: finder for finder in finders}
         self._code = code
-        self._judge = judge
+        self.judge = judge
         self._clock = clock
         self._scope = scope  # callers with an equal one may share a cached answer
         self._enter = enter  # raises unless the caller belongs to the session
-        self._prose = prose
+        self.prose = prose  # a program around Lithos may set its own
         self._decays = decays
         self.cache = AnswerCache(lambda: clock.now().timestamp())
         on_many_changes(self.cache.clear)
@@ -135,18 +119,21 @@ class Resolver:
     # Questions
 
     def classify(self, call: Call, query: str) -> Intent:
+        return self._read(call, query)[0]
+
+    def _read(self, call: Call, query: str) -> tuple[Intent, list[str]]:
+        """The intent of a question, and the ids of the symbols that it names."""
         text = _checked_query(query)
         plain = classify(text, self._clock.now())
-        known = self._code.known(call, text, plain.subject) if plain.domain == CODE else []
-        if not known or plain.confidence >= 0.95:
-            return plain
-        return replace(plain, confidence=max(plain.confidence, 0.9) if plain.confidence > 0.6 else plain.confidence)
+        named = [node.id for node in self._code.known(call, text, plain.subject)]
+        if named and plain.domain == CODE and 0.6 < plain.confidence < 0.9:
+            plain = replace(plain, confidence=0.9)
+        return plain, named
 
     def understood(self, call: Call, query: str) -> dict[str, Any]:
         """The intent of a question, with the symbols that its subject means."""
-        intent = self.classify(call, query)
-        known = [node.id for node in self._code.known(call, query.strip(), intent.subject)[:3]]
-        return {**intent.shown(), "symbols": known} if known else intent.shown()
+        intent, named = self._read(call, query)
+        return {**intent.shown(), "symbols": named[:3]} if named else intent.shown()
 
     def ask(
         self,
@@ -160,12 +147,13 @@ class Resolver:
         session_id: str | None = None,
     ) -> dict[str, Any]:
         """`session_id`: entries of this session count too, for its members."""
-        intent = self.classify(call, query)
+        intent, named = self._read(call, query)
         if session_id is not None:
             self._enter(call, session_id)  # before the cache: what members asked is kept there
             intent = replace(intent, session=session_id)
         chosen = _domains(domains, intent)
-        scope = (self._scope(call, intent), chosen, token_budget, allow_llm)
+        # With the symbols: `Count` and `count` are one subject and two things.
+        scope = (self._scope(call, intent), tuple(named), chosen, token_budget, allow_llm)
         self.counts["asked"] += 1
         cached = None if explain else self.cache.get(intent, scope)
         if cached is not None:
@@ -198,15 +186,18 @@ class Resolver:
         """Pieces of all domains, judged, in the order of their quality, within the budget. `concise`: no more of them
         than such a question needs."""
         now = self._clock.now()
-        found = {name: self._finders[name].find(call, intent, query, 10) for name in domains if name in self._finders}
-        pieces = [piece for each in found.values() for piece in each.pieces]
-        judged = self._judge.judged(call, pieces)
-        conflicts = self._judge.conflicts(call, judged)
         most = MOST_PIECES.get(intent.intent) if concise else None
+        limit = most if most is not None and intent.intent == ACTIVITY else CANDIDATES
+        found = {
+            name: self._finders[name].find(call, intent, query, limit) for name in domains if name in self._finders
+        }
+        pieces = [piece for each in found.values() for piece in each.pieces]
+        judged = self.judge.judged(call, pieces)
+        conflicts = self.judge.conflicts(call, judged)
         chosen = choose([scored(piece, now, self._decays) for piece in judged], token_budget, most)
         reasons = [each.degraded for each in found.values() if each.degraded]
         states = tuple(state for each in found.values() for state in each.states)
-        verdicts = partial(self._judge.state, [piece.id for piece in pieces])
+        verdicts = partial(self.judge.state, [piece.id for piece in pieces])
         states = (*states, (verdicts, verdicts()))
         return Gathered(intent, chosen, conflicts, states, "; ".join(reasons))
 
@@ -215,11 +206,15 @@ class Resolver:
         enough = _suffices(found)
         answer = self._evidence(found, "graph" if enough else "evidence")
         keep = bool(found.chosen.pieces) and not found.degraded
-        if enough or not allow_llm or self._prose is None:
+        if enough or not allow_llm or self.prose is None:
             return answer, keep
         prompt = build_prompt(query, found.chosen.pieces, _prompted(found.conflicts))
-        text = self._prose.complete(prompt)
         self.counts["llm"] += 1
+        try:
+            text = self.prose.complete(prompt)
+        except Unavailable as error:  # the evidence is still an answer
+            reasons = "; ".join(filter(None, (found.degraded, f"no answer by the model: {error}")))
+            return {**answer, "degraded": True, "degraded_reason": reasons}, False
         checked = check_answer(text, _cited(found.chosen.pieces), self._code.facts(call))
         answer |= {"answer": text, "level": "llm", "check": checked.shown(), "tokens": estimate_tokens(text)}
         return answer, keep and checked.passes
@@ -245,6 +240,7 @@ class Resolver:
     def _count(self, answer: dict[str, Any]) -> None:
         self.counts["tokens_given"] += answer["tokens"]
         self.counts["tokens_of_files"] += answer["tokens_of_files"]
+        self.counts["tokens_saved"] += max(0, answer["tokens_of_files"] - answer["tokens"])
 
     # Contexts
 
@@ -285,7 +281,7 @@ class Resolver:
         return check_answer(answer, context.cited, self._code.facts(call)).shown()
 
     def status(self) -> dict[str, Any]:
-        names = ("asked", "llm", "tokens_given", "tokens_of_files")
+        names = ("asked", "llm", "tokens_given", "tokens_of_files", "tokens_saved")
         return {**{name: self.counts[name] for name in names}, "cache": self.cache.status()}
 
 
@@ -319,7 +315,8 @@ def _suffices(found: Gathered) -> bool:
 
 def _cited(pieces: Sequence[ScoredPiece]) -> list[Cited]:
     return [
-        Cited(each.piece.id, each.piece.domain, any("⚠️" in warning for warning in each.warnings)) for each in pieces
+        Cited(each.piece.id, each.piece.domain, any("⚠️" in warning for warning in each.warnings), each.text)
+        for each in pieces
     ]
 
 

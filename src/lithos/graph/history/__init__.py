@@ -31,6 +31,7 @@ from lithos.graph.history.values import (
     NewEntry,
     StoredEntry,
     SummaryType,
+    whole_text,
 )
 from lithos.graph.history.writing import HistoryWriter, labelled
 
@@ -66,4 +67,5 @@ __all__ = [
     "SummaryType",
     "ThoughtEntries",
     "labelled",
+    "whole_text",
 ]

@@ -198,6 +198,12 @@ class HistoryRow(TypedDict):
     warning: NotRequired[str]  # the code contradicts it, or no longer agrees
 
 
+def whole_text(row: HistoryRow) -> str:
+    """All that an entry says: the message of a commit has its subject apart."""
+    content = row["content"].strip()
+    return f"{row.get('title', '')}\n{content}".strip() if row["type"] == "commit" else content
+
+
 class HistoryPage(NextPage):
     results: list[HistoryRow]
     degraded: bool

@@ -25,7 +25,7 @@ from lithos.graph.trust.claims.verify import Earlier, Evidence, Verification, ve
 AT_ONCE = 200
 MOST_RECHECKED = 5_000  # after one change of code
 MANY_FILES = 100
-RULES = "2."  # a new number checks every text again: rows of other rules do not fit the claims read now
+RULES = "3."  # a new number checks every text again: rows of other rules do not fit the claims read now
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,14 @@ class NodeText:
     references: tuple[str, ...] = ()
     url: str = ""
     version: str = ""  # of a note: its text is read only if this version was not checked yet
+    partial: bool = False  # `text` is a passage of a text that never changes: its verdict is on the whole
 
     @property
     def hash(self) -> str:
         return f"{RULES}{self.version or text_hash(self.text)}"[:32]
+
+    def is_checked_by(self, row: CheckRow) -> bool:
+        return row.text_hash.startswith(RULES) if self.partial else row.text_hash == self.hash
 
 
 class Firewall:
@@ -82,12 +86,12 @@ class Firewall:
     def checked(self, nodes: Sequence[NodeText]) -> dict[str, CheckRow]:
         """The verdicts on these texts; those that have none yet, or another text, are checked and stored."""
         found = self.rows.get([node.id for node in nodes])
-        missing = [node for node in nodes if node.id not in found or found[node.id].text_hash != node.hash]
+        missing = [node for node in nodes if node.id not in found or not node.is_checked_by(found[node.id])]
         return {**found, **self._check(self._loaded(missing), found)} if missing else found
 
     def _loaded(self, nodes: Sequence[NodeText]) -> list[NodeText]:
-        """With their texts: those of notes are read now."""
-        unread = {node.id: node for node in self._texts([node.id for node in nodes if node.version])}
+        """With their whole texts: those of notes and of passages are read now."""
+        unread = {node.id: node for node in self._texts([node.id for node in nodes if node.version or node.partial])}
         return [unread.get(node.id, node) for node in nodes]
 
     def verdicts(self, nodes: Sequence[NodeText]) -> dict[str, list[Checked]]:

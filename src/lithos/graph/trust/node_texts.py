@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from lithos.board import Board
 from lithos.core.clock import parse_time
 from lithos.errors import LithosError, NotFound
-from lithos.graph.history import HistoryRow
+from lithos.graph.history import HistoryRow, whole_text
+from lithos.graph.trust.claims.extraction import LONGEST_TEXT
 from lithos.graph.trust.claims.verify import Evidence
 from lithos.graph.trust.firewall import NodeText
 from lithos.ledger import Ledger, Thought
 from lithos.notes import Notes
 from lithos.sessions import ALL, HISTORY
 
-MOST_CHECKED = 20_000  # characters of a note; claims are read from no more
+MOST_READ = LONGEST_TEXT + 1  # characters of a note; claims are read from all but the last, which says that it is long
 FINDING, COMMIT = "finding:", "commit:"
 
 
@@ -37,7 +38,7 @@ class NodeTexts:
             return None if row is None else NodeText(id, "history", row.text)
         if id.startswith(COMMIT):
             commit = self._commit(id)
-            return None if commit is None else NodeText(id, "history", commit["content"], Evidence(commit=True))
+            return None if commit is None else NodeText(id, "history", whole_text(commit), Evidence(commit=True))
         if ":" in id:
             return None
         return self._thought(id) or self._note(id)
@@ -76,4 +77,4 @@ class NodeTexts:
             text = self._notes.reader.content(id)
         except LithosError:  # it went while we looked
             return None
-        return NodeText(id, "history", text[:MOST_CHECKED], version=note.version)
+        return NodeText(id, "history", text[:MOST_READ], version=note.version)

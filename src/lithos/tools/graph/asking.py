@@ -112,6 +112,7 @@ class GraphStats(TypedDict):
     llm: int
     tokens_given: int
     tokens_of_files: int
+    tokens_saved: int
     cache: dict[str, int]
 
 
@@ -208,5 +209,6 @@ def lithos_graph_conflict_resolve(
 
 @tool(toolset="graph", reads=True, listed=False, title="Statistics of answers")
 def lithos_graph_stats(lithos: Lithos, call: Call) -> GraphStats:
-    """Answers since the host started: cache hits, tokens given, tokens that whole files would have cost."""
+    """Answers since the host started: cache hits, tokens given, tokens that whole files would have cost, and the
+    difference."""
     return cast(GraphStats, lithos.answers.status())

@@ -36,6 +36,9 @@ PAIRS_THAT_DIFFER = (
     ("which functions call retry_policy", "which functions never call retry_policy"),
     ("how does the index rebuild work", "did the index rebuild work"),
     ("where is MAX_RETRIES defined", "where is MAX_RETRIES used"),
+    ("how did we handle timeouts in load_row", "how did we handle retries in load_row"),
+    ("what changed in load_row in 2023", "what changed in load_row in 2024"),
+    ("what calls gone_name or load_row", "what calls gone_name"),
 )
 
 

@@ -339,11 +339,24 @@ def _returns(claim: Claim, facts: CodeFacts) -> Finding:
         if wanted <= stated:
             return _confirmed([owner], f"{owner.local} returns {signature.returns}")
         plain = {"str", "int", "bool", "float", "none", "bytes", "string", "error", "number", "boolean"}
-        if wanted <= plain - {"none"} and stated <= plain and not wanted & stated:
+        other = stated <= plain or _is_container(signature.returns)
+        if wanted <= plain - {"none"} and other and not wanted & _outer(signature.returns, stated):
             return _contradicted([owner], f"{owner.local} returns {signature.returns}")
         return _UNKNOWN
 
     return _each(owners, judge)
+
+
+def _is_container(annotation: str) -> bool:
+    """Written as one container and as nothing else."""
+    return (
+        "|" not in annotation
+        and re.match(r"(?:tuple|list|dict|set|frozenset)\[", annotation, re.IGNORECASE) is not None
+    )
+
+
+def _outer(annotation: str, stated: set[str]) -> set[str]:
+    return {annotation.partition("[")[0].lower()} if _is_container(annotation) else stated
 
 
 def _count(claim: Claim, facts: CodeFacts) -> Finding:

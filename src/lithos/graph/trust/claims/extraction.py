@@ -28,13 +28,25 @@ _MENTION = re.compile(
     rf"|(?P<before>\b[^\W\d]\w+)(?=\s+(?:class|function|method|struct|decorator)\b)"
     r"|(?P<capital>\b[A-Z]\w+\b)"
 )
+_DRESSED = (
+    (re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), ""),
+    (re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)"), r"\1"),
+    (re.compile(r"</?[a-z][a-z0-9]{0,10}>", re.IGNORECASE), ""),
+    (re.compile(r"(?<![\w*`])(\*{1,3})(?=\S)([^*\n]{1,300}?)(?<=\S)\1(?![\w*])"), r"\2"),
+    (re.compile(r"(?<![\w`/.])_([^_\W][^_\n`]{0,300})_(?![\w`/.])"), r"\1"),
+    (re.compile(rf"[\"“]([\w./-]+/[\w./-]+|[\w-]+\.(?:{_ENDINGS}))[\"”]"), r"\1"),
+    (re.compile(r"^[\"“]([^\W\d]\w+)[\"”](?= (?:is|lives|inherits|extends|calls|class)\b)", re.MULTILINE), r"`\1`"),
+)
+# "the Client class lives in": what follows the noun is no name
+_NAMED_BEFORE = re.compile(r"(?:`[^`]+`|\b[A-Z]\w*|\b\w+_\w*|\(\))\s+(?:class|function|method|module)\s$")
 _NO_MENTION = frozenset(
     re.findall(
         r"\w+",
         "a an the this that these those our its their your is are was were be been no not none true false null and or but in "
         "on at of to for from with by as it he she they we you i there here which what when where why how who all each every "
         "any some base parent child sub abstract static new old same other another such one two three inside within under if "
-        "then else before after because since while only also both either neither class function method module file called named",
+        "then else before after because since while only also both either neither class function method module file called named "
+        "can could may might will would should must",
     )
 )
 _LITERAL = r"(?P<value>M|-?\d(?:[\d_.]*\d)?|None|True|False|null|nil|true|false|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)"
@@ -81,7 +93,7 @@ def claims_in(text: str) -> list[Claim]:
 @lru_cache(maxsize=512)  # an answer reads the texts of its pieces twice, and the next one many of them again
 def _claims_in(text: str) -> tuple[Claim, ...]:
     found: dict[tuple[object, ...], Claim] = {}
-    for sentence in _SENTENCE.split(_without_code(text[:LONGEST_TEXT])):
+    for sentence in _SENTENCE.split(_plain(_without_code(text[:LONGEST_TEXT]))):
         words = " ".join(sentence.split()).strip().lstrip("-*+•> ")
         if not 5 <= len(words) <= 1_000 or words.endswith("?") or words.startswith(("|", "#", ">>>")):
             continue
@@ -92,10 +104,22 @@ def _claims_in(text: str) -> tuple[Claim, ...]:
     return tuple(found.values())[:MOST_CLAIMS]
 
 
+def is_read_whole(text: str) -> bool:
+    """Whether no claim of it was left out."""
+    return len(text) <= LONGEST_TEXT and len(_claims_in(text)) < MOST_CLAIMS
+
+
 def _without_code(text: str) -> str:
     scanned = scan(text)
     kept = zip(scanned.lines, scanned.kinds, scanned.inline, strict=True)
     return "".join(line if inline != RAW or kind is Kind.HTML else "\n" for line, kind, inline in kept)
+
+
+def _plain(text: str) -> str:
+    """Without emphasis, links, tags and signs of no width: they hide a claim from the patterns, not from readers."""
+    for pattern, instead in _DRESSED:
+        text = pattern.sub(instead, text)
+    return text
 
 
 def _of_sentence(words: str) -> Iterator[Claim]:
@@ -122,6 +146,8 @@ def _marked(words: str) -> _Sentence:
         if group == "capital" and (text.lower() in _NO_MENTION or text in ("None", "True", "False")):
             return match.group()
         if group in ("named", "before") and text.lower() in _NO_MENTION:
+            return match.group()
+        if group == "named" and _NAMED_BEFORE.search(words, 0, match.start()):
             return match.group()
         tail = ""
         if group in ("path", "code") and text.endswith("."):
@@ -170,6 +196,8 @@ def _location(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Bui
     ):
         return
     soft = "" if match.groupdict().get("hard") else "soft"
+    if line := match.groupdict().get("line"):
+        where = replace(where, text=f"{where.text.partition(':')[0]}:{line}")
     for subject in _marks(sentence, match.group("what")):
         if not subject.is_path and not _is_literal(subject):
             yield Claim(kind, sentence.text, subject, where.text, where, _negated(match), soft)
@@ -194,6 +222,18 @@ def _existence(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Bu
             yield Claim(kind, sentence.text, subject, subject.kind, None, _negated(match))
 
 
+def _file(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    """ "The file `a.py` holds …" says that there is one."""
+    subject = sentence.at(match.group("what"))
+    if (
+        subject.kind == "file"
+        and subject.is_path
+        and subject.strong
+        and not sentence.shape[match.end() :].startswith(" ⟦")
+    ):
+        yield Claim(kind, sentence.text, subject, "file")
+
+
 def _pair(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
     purpose = (match.groupdict().get("purpose") or "").strip().lower()
     for subject in _marks(sentence, match.group("a")):
@@ -212,7 +252,7 @@ def _member(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build
     """ "`Cart` has a method `add`": only with the noun, else it may be a parameter or anything."""
     owner, member = sentence.at(match.group("a")), sentence.at(match.group("b"))
     if (
-        member.kind in ("method", "property")
+        (member.kind in ("method", "property") or match.groupdict().get("noun"))
         and not owner.is_path
         and re.fullmatch(r"[^\W\d]\w*(?:\(\))?", member.text)
     ):
@@ -230,7 +270,10 @@ def _signature(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Bu
     if subject.is_path:
         return
     for parameter in _marks(sentence, match.group("p")):
-        needs_noun = match.groupdict().get("verb") in ("has", "have", None) and "noun" not in match.groupdict()
+        needs_noun = (
+            match.groupdict().get("verb") in ("has", "have", "require", "requires", None)
+            and "noun" not in match.groupdict()
+        )
         if needs_noun and parameter.kind not in ("parameter", "argument", "option", "flag"):
             continue
         if re.fullmatch(r"\*{0,2}[^\W\d]\w*=?", parameter.text):
@@ -242,11 +285,7 @@ def _returns(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Buil
     value = match.group("value")
     shown = sentence.at(value).text if value.startswith("⟦") else value
     subject = sentence.at(match.group("f"))
-    if (
-        not subject.is_path
-        and re.fullmatch(r"[\w.\[\], |]+", shown)
-        and (value.startswith("⟦") or shown in ("None", "True", "False"))
-    ):
+    if not subject.is_path and re.fullmatch(r"[\w.\[\], |]+", shown) and (value.startswith("⟦") or shown in _RETURNED):
         yield Claim(kind, sentence.text, subject, shown, None, _negated(match))
 
 
@@ -271,6 +310,7 @@ def _default(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Buil
     yield Claim(kind, sentence.text, sentence.at(place) if place else parameter, shown, parameter, _negated(match))
 
 
+_RETURNED = frozenset({"None", "True", "False", "int", "str", "bool", "float", "bytes", "dict", "list", "tuple"})
 _LITERALS = frozenset({"none", "true", "false", "null", "nil"})
 
 
@@ -298,6 +338,7 @@ _PATTERNS = [
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} by default (?:in|for|of) (?P<f>M)",
                 rf"(?P<f>M)'s (?P<p>M) has a default(?: value)? of {_LITERAL}",
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? set to {_LITERAL}",
+                rf"^(?P<p>M) = {_LITERAL}\.?$",
                 r"^(?P<p>M) is (?P<no>not )?(?P<value>-?\d[\d_.]*\d|-?\d|None|True|False|'[^']*'|\"[^\"]*\")\.?$",
             ),
         ),
@@ -313,7 +354,7 @@ _PATTERNS = [
             ClaimKind.SIGNATURE,
             _signature,
             (
-                rf"(?P<f>M){_DO}(?P<verb>takes?|accepts?|expects?|receives?|has|have) (?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional|new|extra|boolean|parameters?|arguments?|args) )*(?P<p>{_LIST})(?! (?:method|class|field|attribute))",
+                rf"(?P<f>M){_DO}(?P<verb>takes?|accepts?|expects?|receives?|requires?|has|have) (?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional|new|extra|boolean|parameters?|arguments?|args) )*(?P<p>{_LIST})(?! (?:method|class|field|attribute))",
                 r"(?P<f>M) has (?P<no>no) (?P<p>M)",
                 rf"(?P<p>M){_BE}(?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional) )?(?P<noun>parameter|argument) (?:of|to|for) (?P<f>M)",
             ),
@@ -321,14 +362,17 @@ _PATTERNS = [
         (
             ClaimKind.MEMBER,
             _member,
-            (rf"(?P<a>M){_DO}(?:has|have|provides?|offers?) (?P<none>no )?(?P<b>M)",),
+            (
+                rf"(?P<a>M){_DO}(?:has|have|provides?|offers?) (?P<none>no )?(?P<b>M)",
+                rf"(?P<b>M){_BE}an? (?P<noun>method|property) (?:of|on) (?P<a>M)",
+            ),
         ),
         (
             ClaimKind.INHERITANCE,
             _calls,
             (
                 rf"(?P<a>M){_DO}(?:inherits? from|extends?|subclass(?:es)?|derives? from|implements?) (?P<b>{_LIST})",
-                rf"(?P<a>M){_BE}(?:an? |the )?(?:direct )?(?:subclass|child|child class|descendant) of (?P<b>M)",
+                rf"(?P<a>M){_BE}(?:an? |the )?(?:direct )?(?:(?:subclass|child|child class|descendant) of|derived from) (?P<b>M)",
                 rf"(?P<b>M){_BE}(?:an? |the )?(?:direct )?(?:base(?: class)?|parent(?: class)?|superclass) (?:of|for) (?P<a>M)",
             ),
         ),
@@ -364,8 +408,14 @@ _PATTERNS = [
                 r"\b(?P<none>no)\s+(?P<what>M)(?: already)? exists?\b",
                 rf"(?P<what>M)(?: already| still)?{_DO}exists?\b(?!\s*(?:in|under|inside) ⟦)",
                 r"(?P<what>M)(?: already| still)? exists?\b(?!\s*(?:in|under|inside) ⟦)",
+                r"\b[Ww]e (?:already |still )?have (?P<none>no )?(?P<what>M)(?!\s*(?:in|under|inside|within) ⟦)",
                 rf"\b(?:the codebase|the repo|the repository|the project|this project|this repository){_DO}(?:has|have|contains?|defines?) (?P<none>no )?(?P<what>M)",
             ),
+        ),
+        (
+            ClaimKind.EXISTENCE,
+            _file,
+            (r"(?P<what>M) (?:contains|holds|handles|implements|has)\b(?! (?:been|no)\b)",),
         ),
         (
             ClaimKind.LOCATION,
@@ -380,6 +430,11 @@ _PATTERNS = [
                 rf"(?P<where>M){_DO}(?P<hard>defines?|contains?|declares?|holds?) (?P<what>{_LIST})",
                 r"(?P<what>M) can be found (?:in|at|inside|under|within) (?P<where>M)",
                 r"(?P<what>M)(?: exists| already exists) (?:in|under|inside) (?P<where>M)",
+                rf"(?P<what>M){_BE}at line (?P<line>\d+) (?:of|in) (?P<where>M)",
+                r"(?P<where>M) has (?P<what>M)",
+                rf"(?P<what>M){_BE}part of (?P<where>M)",
+                r"^(?P<what>M)(?:'s definition)?(?::| →| ->| =>| —| –) (?P<where>M)\.?$",
+                r"(?P<what>M) \((?P<where>M)\)",
             ),
         ),
         (ClaimKind.RETURNS, _returns, (rf"(?P<f>M){_DO}returns? (?:an? )?{_LITERAL}",)),

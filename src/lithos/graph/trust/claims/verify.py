@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from lithos.graph.trust.claims.checking import check
-from lithos.graph.trust.claims.extraction import claims_in
+from lithos.graph.trust.claims.extraction import claims_in, is_read_whole
 from lithos.graph.trust.claims.values import CODE_ENDINGS, Checked, Claim, ClaimKind, CodeFacts, Verdict
 
 CONTRADICTED_FACTOR = 0.5
@@ -121,10 +121,12 @@ def verify(
     confidence = CONTRADICTED_FACTOR ** len(contradicted) * MISSING_FILE_FACTOR ** len(missing)
     confidence *= HISTORY_FACTOR if opposed else 1.0
     kind = _type(checked, evidence)
-    verified = kind is not VerificationType.NONE and not contradicted and confidence >= LEAST_VERIFIED
+    whole = is_read_whole(text)  # else true claims at its beginning would vouch for the rest
+    verified = kind is not VerificationType.NONE and whole and not contradicted and confidence >= LEAST_VERIFIED
     warnings = [f"contradicted by the code: {each.claim.text} ({each.reason})" for each in contradicted]
     warnings += [f"the file {each} is not there" for each in missing]
     warnings += [f"an earlier entry says otherwise: {said}" for _, said in opposed]
+    warnings += [] if whole else ["it is too long: claims at its end were not checked"]
     return Verification(
         verified,
         kind if verified else VerificationType.NONE,
