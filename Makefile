@@ -15,13 +15,13 @@ TEST_TMP ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web clean
+.PHONY: serve test test-pythons lint types imports pages tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web clean
 
 # A trial in the checkout keeps its own folder; an installed Lithos keeps ~/lithos.
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
 
-test: lint types imports tests
+test: lint types imports pages tests
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests benchmarks scripts
@@ -33,15 +33,22 @@ types: $(VENV)/.test-installed
 imports: $(VENV)/.test-installed
 	$(BIN)/lint-imports
 
-# Pages in a browser are `make test-web`: Playwright keeps an event loop that asyncio.run refuses beside it.
 tests: $(VENV)/.test-installed
 	TMPDIR=$(TEST_TMP) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture and not web" --hypothesis-profile repeatable
 
-# The page in a browser. `make test` runs these tests too, where it finds a Chromium.
+# The page in a browser, in processes of its own: Playwright keeps an event loop that asyncio.run refuses beside it.
+# Before the other tests, so that the last line of `make test` is their count. `make test-web` requires a Chromium.
+CHROMIUM = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+PAGES = TMPDIR=$(TEST_TMP) $(BIN)/pytest tests/web -m web -n 2 --dist loadfile
+
+pages: $(VENV)/.test-installed
+	@if [ -n "$(CHROMIUM)" ]; then echo '$(PAGES)'; $(PAGES); \
+	else echo "no Chromium: the page is not tested in a browser; make test-web says how to install one"; fi
+
 test-web: $(VENV)/.test-installed
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || { \
+	@[ -n "$(CHROMIUM)" ] || { \
 	  echo "no Chromium was found. Install one: apt-get install chromium (Debian), apk add chromium (Alpine), brew install --cask chromium (macOS)"; exit 1; }
-	TMPDIR=$(TEST_TMP) $(BIN)/pytest tests/web -m web
+	LITHOS_TEST_WEB=required $(PAGES)
 
 # The suite under every supported Python that is installed, each in a venv of its own.
 test-pythons:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import httpx
@@ -107,4 +108,19 @@ def test_the_stream_ends_when_its_token_is_revoked(url: str, lithos: Lithos, mon
         lithos.tokens.revoke(Call("lithos_token_revoke"), token["id"])
         with pytest.raises(AssertionError, match="the stream ended"):
             while True:
+                events.next()
+
+
+def test_a_stream_without_a_pause_ends_when_its_token_is_revoked(
+    url: str, lithos: Lithos, call: CallTool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "HEARTBEAT_SECONDS", 2.0)
+    monkeypatch.setattr(live, "COLLECT_SECONDS", 0.05)
+    token = lithos.tokens.new(Call("lithos_token_new"), "test")
+    with _events(url, headers={"cookie": f"lithos-visit=t.{token['token']}"}) as events:
+        events.next()
+        lithos.tokens.revoke(Call("lithos_token_revoke"), token["id"])
+        with pytest.raises(AssertionError, match="the stream ended"):
+            for number in count():
+                call("lithos_write", title=f"Note {number}", content="x", agent="a")
                 events.next()

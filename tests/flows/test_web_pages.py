@@ -12,10 +12,12 @@ import pytest
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.tools.caller import Caller
 from tests.conftest import CallTool
 from tests.support.wire import serving
+from tests.web.memory import Memory
 
-FIELD = re.compile(r'name="(key|version|if_match)" value="([^"]*)"')
+FIELD = re.compile(r'name="(key|version|if_match|base_title|base_tags)" value="([^"]*)"')
 
 
 class Browser(httpx.Client):
@@ -100,6 +102,35 @@ def test_an_edit_of_a_note_that_changed_meanwhile_shows_all_texts_and_loses_none
     merged = {name: html.unescape(value) for name, value in FIELD.findall(answer.text)}
     browser.post_form(path, title="Retry", content="ONE\ntwo\nTHREE", tags="", base="", **merged)
     assert call("lithos_read", id=note["id"])["content"] == "ONE\ntwo\nTHREE"
+
+
+def test_a_title_and_tags_that_an_agent_changed_meanwhile_are_kept(browser: Browser, call: CallTool) -> None:
+    note = call("lithos_write", title="Retry", content="one", tags=["old", "kept"], agent="a")
+    path = f"/note/{note['id']}/edit"
+    hidden = browser.fields(path)
+    call("lithos_write", id=note["id"], title="Retry twice", tags=["kept", "theirs"], agent="robot")
+    answer = browser.post_form(path, title="Retry", content="two", tags="old, kept, mine", base="one", **hidden)
+    assert answer.status_code == 409
+    assert 'name="title" value="Retry twice"' in answer.text  # the person left the title alone
+    assert 'name="tags" value="kept, theirs, mine"' in answer.text
+    both = browser.post_form(path, title="Retry once", content="two", tags="", base="one", **{**hidden, "key": "k2"})
+    assert 'name="title" value="Retry once"' in both.text
+    assert "The title in the memory is now" in both.text
+    assert 'name="tags" value="theirs"' in both.text
+
+
+def test_a_note_leads_to_its_neighbourhood_and_to_the_notes_that_its_properties_name(
+    browser: Browser, call: CallTool
+) -> None:
+    old = call("lithos_write", title="Old", content="old", agent="a")
+    new = call("lithos_write", title="New", content="new", agent="a")
+    call("lithos_write", id=old["id"], superseded_by=new["id"], agent="a")
+    shown = browser.get(f"/note/{old['id']}").text
+    assert f'href="/graph?around={old["id"]}"' in shown
+    assert f'<dd><a href="/note/{new["id"]}">' in shown
+    history = browser.get(f"/note/{new['id']}/history").text
+    assert "with another note" in history
+    assert "a person, in the file" not in history
 
 
 def test_two_tabs_that_edit_one_place_see_both_versions(browser: Browser, call: CallTool) -> None:
@@ -197,6 +228,38 @@ def test_a_token_that_only_reads_sees_no_buttons_and_changes_nothing(url: str, l
         assert kept.status_code == 403
         assert "typed for an hour</textarea>" in kept.text  # the sign-in has ended, the text is not lost
     assert call("lithos_read", id=note["id"])["content"] == "text"
+
+
+def test_tokens_see_pages_without_what_they_may_not_do(url: str, lithos: Lithos) -> None:
+    memory, bob = Memory(lithos), Caller(agent="bob")
+    memory.call("lithos_inbox_list", bob)
+    memory.call("lithos_message_send", Caller(agent="ann"), target="bob", body="work")
+    taken = memory.call("lithos_inbox_take", bob)["messages"][0]
+    lease = {"message_id": taken["message"]["id"], "token": taken["token"]}
+    memory.call("lithos_inbox_fail", bob, **lease, error="no", retry=False)
+    with _browser(url) as client:
+        client.post_form("/sign-in", token=_token(lithos, agent="bob"))
+        shown = client.get("/mail/dead").text
+        assert "The conversation" in shown
+        assert "<button>Replay" not in shown  # for persons
+        assert client.get("/garden").status_code == 200
+    with _browser(url) as client:
+        client.post_form("/sign-in", token=_token(lithos, scope="read"))
+        shown = client.get("/garden")
+        assert shown.status_code == 200
+        assert "does not see everybody" in shown.text
+
+
+def test_the_graph_names_the_targets_of_each_note(browser: Browser, call: CallTool) -> None:
+    for title, content in (("A", "[[C]] [[B]]"), ("B", "[[C]]"), ("C", "end \u202e")):
+        call("lithos_write", title=title, content=content, agent="a")
+    found = browser.get("/graph/data").json()
+    places = {title: place for place, title in enumerate(found["titles"])}
+    links = {
+        (source, sum(steps[: each + 1])) for source, steps in enumerate(found["targets"]) for each in range(len(steps))
+    }
+    expected = {("A", "C"), ("A", "B"), ("B", "C")}
+    assert links == {(places[source], places[target]) for source, target in expected}
 
 
 @pytest.mark.parametrize(

@@ -2,65 +2,49 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
 
-from lithos.errors import LithosError
-from lithos.tools.caller import Caller
-from tests.web.conftest import Site
+from lithos.serving.web.pages.search import KINDS
+from lithos.serving.web.templates import CONTROL
+from tests.web.conftest import Site, filled_site
 from tests.web.hostile import CORPUS
-from tests.web.memory import ANN, BOB, OPERATOR
+from tests.web.hostile_tools import NO_TEXT, NOT_SHOWN, Store, store_everywhere, writing_tools
+from tests.web.memory import BOB, OPERATOR
 
+REQUIRED = os.environ.get("LITHOS_TEST_WEB") == "required"  # by `make test-web`: each string through each tool
 PIECE = 30  # strings in one text: a hundred pages of one string each would show no more
 
 
-def _store(site: Site) -> dict[str, int]:
-    """Each string through each tool that stores a text. How many each tool took: some refuse, which is fine."""
-    took: dict[str, int] = {}
-
-    def put(tool: str, caller: Caller = ANN, **arguments: Any) -> dict[str, Any] | None:
-        try:
-            answer = site.call(tool, caller, **arguments)
-        except LithosError:
-            return None
-        took[tool] = took.get(tool, 0) + 1
-        return answer
-
-    for place, text in enumerate(CORPUS):
-        put("lithos_agent_register", id=text, name=text, metadata={"x": text})
-        made = put("lithos_task_create", Caller(agent=text), title=text, description=text, agent=text, tags=[text])
-        task = made["task_id"] if made else site.ids["Pick a name"]
-        put("lithos_task_claim", Caller(agent=text), task_id=task, aspect=text, agent=text, ttl_minutes=30)
-        put("lithos_finding_post", task_id=task, agent="ann", summary=text)
-        put("mentisdb_append", agent_id="ann", chain_key="hostile", thought_type="Idea", content=text, tags=[text])
-        put("mentisdb_append", agent_id=text, agent_name=text, chain_key="hostile", thought_type="Idea", content=text)
-        put("lithos_message_send", target="operator", payload={"subject": text, "body": text})
-        put("lithos_message_send", target="bob", type="acme.thing", payload={text: text})
-        put("lithos_events_log", type="observation", op="say", rationale=text, user_id="vera")
-        if place % 4 == 0:
-            put("lithos_write", Caller(agent=text), title=text, content=text, tags=[text], path="hostile")
+def _store(site: Site) -> Counter[str]:
+    """Each string through the tools that keep a text, and all of them in long texts. How many each tool took."""
+    store = Store(site)
+    for number, text in enumerate(CORPUS):
+        if REQUIRED or number % 4 == 0 or number < 13:
+            store_everywhere(store, text, number)
+        store.put("lithos_task_create", title=text, description=text, agent=text[:100], tags=[text])
+        store.put("mentisdb_append", agent_id="ann", chain_key="hostile", thought_type="Idea", content=text)
     for start in range(0, len(CORPUS), PIECE):
         body = "\n\n".join(CORPUS[start : start + PIECE])
-        put("lithos_write", BOB, title=f"Hostile {start}", content=body, path="hostile")
-        put("lithos_propose_change", path=f"users/vera/parts/h{start}/notes.md", content=body + "\n", user_id="vera")
-    lease = site.call("lithos_inbox_take", BOB)["messages"]
-    for each in lease:
-        taken = {"message_id": each["message"]["id"], "token": each["token"]}
-        put("lithos_inbox_fail", BOB, **taken, error=CORPUS[9], retry=False)
-    return took
+        store.put("lithos_write", BOB, title=f"Hostile {start}", content=body, path="joined")
+        file = f"users/vera/parts/h{start}/notes.md"
+        store.put("lithos_propose_change", path=file, content=body + "\n", user_id="vera")
+    return store.took
 
 
 def _pages(site: Site) -> list[str]:
     """Every page that shows what was stored, the longest lists first."""
     notes = site.call("lithos_list", path_prefix="hostile", limit=100)["items"]
+    joined = site.call("lithos_list", path_prefix="joined", limit=100)["items"]
     tasks = site.call("lithos_task_list", limit=200)["tasks"]
     threads = site.call("lithos_thread_list", OPERATOR, limit=40)["threads"]
-    joined = [each for each in notes if each["title"].startswith("Hostile")]
     agents = [each["id"] for each in site.call("lithos_agent_list", limit=200)["agents"]]
     return [
         *("/", "/board", "/ledger?chain=hostile", "/garden", "/mail", "/mail/dead", "/graph", "/agents", "/status"),
@@ -71,31 +55,59 @@ def _pages(site: Site) -> list[str]:
         *(f"/ledger/hostile/{index}" for index in (0, 9, 40)),
         *(f"/agents/{quote(each, safe='')}" for each in agents[:3]),
         *(f"/search?q={quote(text)}" for text in (CORPUS[0], CORPUS[14])),
+        *(f"/search?q=window+hacked&kind={kind}" for kind, _ in KINDS),
         *(f"{path}{quote(CORPUS[14])}" for path in ("/board?tag=", "/mail?name=", "/graph?folder=", "/garden?undone=")),
     ]
 
 
 @pytest.fixture(scope="module")
-def stored(site: Site) -> dict[str, int]:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A memory of its own: its pages are long, and axe would look at each line of them."""
+    with filled_site(tmp_path_factory.mktemp("hostile") / "data") as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def stored(site: Site) -> Counter[str]:
     return _store(site)
 
 
-def test_hostile_texts_are_shown_and_never_run(site: Site, visit: Callable[..., Any], stored: dict[str, int]) -> None:
+def test_every_tool_that_keeps_a_text_took_hostile_ones(stored: Counter[str]) -> None:
     assert len(CORPUS) >= 100
-    assert min(stored[tool] for tool in ("lithos_task_create", "lithos_finding_post", "mentisdb_append")) > 80, stored
+    assert min(stored[tool] for tool in ("lithos_task_create", "mentisdb_append")) > 80, stored
+    assert writing_tools() - stored.keys() - NO_TEXT - NOT_SHOWN == set()
+
+
+def test_hostile_texts_are_shown_and_never_run(site: Site, visit: Callable[..., Any], stored: Counter[str]) -> None:
     page = visit(operator=True)
     page.watched.allowed |= {400, 404, 422}
     said = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    seen = set()
+    seen = {}
     for path in _pages(site):
         page.goto(path)
         assert page.evaluate("() => window.hacked") is None, path
         assert page.evaluate(UNSAFE) == [], path
-        seen.add(page.evaluate("() => document.body.innerText").count("window.hacked"))
-    assert max(seen) > 20  # the texts are there, as text
+        seen[path] = page.evaluate("() => document.body.innerText").count("window.hacked")
+    assert max(seen.values()) > 20, seen  # the texts are there, as text
     assert said == []
     assert not any(task["title"] == "hx" for task in site.call("lithos_task_list", limit=200)["tasks"])
+
+
+def test_no_page_obeys_a_direction_control_of_others_or_scrolls_sideways(
+    site: Site, visit: Callable[..., Any], stored: Counter[str]
+) -> None:
+    page = visit(operator=True, viewport={"width": 390, "height": 850})
+    page.watched.allowed |= {400, 404, 422}
+    wrong = {}
+    for path in _pages(site):
+        page.goto(path)
+        text = re.sub(r"(?s)<textarea.*?</textarea>|value=\"[^\"]*\"", "", page.content())
+        if obeyed := CONTROL.findall(text):
+            wrong[path] = [hex(ord(each[0])) for each in obeyed]
+        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
+            wrong[f"{path} sideways"] = ["it scrolls"]
+    assert wrong == {}
 
 
 UNSAFE = r"""() => {

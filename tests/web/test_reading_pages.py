@@ -21,35 +21,6 @@ def note(site: Site) -> dict[str, Any]:
     )
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_no_reading_page_has_a_violation_or_scrolls_sideways(
-    site: Site, visit: Visit, violations: Callable[[Any], list[str]], note: dict[str, Any], scheme: str, width: int
-) -> None:
-    page = visit(operator=True, color_scheme=scheme, viewport={"width": width, "height": 850})
-    at = f"/note/{note['id']}"
-    found = {}
-    for path in (
-        "/",
-        "/search?q=retries",
-        "/search",
-        at,
-        f"{at}/edit",
-        f"{at}/history",
-        f"{at}/diff",
-        "/agents",
-        "/agents/robot",
-        "/status",
-        "/sign-in",
-        "/note-new",
-    ):
-        page.goto(path)
-        if bad := violations(page):
-            found[path] = bad
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            found[f"{path} sideways"] = ["it scrolls"]
-    assert found == {}
-
-
 def test_search_answers_while_a_person_types_and_keys_lead_through_it(site: Site, visit: Visit) -> None:
     page = visit()
     page.goto("/agents")

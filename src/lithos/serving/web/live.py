@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -67,7 +68,13 @@ class Live:
             self._begin()
             yield b"retry: 2000\n\n"
             yield await self._caught_up(page, channel, since)
-            while (text := await self._next(page, queue)) is not None:
+            checked = time.monotonic()
+            while True:
+                text = await self._next(queue)
+                if time.monotonic() - checked >= HEARTBEAT_SECONDS:  # also while there is no pause between events
+                    if await self._site.sign_ins.visitor(page.request.cookies) != page.visitor:
+                        return  # signed out, or the token was revoked
+                    checked = time.monotonic()
                 yield text
         finally:
             channel.streams.discard(queue)
@@ -75,12 +82,10 @@ class Live:
                 self._channels.pop(caller, None)
             self._end_if_unused()
 
-    async def _next(self, page: Page, queue: asyncio.Queue[bytes]) -> bytes | None:
-        """None: the visitor has signed out, or the token was revoked."""
+    async def _next(self, queue: asyncio.Queue[bytes]) -> bytes:
         with suppress(TimeoutError):
             return await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
-        visitor = await self._site.sign_ins.visitor(page.request.cookies)
-        return b": \n\n" if visitor == page.visitor else None
+        return b": \n\n"
 
     async def _caught_up(self, page: Page, channel: Channel, since: str) -> bytes:
         try:

@@ -18,18 +18,22 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 from markupsafe import Markup
 
-from lithos.serving.web.templates import CONTROL, CONTROLS
+from lithos.serving.web.templates import CONTROL, shown_control
 
 MOST_RENDERED = 100_000  # characters: 50 ms of ordinary text, 2 s of text made to be slow
 WIKI = re.compile(r"!?\[\[([^\[\]|#\n]*)(#[^\[\]|\n]*)?(?:\\?\|([^\[\]\n]*))?\]\]")
 SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 SAFE_SCHEMES = ("http:", "https:", "mailto:")
 TASK = re.compile(r"^\[([ xX])\]\s+")
+BRACKET = re.compile(r"[\[\]]|\n[ \t]*\n")
+MOST_OPEN = 2_000  # brackets of one paragraph: the parser looks for the end of each, and 100,000 take 5 s
 
 
 def render(content: str, *, title: str = "", path: str = "", links: Iterable[Mapping[str, Any]] = ()) -> Markup:
     """`path` is the note's, for relative links; `links` are those of `lithos_read`, with the ids of their notes."""
     env: dict[str, Any] = {"path": path, "links": {each["target"]: each for each in links}, "slugs": {}}
+    if _too_many_open(content[:MOST_RENDERED]):
+        return Markup(f'<pre tabindex="0">{visible(content[:MOST_RENDERED])}</pre>')
     tokens = _parser().parse(content[:MOST_RENDERED], env)
     if title and len(tokens) > 2 and tokens[0].type == "heading_open" and tokens[1].content.strip() == title.strip():
         tokens = tokens[3:]  # the page shows the title already
@@ -37,6 +41,16 @@ def render(content: str, *, title: str = "", path: str = "", links: Iterable[Map
     env["lower"] = 2 - highest  # below the page's own title, without a gap
     # Every rule below escapes; those of the library that are left write tags alone.
     return Markup(_parser().renderer.render(tokens, _parser().options, env))
+
+
+def _too_many_open(content: str) -> bool:
+    """Whether a paragraph has more open brackets than any text for people."""
+    opened = 0
+    for found in BRACKET.finditer(content):
+        opened = {"[": opened + 1, "]": max(0, opened - 1)}.get(found.group(), 0)
+        if opened > MOST_OPEN:
+            return True
+    return False
 
 
 @cache
@@ -65,7 +79,7 @@ def visible(text: str) -> str:
     escaped = escapeHtml(text)
     if CONTROL.search(escaped) is None:
         return escaped
-    return CONTROL.sub(lambda found: f'<span class="control">{CONTROLS[found.group()]}</span>', escaped)
+    return CONTROL.sub(lambda found: f'<span class="control">{shown_control(found)}</span>', escaped)
 
 
 def slug(text: str) -> str:

@@ -26,6 +26,7 @@ NAV = (  # path, word, icon of `icons.html`, key after `g`
     ("/agents", "Agents", "agents", "a"),
     ("/status", "Health", "health", "t"),
 )
+PRIORITIES = ("urgent", "high", "normal", "low", "someday")  # of a task, from 0
 VERBS = {
     "create": "created",
     "update": "changed",
@@ -41,13 +42,20 @@ VERBS = {
     "supersede": "superseded",
     "append": "appended",
     "finding": "finding posted",
+    "rewrite": "changed",
     "modify": "saved",
     "add": "saved",
 }
 UNITS = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3_600, "h"), (60, "min"))
 # They reorder what a reader sees: shown as what they are.
 CONTROLS = {chr(code): f"U+{code:04X}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)}
-CONTROL = re.compile("[" + "".join(CONTROLS) + "]")
+CONTROL = re.compile("[" + "".join(CONTROLS) + "]{1,50}")  # a page of 100,000 marks would be 3 MB
+
+
+def shown_control(found: re.Match[str]) -> str:
+    """The code point of a direction control; of a long run the first and how many."""
+    run = found.group()
+    return CONTROLS[run] if len(run) == 1 else f"{CONTROLS[run[0]]}×{len(run)}"
 
 
 def environment(assets: Assets) -> Environment:
@@ -61,7 +69,7 @@ def environment(assets: Assets) -> Environment:
     )
     made.globals.update(asset=assets.url, has_asset=assets.__contains__, version=__version__, nav=NAV, live=live)
     made.filters.update(ago=ago, left=left, size=size, number=number, plain=plain, path=path, short=short)
-    made.filters.update(sentence=sentence, code_words=code_words, verb=verb)
+    made.filters.update(sentence=sentence, code_words=code_words, verb=verb, bare=bare)
     return made
 
 
@@ -83,7 +91,7 @@ def left(context: Context, moment: str | datetime | None) -> Markup:
     if at is None:
         return Markup("")
     seconds = (at - context["now"]).total_seconds()
-    text = "over" if seconds <= 0 else f"{span(seconds)} left"
+    text = "over" if seconds <= 0 else f"{countdown(seconds)} left"
     return Markup('<time datetime="{0}" title="{0}" data-left>{1}</time>').format(rfc3339(at), text)
 
 
@@ -105,6 +113,11 @@ def span(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
+def countdown(seconds: float) -> str:
+    """By the second in the last ten minutes; `app.js` does the same."""
+    return span(seconds) if seconds >= 600 else f"{int(seconds // 60)}:{int(seconds % 60):02}"
+
+
 def size(count: float) -> str:
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= limit:
@@ -120,8 +133,13 @@ def plain(text: object) -> Markup:
     """Text of others with an isolated direction; direction controls are shown by their code point."""
     shown = str(escape("" if text is None else str(text)))
     if CONTROL.search(shown) is not None:
-        shown = CONTROL.sub(lambda found: f'<span class="control">{CONTROLS[found.group()]}</span>', shown)
+        shown = CONTROL.sub(lambda found: f'<span class="control">{shown_control(found)}</span>', shown)
     return Markup(f"<bdi>{shown}</bdi>")  # escaped above; `format` would take ten times as long
+
+
+def bare(text: object) -> str:
+    """Text of others where no markup can be: a title, an option, a label. Direction controls by their code point."""
+    return CONTROL.sub(shown_control, "" if text is None else str(text))
 
 
 def verb(operation: str) -> str:

@@ -54,6 +54,11 @@ class Visitor:
     def operator(self) -> bool:
         return self.caller.operator
 
+    @property
+    def person(self) -> bool:
+        """May do what is for persons: a token of an agent may not."""
+        return self.may_write and (self.operator or self.caller.user_bound)
+
 
 class SignIns:
     """Codes and visits of one listener, in memory: a new host asks for a new sign-in."""

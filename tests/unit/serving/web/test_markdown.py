@@ -109,3 +109,14 @@ def test_no_text_makes_a_tag_or_an_attribute_that_we_do_not_write(text: str) -> 
 )
 def test_a_text_made_to_be_slow_is_bounded(text: str) -> None:
     assert len(render(text)) < 3_000_000
+
+
+def test_a_paragraph_of_open_brackets_is_shown_as_it_is() -> None:
+    shown = render("[" * 3_000 + "<b>")
+    assert shown.startswith("<pre")
+    assert shown.endswith("[&lt;b&gt;</pre>")
+    assert not render("[0, 1) and [[Known]]\n\n" * 3_000, links=LINKS).startswith("<pre")
+
+
+def test_a_run_of_direction_controls_is_one_mark() -> None:
+    assert render("a" + "\u202e" * 20 + "b") == '<p>a<span class="control">U+202E×20</span>b</p>\n'

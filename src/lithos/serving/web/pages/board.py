@@ -11,10 +11,10 @@ from starlette.responses import Response
 from lithos.errors import InvalidInput, NotFound
 from lithos.serving.web.page import Page, PageRoute
 from lithos.serving.web.refusals import need_success
+from lithos.serving.web.templates import PRIORITIES
 
 MOST_OPEN, MOST_ENDED = 200, 30
 SHOWN_ENDED = "14d"
-PRIORITIES = ("urgent", "high", "normal", "low", "someday")
 Task = dict[str, Any]
 
 

@@ -21,8 +21,10 @@ FINAL = ("finding", "renew", "upload", "supersede")  # `lithos_undo` says why
 async def garden(page: Page) -> Response:
     given = {name: page.given(name).strip() for name in FILTERS}
     wanted = {name: value for name, value in given.items() if value}
+    caller = page.visitor.caller
+    only = None if caller.owner else caller.user  # a token that does not see everybody's events sees its own
     events, proposals = await asyncio.gather(
-        page.call("lithos_events_query", limit=EVENTS, cursor=page.given("cursor") or None, **wanted),
+        page.call("lithos_events_query", limit=EVENTS, cursor=page.given("cursor") or None, user_id=only, **wanted),
         page.try_call("lithos_proposal_list", limit=20),
     )
     more = urlencode({**wanted, "cursor": events["next_cursor"]}) if events["next_cursor"] else ""
@@ -31,6 +33,7 @@ async def garden(page: Page) -> Response:
         events=events["rows"],
         more=more,
         given=given,
+        only=only,
         filtered=bool(wanted),
         statuses=STATUSES,
         undoable=UNDOABLE,

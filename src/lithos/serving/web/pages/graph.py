@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import orjson
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
+from lithos.serving.web.templates import bare
 
 SHOWN = 60
 MOST_TAGS, MOST_FOLDERS = 300, 500
@@ -51,15 +53,23 @@ def _packed(found: dict[str, Any]) -> bytes:
     return orjson.dumps(
         {
             "ids": found["ids"],
-            "titles": [title[:200] for title in found["titles"]],
+            "titles": [bare(title[:200]) for title in found["titles"]],
             "folders": list(folders),
             "folder": places,
             "tags": found["tags"],
             "tagged": found["tagged"],
-            "links": found["links"],
+            "targets": _by_source(found["links"], len(found["ids"])),
             "total": found["total"],
         }
     )
+
+
+def _by_source(links: list[int], count: int) -> list[list[int]]:
+    """For each note the places that it links to, each as the distance from the one before: half the digits of pairs."""
+    targets: list[list[int]] = [[] for _ in range(count)]
+    for source, target in zip(links[::2], links[1::2], strict=True):
+        targets[source].append(target)
+    return [[to - before for before, to in pairwise([0, *sorted(each)])] for each in targets]
 
 
 def _folders(paths: list[str]) -> list[tuple[str, int]]:

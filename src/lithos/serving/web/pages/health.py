@@ -37,7 +37,7 @@ async def doctor(page: Page) -> Response:
 async def reindex(page: Page) -> Response:
     await page.form()
     await page.call("lithos_reindex")
-    return page.go("/health")
+    return page.go("/status")
 
 
 def _settings(page: Page) -> list[tuple[str, list[tuple[str, str]]]]:

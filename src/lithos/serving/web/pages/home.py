@@ -8,6 +8,7 @@ from typing import Any
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
+from lithos.serving.web.templates import PRIORITIES
 
 SHOWN_CHANGES = 40
 SHOWN_TASKS = 8
@@ -21,7 +22,13 @@ async def home(page: Page) -> Response:
         page.call("lithos_stats"), _changes(page), page.call("lithos_task_ready", limit=SHOWN_TASKS), _agents(page)
     )
     return page.show(
-        "home.html", stats=stats, changes=changes, ready=ready, agents=agents, size=sum(stats["bytes"].values())
+        "home.html",
+        stats=stats,
+        changes=changes,
+        ready=ready,
+        agents=agents,
+        size=sum(stats["bytes"].values()),
+        priorities=PRIORITIES,
     )
 
 

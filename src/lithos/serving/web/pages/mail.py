@@ -118,7 +118,7 @@ async def send(page: Page) -> Response:
 
 async def read_all(page: Page) -> Response:
     """Take and acknowledge what waits for the visitor, as `lithos inbox --take` does."""
-    if page.visitor.kind == "token" and not page.visitor.caller.user_bound:
+    if not page.visitor.person:
         raise Forbidden("an agent's messages are for the agent to take", hint="Sign in as a person.")
     me = _me(page)
     taken = need_success(await page.call("lithos_inbox_take", agent=me, limit=MOST_READ))

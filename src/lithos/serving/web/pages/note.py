@@ -15,6 +15,8 @@ from lithos.serving.web.page import Page, PageRoute
 from lithos.serving.web.templates import path as segment
 
 SHOWN_LINKS = 50
+BASE_FIELDS = {"content": "base", "title": "base_title", "tags": "base_tags"}  # of the form of an edit
+NOTE_FIELDS = frozenset({"supersedes", "superseded_by", "derived_from"})
 HIDDEN_FIELDS = frozenset({"id", "title", "tags", "created_at", "updated_at", "author", "status"})
 
 
@@ -41,10 +43,13 @@ async def view(page: Page) -> Response:
     )
 
 
-def _fields(metadata: dict[str, Any]) -> list[tuple[str, str]]:
-    """Frontmatter that is not shown elsewhere, as text."""
+def _fields(metadata: dict[str, Any]) -> list[tuple[str, list[str], bool]]:
+    """Frontmatter that is not shown elsewhere: name, values as text, and whether these are ids of notes."""
     shown = ((name, value) for name, value in metadata.items() if name not in HIDDEN_FIELDS)
-    return [(name, ", ".join(map(str, value)) if isinstance(value, list) else str(value)) for name, value in shown]
+    return [
+        (name, list(map(str, value)) if isinstance(value, list) else [str(value)], name in NOTE_FIELDS)
+        for name, value in shown
+    ]
 
 
 async def raw(page: Page) -> Response:
@@ -55,7 +60,7 @@ async def raw(page: Page) -> Response:
 # ------------------------------------------------------------------- editing
 async def new(page: Page) -> Response:
     note = {"id": "", "title": page.given("title"), "content": "", "version": "", "path": "", "metadata": {}}
-    return page.show("note_edit.html", note=note, tags="", folder=page.given("folder"), base="", problem=None)
+    return page.show("note_edit.html", note=note, tags="", folder=page.given("folder"), base=None, problem=None)
 
 
 async def create(page: Page) -> Response:
@@ -68,15 +73,14 @@ async def create(page: Page) -> Response:
         )
     except LithosError as error:
         note = {**arguments, "id": "", "version": "", "path": "", "metadata": {}}
-        values = {"tags": fields.get("tags", ""), "folder": fields.get("folder", ""), "base": ""}
+        values = {"tags": fields.get("tags", ""), "folder": fields.get("folder", ""), "base": None}
         return page.show("note_edit.html", status=400, note=note, problem=error.as_dict(), **values)
     return page.go(f"/note/{segment(saved['id'])}")
 
 
 async def edit(page: Page) -> Response:
     note = await page.call("lithos_read", id=page.part("id"))
-    tags = ", ".join(note["metadata"].get("tags", []))
-    return page.show("note_edit.html", note=note, tags=tags, folder=None, base=note["content"], problem=None)
+    return page.show("note_edit.html", note=note, tags=_joined(note), folder=None, base=_base(note), problem=None)
 
 
 async def save(page: Page) -> Response:
@@ -100,7 +104,8 @@ async def save(page: Page) -> Response:
     except LithosError as error:
         note = {**await page.call("lithos_read", id=id), "content": content, "title": fields.get("title", "")}
         note["version"] = fields.get("version", "")
-        values = {"tags": fields.get("tags", ""), "folder": None, "base": fields.get("base", "")}
+        base = {name: fields.get(field, "") for name, field in BASE_FIELDS.items()}
+        values = {"tags": fields.get("tags", ""), "folder": None, "base": base}
         return page.show("note_edit.html", status=400, note=note, problem=error.as_dict(), **values)
     return page.go(f"/note/{segment(id)}")
 
@@ -110,12 +115,15 @@ async def _merge(page: Page, fields: dict[str, str], error: Conflict) -> Respons
     mine, base = fields.get("content", ""), fields.get("base", "")
     history = await page.try_call("lithos_note_history", id=now["id"], limit=1)
     versions = (history or {}).get("versions") or [{}]
+    title = _merged_title(fields, now["title"])
     return page.show(
         "note_merge.html",
         status=409,
         note=now,
-        title=fields.get("title", ""),
-        tags=fields.get("tags", ""),
+        title=title,
+        their_title=now["title"] if title != now["title"] and now["title"] != fields.get("base_title") else "",
+        tags=", ".join(_merged_tags(fields, now["metadata"].get("tags", []))),
+        base=_base(now),
         mine=mine,
         merged=await page.work(merge, base, mine, now["content"]),
         theirs_rows=await page.work(compare, base, now["content"]),
@@ -123,6 +131,28 @@ async def _merge(page: Page, fields: dict[str, str], error: Conflict) -> Respons
         last=versions[0],
         problem=error.as_dict(),
     )
+
+
+def _base(note: dict[str, Any]) -> dict[str, str]:
+    """What the form starts from: with it, a later save finds out who changed what."""
+    return {"content": note["content"], "title": note["title"], "tags": _joined(note)}
+
+
+def _joined(note: dict[str, Any]) -> str:
+    return ", ".join(note["metadata"].get("tags", []))
+
+
+def _merged_title(fields: dict[str, str], theirs: str) -> str:
+    """The person's title if the person changed it, else the one that the note has now."""
+    mine = fields.get("title", "")
+    return theirs if mine == fields.get("base_title") else mine
+
+
+def _merged_tags(fields: dict[str, str], theirs: list[str]) -> list[str]:
+    """The tags that the note has now, with what the person added and without what the person removed."""
+    mine, base = _tags(fields), _tags({"tags": fields.get("base_tags", "")})
+    kept = [tag for tag in theirs if tag in mine or tag not in base]
+    return [*kept, *(tag for tag in mine if tag not in base and tag not in kept)]
 
 
 def _tags(fields: dict[str, str]) -> list[str]:

@@ -92,8 +92,8 @@ def place_of(hit: dict[str, Any]) -> str | None:
         return f"/board/{segment(hit['task_id'])}"
     if kind == "thought" and hit.get("chain_key"):
         return f"/ledger/{segment(hit['chain_key'])}/{hit['title'].rpartition('#')[2]}"
-    if kind == "message" and hit.get("correlation_id"):
-        return f"/mail/thread/{segment(hit['correlation_id'])}"
+    if kind == "message" and id:
+        return f"/mail/thread/{id}"  # it leads on to the conversation
     return None
 
 
@@ -106,7 +106,15 @@ def _legs(found: dict[str, Any]) -> dict[str, list[Leg]]:
     """By id: how much words and meaning speak for each hit, beside the best of this answer."""
     best = (found.get("trace") or {}).get("best") or []
     most = max((float(each.get("words") or 0) for each in best), default=0.0) or 1.0
-    return {str(each["id"]): _legs_of(each, most) for each in best if "id" in each}
+    legs = {str(each["id"]): _legs_of(each, most) for each in best if "id" in each}
+    return {**_matches(found["results"]), **legs}
+
+
+def _matches(hits: list[dict[str, Any]]) -> dict[str, list[Leg]]:
+    """By id: the score beside the best one. The trace names words and meaning of notes alone."""
+    scores = {str(hit["id"]): float(hit.get("score") or 0) for hit in hits if hit.get("id")}
+    most = max(scores.values(), default=0.0) or 1.0
+    return {id: [Leg("match", round(score, 2), _share(score / most))] for id, score in scores.items()}
 
 
 def _legs_of(each: dict[str, Any], most: float) -> list[Leg]:

@@ -21,6 +21,8 @@
     for (const [length, unit] of units) if (seconds >= length) return `${Math.floor(seconds / length)} ${unit}`;
     return `${Math.floor(seconds)} s`;
   };
+  const left = (seconds) => seconds >= 600 ? span(seconds)
+    : `${Math.floor(seconds / 60)}:${String(Math.floor(seconds % 60)).padStart(2, "0")}`;
   const tellTimes = () => {
     const now = Date.now();
     for (const at of document.querySelectorAll("time[data-ago]")) {
@@ -30,7 +32,7 @@
     }
     for (const at of document.querySelectorAll("time[data-left]")) {
       const seconds = (Date.parse(at.dateTime) - now) / 1000;
-      const text = seconds <= 0 ? "over" : `${span(seconds)} left`;
+      const text = seconds <= 0 ? "over" : `${left(seconds)} left`;
       if (at.textContent !== text) at.textContent = text;
     }
   };
@@ -82,6 +84,9 @@
   document.addEventListener("submit", () => { unsaved = false; });
   window.addEventListener("beforeunload", (event) => { if (unsaved) event.preventDefault(); });
 
-  setInterval(tick, 1000 * 15);
+  const current = document.querySelector(".side a[aria-current]");
+  if (current) current.scrollIntoView({ block: "nearest", inline: "center" });  // on a phone the pages are a row
+
+  setInterval(tick, 1000);
   document.addEventListener("visibilitychange", tick);
 })();

@@ -39,7 +39,7 @@
     const answer = await fetch(box.dataset.source, { headers: { accept: "application/json" }, credentials: "same-origin" });
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     const data = await answer.json(), n = data.ids.length;
-    const links = Uint32Array.from(data.links), degree = new Uint16Array(n);
+    const links = pairs(data.targets), degree = new Uint16Array(n);
     for (const each of links) if (degree[each] < 65535) degree[each]++;
     const tops = new Map();
     const group = Uint16Array.from(data.folder, (at) => {
@@ -54,6 +54,11 @@
     if (box.dataset.around) chosen = data.ids.indexOf(box.dataset.around);
     filter();
     arrange(places);
+  };
+  const pairs = (targets) => {          // per note the distances between its targets: source, target, source, target…
+    const links = [];
+    targets.forEach((steps, from) => { let to = 0; for (const step of steps) links.push(from, to += step); });
+    return Uint32Array.from(links);
   };
   const known = (ids) => {
     try {

@@ -1,0 +1,195 @@
+"""Hostile texts through every tool that keeps a text. A tool of the catalogue is here, or it is said why not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from lithos.errors import LithosError
+from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
+from tests.web.conftest import Site
+from tests.web.memory import ANN, BOB, OPERATOR
+
+Put = Callable[..., dict[str, Any] | None]
+
+# They take ids, switches and names of files that exist; what they keep of the caller is the agent's name.
+NO_TEXT = frozenset(
+    """
+    lithos_delete lithos_note_revert lithos_note_restore lithos_reindex lithos_undo lithos_decay lithos_task_renew
+    lithos_task_release lithos_task_complete lithos_task_cancel mentisdb_revoke_agent_key mentisdb_disable_agent
+    lithos_ledger_checkpoint lithos_ledger_convert lithos_session_activate lithos_session_suspend lithos_session_resume
+    lithos_session_close lithos_session_close_all lithos_session_switch lithos_session_join lithos_session_leave
+    lithos_session_restore lithos_file_unlock lithos_message_cancel lithos_message_forget lithos_inbox_take
+    lithos_inbox_ack lithos_inbox_renew lithos_dead_letter_replay lithos_dead_letter_drop lithos_doctor
+    lithos_tool_call lithos_token_revoke lithos_keys_rotate lithos_md_snapshot_history lithos_md_lint
+    lithos_code_remove lithos_code_rebuild lithos_mistake_outcome lithos_resume_task lithos_unlink_nodes
+    """.split()  # noqa: SIM905 - read as a list of words
+)
+# They need a repository, a worktree, a document or a found conflict; no page shows what they keep.
+NOT_SHOWN = frozenset(
+    """
+    lithos_code_add lithos_ingest_source lithos_graph_conflict_resolve lithos_link_nodes lithos_worktree_open
+    lithos_worktree_close lithos_work_write lithos_work_edit lithos_work_run lithos_tools_discover lithos_tools_choose
+    lithos_work_check lithos_work_test lithos_work_commit lithos_work_merge lithos_session_promote
+    lithos_session_demote lithos_session_rollback lithos_store_checkpoint
+    """.split()  # noqa: SIM905 - read as a list of words
+)
+ROOT = Caller(operator=True, agent="root")
+SHELF = "users/vera/parts/shelf/notes.md"
+
+
+def writing_tools() -> set[str]:
+    return {tool.name for tool in catalogue() if not tool.reads}
+
+
+class Store:
+    """Calls tools and counts what each one took: some refuse a text, which is fine."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.took: Counter[str] = Counter()
+
+    def put(self, tool: str, caller: Caller = ANN, /, **arguments: Any) -> dict[str, Any] | None:
+        try:
+            answer = self.site.call(tool, caller, **arguments)
+        except LithosError:
+            return None
+        if answer.get("success") is not False:
+            self.took[tool] += 1
+        return answer
+
+
+def store_everywhere(store: Store, text: str, number: int) -> None:
+    for part in (_notes, _board, _ledger, _skills, _sessions, _habits, _garden, _mail, _operator):
+        part(store, text, number)
+
+
+def _notes(store: Store, text: str, number: int) -> None:
+    put = store.put
+    note = put("lithos_write", Caller(agent=text), title=text, content=text, tags=[text], path="hostile")
+    note = note or put("lithos_write", title=f"Hostile {number}", content=text, path="hostile", claim_id=text)
+    if note is None:
+        return
+    put("lithos_move", id=note["id"], to=f"hostile/{number} {text.replace('/', '')[:60]}.md")
+    put("lithos_feedback", used_ids=[note["id"]], outcome="helped", query=text)
+    put("lithos_promote", source_entry_id=note["id"], evidence_refs=[text], approved_by=text, actor="x", reason=text)
+
+
+def _board(store: Store, text: str, number: int) -> None:
+    put = store.put
+    put("lithos_agent_register", id=text, name=text, type=text, metadata={text[:50]: text})
+    made = put("lithos_task_create", Caller(agent=text), title=text, description=text, agent=text, tags=[text])
+    task = made["task_id"] if made else store.site.ids["Pick a name"]
+    put("lithos_task_claim", Caller(agent=text), task_id=task, aspect=text, agent=text, ttl_minutes=30)
+    put("lithos_finding_post", task_id=task, agent="ann", summary=text)
+    if made:
+        put("lithos_task_update", task_id=task, agent="ann", title=f"{text} x", description=text, tags=[text])
+
+
+def _ledger(store: Store, text: str, number: int) -> None:
+    put = store.put
+    said = {"chain_key": "hostile", "content": text, "tags": [text], "concepts": [text]}
+    put("mentisdb_bootstrap", agent_id="ann", **{**said, "chain_key": f"hostile-{number}"})
+    made = put("mentisdb_append", agent_id="ann", thought_type="Idea", **said)
+    put("mentisdb_append", agent_id=text, agent_name=text, agent_owner=text, thought_type="Idea", **said)
+    put("mentisdb_append_retrospective", agent_id="ann", **said)
+    about = {"agent_id": "ann", "chain_key": "hostile"}
+    put("mentisdb_upsert_agent", display_name=text, agent_owner=text, description=text, **about)
+    put("mentisdb_set_agent_description", description=text, **about)
+    put("mentisdb_add_agent_alias", alias=f"{text} again", **about)
+    put("mentisdb_add_agent_key", key_id=text, algorithm="ed25519", public_key_bytes=[number % 250] * 32, **about)
+    if made and number % 40 == 0:
+        put("lithos_ledger_forget", OPERATOR, chain_key="hostile", thought_index=made["thought"]["index"], reason=text)
+    if number % 40 == 1:
+        put("lithos_ledger_import", OPERATOR, text=f"- {text}\n", chain_key="hostile")
+
+
+def _skills(store: Store, text: str, number: int) -> None:
+    skill = f"---\nname: hostile {number}\ndescription: d\n---\n# Skill\n\n{text}\n"
+    made = store.put("mentisdb_upload_skill", agent_id="ann", chain_key="hostile", content=skill)
+    if made and number % 2:
+        store.put("mentisdb_deprecate_skill", skill_id=made["skill"]["skill_id"], chain_key="hostile", reason=text)
+    elif made:
+        store.put("mentisdb_revoke_skill", skill_id=made["skill"]["skill_id"], chain_key="hostile", reason=text)
+
+
+def _sessions(store: Store, text: str, number: int) -> None:
+    put = store.put
+    if number % 12:  # a session costs more than all others together
+        return
+    made = put("lithos_session_create", name=text[:90], metadata={"x": text})
+    made = made or put("lithos_session_create", name=f"hostile {number}", metadata={"x": text})
+    if made is None:
+        return
+    here = {"session_id": made.get("session_id") or made["session"]["id"]}
+    put("lithos_session_activate", **here)
+    put("lithos_session_invite", agents=[text], **here)
+    put("lithos_session_context_update", changes={"current_task": text}, **here)
+    put("lithos_file_lock", path=f"src/{text}", **here)
+    if number % 24:
+        put("lithos_session_fail", reason=text, **here)
+    else:
+        put("lithos_session_complete", summary=text, **here)
+
+
+def _habits(store: Store, text: str, number: int) -> None:
+    put = store.put
+    put("lithos_scratchpad_write", key=f"k{number}", note=text)
+    put("lithos_set_preference", category="ui", preference=text)
+    put("lithos_preference_feedback", category="ui", suggestion=text, response="accepted")
+    put("lithos_save_checkpoint", summary=text, completed=[text], next_steps=[text])
+    if number % 12 == 0:  # each looks for all that are like it
+        put("lithos_report_mistake", pattern=f"{number} {text}", error=text, fix=text, tags=[text])
+    put("lithos_store_summary", content=text, summary_type="decision", tags=[text])
+    put("lithos_store_entry", content=text, category="decision", title=text)
+    put("lithos_record_file", path=f"src/{number}.py", operation="modified", summary=text, changes=text)
+    put("lithos_record_pattern", category=text[:80], name=text[:100], pattern=text)
+    put("lithos_record_failure", approach=text, reason=text)
+
+
+def _garden(store: Store, text: str, number: int) -> None:
+    put = store.put
+    put("lithos_events_log", type="observation", op="say", rationale=text, user_id="vera", evidence_refs=[text])
+    if number % 6:
+        return
+    file = {"path": SHELF, "user_id": "vera"}
+    why = {"rationale": text[:200].replace("\n", " ")}
+    put("lithos_fs_ensure_dir", path="users/vera/parts/shelf", user_id="vera")
+    put("lithos_fs_write", content=f"# Shelf\n\n## List\n\n- one\n\n{text}\n", **file, **why)
+    put("lithos_fs_append", text=f"\n{text}\n", **file, **why)
+    put("lithos_fs_patch", old_string="- one", new_string=f"- one\n- {number}", **file, **why)
+    put("lithos_md_patch_section", section_anchor="List", change={"append": text}, **file, **why)
+    put("lithos_md_curate_list", section_anchor="List", ops=["append"], items=[text], reason=text, **file)
+    made = put(
+        "lithos_propose_change", path=f"users/vera/parts/p{number}/notes.md", content=f"{text}\n", user_id="vera"
+    )
+    if made and number % 12:
+        put("lithos_apply_change", ROOT, proposal_id=made["proposal_id"], user_id="vera", **why)
+    elif made and number % 24:
+        put("lithos_proposal_refuse", ROOT, proposal_id=made["proposal_id"], **why)
+
+
+def _mail(store: Store, text: str, number: int) -> None:
+    put = store.put
+    put("lithos_message_send", target="operator", payload={"subject": text, "body": text})
+    put("lithos_message_send", target="bob", type="acme.thing", payload={text: text})
+    if number % 8 == 0:
+        put("lithos_message_request", target="bob", body=text, timeout=0)
+    for each in store.site.call("lithos_inbox_take", BOB)["messages"] if number % 8 == 1 else ():
+        taken = {"message_id": each["message"]["id"], "token": each["token"]}
+        if number % 16 == 1:
+            put("lithos_inbox_reply", BOB, **taken, body=text)
+        else:
+            put("lithos_inbox_fail", BOB, **taken, error=text, retry=False)
+
+
+def _operator(store: Store, text: str, number: int) -> None:
+    if number % 20:
+        return
+    store.put("lithos_token_new", OPERATOR, name=text[:60], scope="read")
+    for each in store.site.call("lithos_events_query", OPERATOR, path=SHELF, limit=1)["rows"]:
+        store.put("lithos_garden_undo", ROOT, event_id=each["id"], rationale=text)
+    moved = {"path": SHELF, "new_path": f"users/vera/parts/s{number}/notes.md"}
+    store.put("lithos_fs_move", ROOT, rationale=text, **moved)
