@@ -31,6 +31,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in Path(item.path).parents:
             item.add_marker(pytest.mark.web)
+            item.add_marker(pytest.mark.timeout(1200))  # 24 pages under axe on a machine with much else to do
             if chromium() is None:
                 item.add_marker(pytest.mark.skip(reason="no Chromium: `make test-web` says how to install one"))
 
@@ -138,7 +139,9 @@ def axe() -> str:
 
 
 RULES = {
-    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+    "resultTypes": ["violations"],
+    "iframes": False,
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]},
 }
 
 

@@ -72,7 +72,7 @@ def test_a_person_writes_supersedes_and_forgets(site: Site, visit: Visit) -> Non
     page.get_by_text("Supersede…").click()
     page.fill("#by", "New way")
     page.get_by_role("button", name="Supersede").click()
-    page.get_by_text("Superseded by").wait_for()
+    page.get_by_text("Superseded by New way").wait_for()
     page.get_by_text("Forget…").click()
     page.get_by_role("button", name="Forget this note").click()
     page.wait_for_url("**/search")

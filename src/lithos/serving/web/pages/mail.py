@@ -13,6 +13,7 @@ from lithos.errors import Forbidden, NotFound
 from lithos.messages import OPERATOR
 from lithos.serving.web.page import Page, PageRoute
 from lithos.serving.web.refusals import need_success
+from lithos.serving.web.templates import path as segment
 
 THREADS = 40
 MOST_READ = 32  # messages that one press of "Mark all as read" takes
@@ -132,7 +133,7 @@ async def cancel(page: Page) -> Response:
     need_success(
         await page.call("lithos_message_cancel", message_id=page.part("id"), idempotency_key=fields.get("key"))
     )
-    return page.go(f"/mail/thread/{fields.get('thread', page.part('id'))}")
+    return page.go(f"/mail/thread/{segment(fields.get('thread', page.part('id')))}")
 
 
 async def dead_letters(page: Page) -> Response:
