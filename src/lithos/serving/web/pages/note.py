@@ -134,7 +134,7 @@ async def _merge(page: Page, fields: dict[str, str], error: Conflict) -> Respons
 
 
 def _base(note: dict[str, Any]) -> dict[str, str]:
-    """What the form starts from: with it, a later save finds out who changed what."""
+    """The values that the form starts from: with them, a later save finds out who changed what."""
     return {"content": note["content"], "title": note["title"], "tags": _joined(note)}
 
 
