@@ -21,6 +21,7 @@ from tests.support.board_desk import Desk, call
 AGENTS = st.sampled_from(["ann", "bob", "eve"])
 ASPECTS = st.sampled_from(["code", "docs"])
 GRACE = 120.0
+INVENTED = 10**6  # no claim ever had this token
 # Quarters of a second are exact in binary, so that the model can ask for the very moment of an end.
 MINUTES = st.sampled_from([0.25, 1, 5])
 
@@ -83,18 +84,19 @@ class BoardMachine(RuleBasedStateMachine):
             return None if held.agent == agent else "wrong_agent"
         if token is None:
             return "claim_lost" if aspect in self.model[task].claims else "not_claimed"
-        return "wrong_token" if self.is_known(token) and token[1:] != (task, aspect) else "claim_lost"
+        elsewhere = self.is_known(token) and token[1:] != (task, aspect)
+        return "wrong_token" if elsewhere or token[0] == INVENTED else "claim_lost"
 
     def is_known(self, token: tuple[int, str, str]) -> bool:
         """Whether the aspect that the token was given for has a claim, the token's own or a later one."""
-        return token[0] != 10**6 and token[2] in self.model[token[1]].claims
+        return token[0] != INVENTED and token[2] in self.model[token[1]].claims
 
     def why_token_fails(self, token: tuple[int, str, str] | None, agent: str, task: str | None) -> str | None:
         if token is None:
             return None
         _, its_task, aspect = token
         if task is not None and its_task != task:
-            return "wrong_token" if self.is_known(token) else "claim_lost"
+            return "wrong_token" if self.is_known(token) or token[0] == INVENTED else "claim_lost"
         return self.why_not_held(its_task, aspect, agent, token)
 
     def agree(self, answer: Any, refusal: str | None) -> bool:
@@ -119,7 +121,7 @@ class BoardMachine(RuleBasedStateMachine):
         taken = "claim_held" if held and held.agent != agent else None
         answer = self.desk.claim(task, agent, aspect, minutes)
         if not self.agree(answer, self.why_not_open(task) or taken):
-            return (held.token if held else 10**6, task, aspect)
+            return (held.token if held else INVENTED, task, aspect)
         assert answer["renewed"] is bool(held)
         if held:
             assert answer["token"] == held.token
@@ -195,7 +197,7 @@ class BoardMachine(RuleBasedStateMachine):
     @rule(token=tokens, agent=AGENTS)
     def check_token(self, token: tuple[int, str, str], agent: str) -> None:
         refusal = self.why_token_fails(token, agent, None)
-        expected = {"claim_lost": ClaimLost, "wrong_agent": Forbidden}
+        expected = {"claim_lost": ClaimLost, "wrong_agent": Forbidden, "wrong_token": InvalidInput}
         if refusal is None:
             self.desk.database.write(lambda tx: check_token(tx, token[0], agent))
             return
