@@ -63,6 +63,15 @@ def written(host: Served, **options: Any) -> bool:
     return answer.status_code == 200 and not answer.json()["result"]["isError"]
 
 
+def test_the_command_line_obeys_the_setting_read_only(data_dir: Path) -> None:
+    lithos(data_dir, "note", "write", "--title", "first", "--content", "x")
+    for verb in (("call", "lithos_task_create", "title=t"), ("note", "write", "--title", "t", "--content", "x")):
+        refused = lithos(data_dir, *verb, LITHOS_READ_ONLY="yes")
+        assert refused.returncode and "server.read_only is on" in refused.stdout + refused.stderr, verb
+    assert lithos(data_dir, "note", "list", "--json", LITHOS_READ_ONLY="yes").returncode == 0
+    assert lithos(data_dir, "token", "new", "--name", "a", LITHOS_READ_ONLY="yes").returncode == 0
+
+
 def test_no_spelling_of_read_only_lets_a_write_through(data_dir: Path) -> None:
     with served(data_dir) as host:
         for value in [*ON, *NONSENSE]:

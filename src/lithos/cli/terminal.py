@@ -92,7 +92,7 @@ class Terminal:
                 print(f"lithos: there was no memory in {self.folder}; an empty one was made", file=sys.stderr)
                 if not named and (older := offer()):
                     print(f"lithos: {older}", file=sys.stderr)
-            yield call
+            yield _reading(call) if self.settings.server.read_only else call
 
     def tell(self, answer: Any, text: str | Callable[[Any], None]) -> None:
         """JSON when JSON was asked for; else a line, or what `text` prints of the answer."""
@@ -127,6 +127,25 @@ def _writes(tool: str) -> bool:
     from lithos.tools.catalogue import catalogue
 
     return not catalogue().get(tool).reads
+
+
+def _reading(call: CallTool) -> CallTool:
+    """Refuse changes, as a connection with the same setting does. The operator's own tools go on: a token of a
+    read-only server must be made somehow."""
+    from lithos.errors import Forbidden
+    from lithos.tools.catalogue import catalogue
+    from lithos.tools.dispatch.dispatch import OPERATOR
+
+    def checked(name: str, arguments: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        found = catalogue().get(name)
+        if not found.reads and found.toolset != OPERATOR:
+            raise Forbidden(
+                f"{name} changes something, and server.read_only is on",
+                hint="Leave LITHOS_READ_ONLY out, or turn server.read_only off in config.yaml.",
+            )
+        return call(name, arguments)
+
+    return checked
 
 
 def verb(function: Callable[Concatenate[Terminal, P], None]) -> Callable[..., None]:

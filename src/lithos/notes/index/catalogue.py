@@ -91,10 +91,10 @@ def open_catalogue(data_dir: Path, clock: Clock) -> Catalogue:
 
 def _move_former(former: Path, folder: Path) -> None:
     """Until 0.1 the catalogue was in `.graph`, which now belongs to the graph: only our own files leave it."""
-    for pattern in ("catalogue-*", "damaged.db*"):
-        for path in sorted(former.glob(pattern)):
-            if not (folder / path.name).exists():
-                path.replace(folder / path.name)
+    ours = sorted(former.glob("catalogue-*"))
+    for path in (*ours, *(former.glob("damaged.db*") if ours else ())):  # without a catalogue it is the graph's
+        if not (folder / path.name).exists():
+            path.replace(folder / path.name)
     with suppress(OSError):  # not there, or not empty: then it is the graph's
         former.rmdir()
 
