@@ -120,6 +120,17 @@ def test_a_test_that_passes_alone_is_flaky_and_no_failure(ask: Ask, top: Path) -
     assert untouched["passed"] is False and "No test touches" in untouched["note"]
 
 
+def test_a_link_in_the_place_of_the_coverage_folder_costs_nothing(ask: Ask, top: Path, tmp_path: Path) -> None:
+    """A run owns its private home: what it leaves there must not lead the host elsewhere."""
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/coverage.json").write_text("{}")
+    planted.plant(top, {"test_a.py": "def test_a():\n    pass\n"})
+    made = ask("lithos_work_run", argv=["sh", "-c", f"ln -s {tmp_path}/kept $HOME/coverage; mkdir $HOME/report"])
+    assert made["exit_code"] == 0
+    assert ask("lithos_work_test", coverage=True)["passed"] is True
+    assert (tmp_path / "kept/coverage.json").read_text() == "{}"
+
+
 def test_discovery_is_cached_until_a_file_changes(ask: Ask, top: Path) -> None:
     first = ask("lithos_tools_discover", category="linter")
     assert (first["tier"], first["confidence"], first["cached"]) == (1, "high", False)

@@ -9,10 +9,13 @@ import os
 import sys
 from pathlib import Path
 
-from lithos.workshop.sandbox import Command, Sandbox, bubblewrap
-from lithos.workshop.values import RunLimits, Worktree
+from tests.support.attacks import BOMB, PYTHON, skip_facade
 
-PYTHON = "/usr/bin/python3"
+skip_facade()
+from lithos.workshop.run_files import remove_tree  # noqa: E402
+from lithos.workshop.sandbox import Command, Sandbox, bubblewrap  # noqa: E402
+from lithos.workshop.values import RunLimits, Worktree  # noqa: E402
+
 ATTACKS = (
     "print(open('{outside}/key').read())",
     "print(open('/proc/1/root{outside}/key').read())",
@@ -40,9 +43,13 @@ def main(folder: Path, uid: int, wall: str, port: int) -> None:
     for code in ATTACKS:
         done = sandbox.run(place, Command([PYTHON, "-c", code.format(**facts)], place.path, 60))
         assert b"canary-key" not in done.stdout, code
-    bomb = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
-    done = sandbox.run(place, Command([PYTHON, "-c", bomb], place.path, 3))
+    done = sandbox.run(place, Command([PYTHON, "-c", BOMB], place.path, 3))
     assert done.killed_by in ("processes", "timeout"), done
+    closed = "import os\nfor t in (os.environ['TMPDIR'], '.'):\n    os.makedirs(t + '/a/b'); os.chmod(t + '/a', 0)"
+    assert sandbox.run(place, Command([PYTHON, "-c", closed], place.path, 60)).exit_code == 0
+    assert [each.name for each in (folder / "worktrees/.scratch/wt").iterdir()] == ["home"]
+    remove_tree(place.path)
+    assert not place.path.exists()
     assert not (folder / "made").exists()
     print(f"as {os.getuid()}: {wall}")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-import shutil
 import unicodedata
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -24,6 +23,7 @@ from lithos.storage import Database, Effects, EventDraft, Faults, Outcome, Tx
 from lithos.workshop import rows
 from lithos.workshop.projects import Branches, Project, Projects
 from lithos.workshop.rows import WorktreeRow, WorktreeRows
+from lithos.workshop.run_files import remove_tree
 from lithos.workshop.values import Worktree
 
 _log = logging.getLogger("lithos.workshop")
@@ -265,7 +265,7 @@ class Worktrees:
 
     def _remove(self, worktree: Worktree) -> None:
         """The checkout and git's records of it; missing ones are no error."""
-        shutil.rmtree(worktree.path, ignore_errors=True)
+        remove_tree(worktree.path)
         with suppress(LithosError):  # the project may be gone: `doctor` finds the records
             self.projects.named(worktree.project).git().run("worktree", "prune")
 
@@ -329,7 +329,7 @@ class Worktrees:
     def drop_leftovers(self) -> int:
         names = self.leftovers()
         for name in names:
-            shutil.rmtree(self.folder / name, ignore_errors=True)
+            remove_tree(self.folder / name)
         for lock in self.stale_locks():
             lock.unlink(missing_ok=True)
         for name in self.projects.names():

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,51 +18,14 @@ from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.workshop.runs import Runner, checked_argv
 from lithos.workshop.sandbox import Command, Sandbox, bubblewrap
 from lithos.workshop.sandbox import sandbox as sandbox_module
-from lithos.workshop.sandbox.landlock import LEAST_ABI, landlock_abi
 from lithos.workshop.sandbox.output import Output
-from lithos.workshop.values import MB, Completed, RunLimits, Worktree
+from lithos.workshop.values import MB, Worktree
+from tests.support.attacks import BOMB, PYTHON
+from tests.support.sandboxed import LIMITS, python, run
 from tests.support.waiting import until
 from tests.support.workbench import git, is_running, make_project
 
-PYTHON = "/usr/bin/python3"
-WALLS = [
-    pytest.param(
-        "bubblewrap", marks=pytest.mark.skipif(not bubblewrap.bubblewrap_works(), reason="no user namespaces")
-    ),
-    pytest.param("landlock", marks=pytest.mark.skipif(landlock_abi() < LEAST_ABI, reason="no Landlock of ABI 3")),
-]
-LIMITS = RunLimits(seconds=60, output_bytes=MB, memory_bytes=300 * MB, processes=64, disk_bytes=50 * MB)
 pytestmark = pytest.mark.skipif(not Path(PYTHON).exists(), reason="the attacks need a Python of the system")
-
-
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Worktree:
-    """A worktree made by git itself, beside files that no run may reach."""
-    folder = tmp_path_factory.mktemp("sandbox").resolve()
-    main = make_project(folder / "project", {"a.py": "a = 1\n", ".gitignore": ".venv\n"})
-    (folder / "secrets").mkdir()
-    (folder / "secrets" / "key").write_text("canary-key")
-    path = folder / "worktrees" / "wt"
-    git(main, "worktree", "add", "--quiet", "-b", "work", str(path))
-    return Worktree("wt", "s", "project", path, "work", "main", git(main, "rev-parse", "HEAD"), main)
-
-
-@pytest.fixture(params=WALLS)
-def wall(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    if request.param == "landlock":
-        monkeypatch.setattr(bubblewrap, "bubblewrap_works", lambda: False)
-    yield request.param
-
-
-def run(
-    place: Worktree, *argv: str, limits: RunLimits = LIMITS, network: bool = False, seconds: float = 60
-) -> Completed:
-    sandbox = Sandbox(place.path.parent / ".scratch", limits)
-    return sandbox.run(place, Command(argv, place.path, seconds, network=network))
-
-
-def python(place: Worktree, code: str, **more: object) -> Completed:
-    return run(place, PYTHON, "-c", code, **more)  # type: ignore[arg-type]
 
 
 def test_a_command_writes_to_the_worktree_and_says_how_it_was_confined(place: Worktree, wall: str) -> None:
@@ -104,10 +66,21 @@ ESCAPES = {
     "an abstract unix socket": CONNECT.format("'\\0{abstract}'"),
     "a docker socket": CONNECT.format("'/var/run/docker.sock'"),
     "an ssh agent": CONNECT.format("__import__('os').environ['SSH_AUTH_SOCK']"),
+    "a device in the worktree": "import os; os.mknod('made', 0o60600, {device}); print('canary-key')",
+    "the rights of root": "import os; os.setresuid(12345, 12345, 12345); print('canary-key')",
+    "limits of another process": "import resource as r; r.prlimit({pid}, 7, (100, 100)); print('canary-key')",
+    "shared memory of another program": (
+        "import ctypes; print('canary-key' if ctypes.CDLL(None).shmget({shared}, 16, 0) >= 0 else '')"
+    ),
+    "the owner of a file": "import os; os.chown('{outside}/secrets/mode', os.getuid(), -1); print('canary-key')",
+    "an attribute of a file": "import os; os.setxattr('{outside}/secrets/mode', 'user.x', b'x'); print('canary-key')",
     "a vsock": "import socket; socket.socket(40, 1); print('canary-key')",
 }
 GAPS = {  # of Landlock alone
     "a unix socket of the host": CONNECT.format("'{outside}/host.sock'"),
+    "the mode of a file": "import os; os.chmod('{outside}/secrets/mode', 0o640); print('canary-key')",
+    "the time of a file": "import os; os.utime('{outside}/secrets/mode', (0, 0)); print('canary-key')",
+    "the size of a file": "import os; os.stat('{outside}/secrets/mode'); print('canary-key')",
     "send by UDP": "import socket; s = socket.socket(2, 2); s.sendto(b'x', ('127.0.0.1', {udp})); print('canary-key')",
 }
 TRY_ALL = """
@@ -116,35 +89,6 @@ for number in range({}):
     try: globals()['t%d' % number]()
     except Exception as e: print(type(e).__name__)
 """
-
-
-@pytest.fixture(scope="module")
-def host(place: Worktree) -> Iterator[dict[str, object]]:
-    """Listeners of the host, and a process with a key in its environment."""
-    outside = place.path.parent.parent
-    tcp, udp, named, abstract = socket.socket(), socket.socket(2, 2), socket.socket(1), socket.socket(1)
-    tcp.bind(("127.0.0.1", 0))
-    udp.bind(("127.0.0.1", 0))
-    udp.settimeout(5)
-    named.bind(str(outside / "host.sock"))
-    name = f"lithos-test-{os.getpid()}"
-    abstract.bind(f"\0{name}")
-    for each in (tcp, named, abstract):
-        each.listen(16)
-    other = subprocess.Popen(["sleep", "600"], env={"KEY": "canary-key"})
-    yield {
-        "outside": outside,
-        "main": place.main,
-        "pid": other.pid,
-        "port": tcp.getsockname()[1],
-        "udp": udp.getsockname()[1],
-        "udp_socket": udp,
-        "abstract": name,
-    }
-    other.kill()
-    other.wait()
-    for each in (tcp, udp, named, abstract):
-        each.close()
 
 
 def test_no_attempt_to_get_out_succeeds(
@@ -212,8 +156,8 @@ def test_a_run_cannot_replace_the_git_file_for_the_next_git(place: Worktree, wal
 
 LIMITED = {
     "timeout": ("import time; time.sleep(60)", {"seconds": 0.5}),
-    "memory": ("b = [bytearray(os.urandom(10**7)) for _ in range(80)]\nimport time; time.sleep(60)", {}),
-    "processes": ("while True:\n    try: os.fork()\n    except OSError: pass", {}),
+    "memory": ("b = [bytearray(b'x') * 10**7 for _ in range(80)]\nimport time; time.sleep(60)", {}),
+    "processes": (BOMB, {}),
     "disk": ("import time\nfor n in range(8):\n    open(f'big{n}', 'wb').write(bytes(2 * 10**7))\ntime.sleep(60)", {}),
 }
 
@@ -265,6 +209,8 @@ def test_a_run_dies_with_its_host(place: Worktree, wall: str) -> None:
     code = f"""
 import os, sys, threading
 from pathlib import Path
+from tests.support.attacks import skip_facade
+skip_facade()
 from lithos.workshop.sandbox import bubblewrap, Sandbox, Command
 from lithos.workshop.values import RunLimits, Worktree
 if {wall!r} == "landlock": bubblewrap.bubblewrap_works = lambda: False

@@ -30,6 +30,7 @@ from lithos.workshop.discovery.values import (
     ToolDiscovery,
     ToolOption,
 )
+from lithos.workshop.run_files import read_beneath
 
 LARGEST_READ = 13 * 2**20
 LONGEST_TOOL = 200
@@ -251,16 +252,4 @@ def _project_key(project: str) -> str:
 
 def _reader(root: Path) -> Callable[[str, int], bytes | None]:
     """Files of the worktree; a link is not followed."""
-
-    def read(path: str, most: int) -> bytes | None:
-        try:
-            descriptor = os.open(root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        except (OSError, ValueError):
-            return None
-        with os.fdopen(descriptor, "rb") as file:
-            try:
-                return file.read(min(most, LARGEST_READ))
-            except OSError:
-                return None
-
-    return read
+    return lambda path, most: read_beneath(root, path, min(most, LARGEST_READ))

@@ -13,6 +13,7 @@ from pathlib import Path
 import orjson
 
 from lithos.workshop.discovery.tables import ToolEntry, tools
+from lithos.workshop.run_files import read_regular
 
 _DIST = re.compile(r"^(?P<name>[\w.]+)-(?P<version>[^-]+)\.dist-info$")
 
@@ -48,8 +49,8 @@ class Programs:
 
 def _npm_version(path: Path) -> str:
     try:
-        return str(orjson.loads(path.read_bytes()[:65536]).get("version", ""))
-    except (OSError, ValueError, AttributeError):
+        return str(orjson.loads(read_regular(path, 65536) or b"").get("version", ""))
+    except (ValueError, AttributeError):
         return ""
 
 

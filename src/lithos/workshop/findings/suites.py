@@ -13,20 +13,21 @@ from lithos.workshop.findings.reading import Unparsed, json_lines, json_value, t
 from lithos.workshop.findings.values import Place, SuiteReport, TestFailure, ToolOutput
 
 LONGEST_TRACE = 8_000
+LONGEST_SEARCHED = 4 * LONGEST_TRACE  # characters of a failure that patterns look at: some take the square of it
 _COMPARED = re.compile(r"^(?:E\s+)?assert (?P<actual>.+?) == (?P<expected>.+)$", re.MULTILINE)
 _PYTHON_LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d+):", re.MULTILINE)
 _SCRIPT_LINE = re.compile(r"(?:\(|at |file://)(?P<file>/[^\s():]+|[\w@./-]+\.[cm]?[jt]sx?):(?P<line>\d+):\d+")
-_EXPECTED = re.compile(r"^\s*Expected:?(?: \w+)?: (?P<expected>.+)\n\s*Received: (?P<actual>.+)$", re.MULTILINE)
+_EXPECTED = re.compile(r"^[ \t]*Expected:?(?: \w+)?: (?P<expected>.+)\n[ \t]*Received: (?P<actual>.+)$", re.MULTILINE)
 _VITEST = re.compile(
     r"expected (?P<actual>.+?) to (?:be|equal|deeply equal|strictly equal) (?P<expected>.+?)(?: //.*)?$", re.MULTILINE
 )
-_GO_LINE = re.compile(r"^\s+(?P<file>[\w.-]+\.go):(?P<line>\d+): (?P<message>.*)", re.MULTILINE)
+_GO_LINE = re.compile(r"^[ \t]+(?P<file>[\w.-]+\.go):(?P<line>\d+): (?P<message>.*)", re.MULTILINE)
 _GOT = re.compile(r"got:? (?P<actual>.+?)[,;]? want:? (?P<expected>.+)")
 _RUST_TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<result>ok|FAILED|ignored)", re.MULTILINE)
 _RUST_PANIC = re.compile(
     r"panicked at (?:'(?P<old>.*?)', )?(?P<file>[^\s:]+\.rs):(?P<line>\d+):\d+:?\n?(?P<message>.*)", re.DOTALL
 )
-_RUST_SIDES = re.compile(r"^\s*left: (?P<actual>.+)\n\s*right: (?P<expected>.+)$", re.MULTILINE)
+_RUST_SIDES = re.compile(r"^[ \t]*left: (?P<actual>.+)\n[ \t]*right: (?P<expected>.+)$", re.MULTILINE)
 
 
 def failure(name: str, file: str, message: str, line: int | None = None, trace: str = "") -> TestFailure:
@@ -73,7 +74,7 @@ def _junit_failure(case: ElementTree.Element, broken: ElementTree.Element, place
     module = file.removesuffix(".py").replace("/", ".")
     inner = names[len(module) :].strip(".") if module and names.startswith(module) else ("" if file else names)
     parts = [file, *inner.split("."), case.get("name") or ""]
-    text, message = broken.text or "", broken.get("message") or ""
+    text, message = (broken.text or "")[-LONGEST_SEARCHED:], (broken.get("message") or "")[:LONGEST_SEARCHED]
     lines = [(match["file"], int(match["line"])) for match in _PYTHON_LINE.finditer(text)]
     own = [line for name, line in lines if name == file]
     line = own[0] if own else lines[-1][1] if lines and not file else None
@@ -99,7 +100,7 @@ def jest(output: ToolOutput, place: Place) -> SuiteReport:
         file = place.relative(suite.get("name", ""))
         cases = suite.get("assertionResults") or []
         if suite.get("status") == "failed" and not any(case["status"] == "failed" for case in cases):
-            message = _plain(suite.get("message") or "the file could not be loaded")
+            message = _plain((suite.get("message") or "the file could not be loaded")[:LONGEST_SEARCHED])
             report.run += 1
             report.failures.append(failure(file, file, message, _script_line(message, file, place)))
         for case in cases:
@@ -115,10 +116,10 @@ def _jest_case(report: SuiteReport, case: dict[str, Any], file: str, place: Plac
     if case["status"] == "passed":
         report.passed += 1
         return
-    trace = _plain("\n".join(case.get("failureMessages") or ()))
+    trace = _plain("\n".join(case.get("failureMessages") or ())[:LONGEST_SEARCHED])
     message = trace.split("\n    at ")[0]
     found = failure(case["fullName"], file, message, _script_line(trace, file, place), trace)
-    report.failures.append(_compared(found, _EXPECTED.search(trace) or _VITEST.search(message)))
+    report.failures.append(_compared(found, _EXPECTED.search(trace) or _VITEST.search(message[:LONGEST_MESSAGE])))
 
 
 def _script_line(trace: str, file: str, place: Place) -> int | None:
@@ -146,12 +147,13 @@ def go_test(output: ToolOutput, place: Place) -> SuiteReport:
         elif action in ("pass", "fail", "skip"):
             results[key] = action
     report = SuiteReport()
+    explained = _failed_inside(results)
     for (package, test), action in results.items():
         if not test:
-            if action == "fail" and not _failed_inside(results, package, ""):
+            if action == "fail" and (package, "") not in explained:
                 report.run += 1
                 report.failures.append(_go_package(package, said[package, ""] + builds[package], place))
-        elif _failed_inside(results, package, f"{test}/"):
+        elif (package, test) in explained:
             continue  # its subtests say it
         elif action == "skip":
             report.skipped += 1
@@ -159,15 +161,21 @@ def go_test(output: ToolOutput, place: Place) -> SuiteReport:
             report.run += 1
             report.passed += action == "pass"
             if action == "fail":
-                report.failures.append(_go_failure(package, test, "".join(said[package, test]), place))
+                report.failures.append(
+                    _go_failure(package, test, "".join(said[package, test])[:LONGEST_SEARCHED], place)
+                )
     return report
 
 
-def _failed_inside(results: dict[tuple[str, str], str], package: str, prefix: str) -> bool:
-    return any(
-        action == "fail" and named == package and test and test.startswith(prefix)
-        for (named, test), action in results.items()
-    )
+def _failed_inside(results: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
+    """Packages (with an empty name) and tests that hold a failed test."""
+    found = set()
+    for (package, test), action in results.items():
+        if action == "fail" and test:
+            parts = test.split("/")
+            found.add((package, ""))
+            found.update((package, "/".join(parts[:count])) for count in range(1, len(parts)))
+    return found
 
 
 def _go_failure(package: str, test: str, text: str, place: Place) -> TestFailure:
@@ -181,7 +189,7 @@ def _go_failure(package: str, test: str, text: str, place: Place) -> TestFailure
 
 def _go_package(package: str, lines: list[str], place: Place) -> TestFailure:
     """It does not build, or it ended outside of any test."""
-    text = "".join(lines)
+    text = "".join(lines)[:LONGEST_SEARCHED]
     match = re.search(r"^(?P<file>\S+\.go):(?P<line>\d+):(?:\d+:)? (?P<message>.+)$", text, re.MULTILINE)
     if match is None:
         return failure(package, _go_folder(package, "", place), text.strip())
@@ -229,6 +237,7 @@ def _rust_sections(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _rust_failure(name: str, text: str, place: Place) -> TestFailure:
+    text = text[:LONGEST_SEARCHED]
     match = _RUST_PANIC.search(text)
     if match is None:
         return failure(name, "", text)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from lithos.errors import TooLarge
 from lithos.graph.git import Git
+from lithos.workshop.run_files import remove_tree
 from lithos.workshop.values import Worktree
 
 MOST_FILES = 20_000
@@ -22,14 +23,14 @@ BATCH = 400  # objects per question: their names must fit into a pipe
 def base_tree(git: Git, worktree: Worktree, folder: Path) -> Iterator[Worktree]:
     """The files of the base commit. TooLarge where writing them would take longer than the answer is worth."""
     path = folder / ".base" / worktree.id
-    shutil.rmtree(path, ignore_errors=True)
+    remove_tree(path)
     path.mkdir(parents=True, mode=0o700)
     try:
         _write(git, worktree.base_commit, path)
         shutil.copyfile(worktree.path / ".git", path / ".git")
         yield replace(worktree, id=f"{worktree.id}.base", path=path)
     finally:
-        shutil.rmtree(path, ignore_errors=True)
+        remove_tree(path)
 
 
 def _write(git: Git, commit: str, folder: Path) -> None:

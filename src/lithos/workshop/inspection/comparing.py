@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lithos.workshop.findings import InspectorIssue
+from lithos.workshop.run_files import read_beneath
 
+LARGEST_FILE = 16 * 2**20  # a source file; the names come from the output of a tool
 _NUMBER = re.compile(r"\d+")
 Key = tuple[str, str, str, str, str]
 
@@ -36,10 +38,7 @@ class Lines:
         if not line:
             return ""
         if file not in self._held:
-            try:
-                data = (self._root / file).read_bytes()
-            except OSError:
-                data = b""
+            data = read_beneath(self._root, file, LARGEST_FILE) or b""
             self._held[file] = data.decode("utf-8", "replace").splitlines()
         lines = self._held[file]
         return lines[line - 1].strip() if 0 < line <= len(lines) else ""

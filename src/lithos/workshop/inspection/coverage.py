@@ -10,7 +10,8 @@ from typing import Any
 import orjson
 
 from lithos.workshop.findings import Place
-from lithos.workshop.inspection.running import read_report
+from lithos.workshop.inspection.running import LARGEST_REPORT
+from lithos.workshop.run_files import read_beneath
 
 SUPPORTED = ("pytest", "go test", "vitest", "jest")
 _GO_LINE = re.compile(r"^(?P<file>.+?):(?P<start>\d+)\.\d+,(?P<end>\d+)\.\d+ \d+ (?P<count>\d+)$", re.MULTILINE)
@@ -44,7 +45,7 @@ def reporting(tool: str, folder: str) -> list[str]:
 def read_coverage(tool: str, folder: Path, place: Place) -> Missing | None:
     """None: nothing was recorded."""
     name = {"pytest": "coverage.json", "go test": "cover.out"}.get(tool, "coverage-final.json")
-    data = read_report(folder / name)
+    data = read_beneath(folder.parent, f"{folder.name}/{name}", LARGEST_REPORT)
     if data is None:
         return None
     if tool == "go test":

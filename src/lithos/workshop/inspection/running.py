@@ -9,6 +9,7 @@ from pathlib import Path
 from lithos.errors import NotFound
 from lithos.workshop.findings import Request, ToolOutput, unknown_option
 from lithos.workshop.findings.values import Vector
+from lithos.workshop.run_files import read_beneath, remove_tree
 from lithos.workshop.runs import Runner
 from lithos.workshop.values import Completed, Worktree
 
@@ -28,14 +29,14 @@ def run_vector(
     runner: Runner, worktree: Worktree, argv: Sequence[str], cwd: str, *, kind: str, report: Path | None = None
 ) -> Ran:
     if report is not None:
-        report.unlink(missing_ok=True)
+        remove_tree(report)
     try:
         done = runner.run(worktree, argv, cwd=cwd or ".", kind=kind)
     except NotFound as error:
         if error.details.get("reason") != "not_installed":
             raise
         return Ran(ToolOutput(None, b"", error.message.encode()), missing=True)
-    written = read_report(report) if report is not None else None
+    written = read_beneath(report.parent, report.name, LARGEST_REPORT) if report is not None else None
     ended = done.killed_by or ("timeout" if done.timed_out else "")
     return Ran(ToolOutput(done.exit_code, done.stdout, done.stderr, ended, done.truncated, written), done)
 
@@ -57,11 +58,3 @@ def run_tool(
             break
         ran = run_vector(runner, worktree, vector(request), cwd, kind=kind, report=report)
     return ran
-
-
-def read_report(path: Path) -> bytes | None:
-    """The file that a tool wrote; a link that it left is not followed."""
-    if path.is_symlink() or not path.is_file():
-        return None
-    with path.open("rb") as file:
-        return file.read(LARGEST_REPORT)

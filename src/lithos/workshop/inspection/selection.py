@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from lithos.workshop.discovery import language_of
 
 MOST_TESTS = 300
+MOST_ROWS = 1_000_000  # of a coverage map
+LONGEST_READ_S = 5.0
+LONGEST_VALUE = 1_000_000
 Reached = Callable[[Sequence[str]], Iterable[str]]  # touched files → test files that reach them, of the code graph
 _SCRIPT_TEST = re.compile(r"\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)__tests__/.*\.[cm]?[jt]sx?$")
 _PYTHON_TEST = re.compile(r"(?:^|/)(?:test_[^/]+|[^/]+_test)\.py$")
@@ -72,11 +76,12 @@ def covering(database: Path, root: Path, files: Sequence[str]) -> set[str]:
     if not files or not database.is_file() or database.is_symlink():
         return set()
     try:
-        connection = sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True)
+        connection = sqlite3.connect(f"{database.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     except sqlite3.Error:
         return set()
     try:
-        rows = connection.execute(_COVERED).fetchall()
+        _bound(connection)
+        rows = connection.execute(_COVERED).fetchmany(MOST_ROWS)
     except sqlite3.Error:  # not a coverage file, or of a version without these tables: it says nothing
         return set()
     finally:
@@ -84,6 +89,14 @@ def covering(database: Path, root: Path, files: Sequence[str]) -> set[str]:
     wanted = tuple(f"/{path}" for path in files)
     contexts = {context for path, context in rows if f"/{path}".endswith(wanted)}
     return {found for context in contexts if (found := _file_of_context(context, root))}
+
+
+def _bound(connection: sqlite3.Connection) -> None:
+    """A run may have written the file: a view in it could compute without end."""
+    end = time.monotonic() + LONGEST_READ_S
+    connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    connection.execute("PRAGMA trusted_schema = OFF")
 
 
 _COVERED = """

@@ -19,6 +19,7 @@ from lithos.workshop.inspection.planning import Ask, grouped, working_folder
 from lithos.workshop.inspection.running import Ran, run_tool, run_vector
 from lithos.workshop.inspection.selection import Reached, is_test_file, select_tests
 from lithos.workshop.inspection.touched import changed_lines, chosen_files, touched_since
+from lithos.workshop.run_files import remove_tree
 from lithos.workshop.runs import Runner
 from lithos.workshop.values import Worktree
 
@@ -157,10 +158,8 @@ class Suites:
             ran = run_tool(self._runner, worktree, adapter.vectors, request, step.cwd, kind="test", report=outside)
             return _SuiteResult(step, _read(adapter, ran, place), ran)
         folder, folder_outside = self._runner.sandbox.private_file(worktree, "coverage")
-        folder_outside.mkdir(exist_ok=True)
-        for old in folder_outside.iterdir():
-            if old.is_file() and not old.is_symlink():
-                old.unlink()
+        remove_tree(folder_outside)  # an earlier run may have left a link here
+        folder_outside.mkdir()
         vector = recording(adapter.tool, adapter.vectors[0](request), folder)
         ran = run_vector(self._runner, worktree, vector, step.cwd, kind="test", report=outside)
         if ran.missing:  # coverage.py is not installed: the tests run without it

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from lithos.errors import InvalidInput, NotFound
 from lithos.graph.git import Git
+from lithos.workshop.run_files import read_beneath
 
+LARGEST_FILE = 16 * 2**20
 _HUNK = re.compile(rb"^@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
@@ -76,11 +78,8 @@ def checked_path(root: Path, path: str) -> str:
 def changed_lines(git: Git, root: Path, base_commit: str, path: str, before: str) -> set[int]:
     """The lines of a file that the base does not have; of a new file, all."""
     if not before:
-        try:
-            count = len((root / path).read_bytes().splitlines())
-        except OSError:
-            return set()
-        return set(range(1, count + 1))
+        data = read_beneath(root, path, LARGEST_FILE) or b""
+        return set(range(1, len(data.splitlines()) + 1))
     output = git.run("diff", "-U0", "-M", base_commit, "--", *dict.fromkeys((before, path)))
     found: set[int] = set()
     for hunk in _HUNK.finditer(output):

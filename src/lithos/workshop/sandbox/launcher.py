@@ -60,6 +60,7 @@ def _become(spec: dict[str, Any]) -> None:
             resource.setrlimit(getattr(resource, name), (value, value))
         if spec["landlock"]:
             landlock.restrict([*spec["readable"], f"/proc/{os.getpid()}"], spec["writable"], tcp=spec["tcp"])
+            landlock.drop_capabilities()
         landlock.forbid_new_privileges()
         if spec["seccomp"]:
             landlock.load_filter(bytes.fromhex(spec["seccomp"]))

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import resource
 import secrets
-import shutil
-import stat
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
 
 from lithos.errors import Forbidden, NotFound, Unavailable
+from lithos.workshop.run_files import read_beneath, remove_tree
 from lithos.workshop.sandbox import bubblewrap
-from lithos.workshop.sandbox.cgroup import ROOM, process_group
+from lithos.workshop.sandbox.cgroup import ROOM, RunGroup, processes_limited, run_group
 from lithos.workshop.sandbox.landlock import LEAST_ABI, TCP_ABI, landlock_abi
 from lithos.workshop.sandbox.seccomp import filter_program
 from lithos.workshop.sandbox.supervise import Ended, Supervisor, close_pipes, kill_group
@@ -57,6 +56,8 @@ class Sandbox:
 
     def wall(self) -> Wall:
         """The wall that runs will have. Forbidden where there is none and `workshop.unconfined` is off."""
+        if not self._unconfined and not processes_limited():
+            raise _unlimited()
         if bubblewrap.bubblewrap_works():
             return "bubblewrap"
         if landlock_abi() >= LEAST_ABI:
@@ -103,7 +104,7 @@ class Sandbox:
 
     def forget(self, worktree_id: str) -> None:
         """Delete the home and caches of a worktree that is gone."""
-        shutil.rmtree(self._scratch / worktree_id, ignore_errors=True)
+        remove_tree(self._scratch / worktree_id)
 
     @contextmanager
     def _private_folders(self, worktree: Worktree) -> Iterator[Scratch]:
@@ -114,10 +115,18 @@ class Sandbox:
         try:
             yield Scratch(home, temporary)
         finally:
-            shutil.rmtree(temporary, ignore_errors=True)
+            remove_tree(temporary)
+
+    def _group(self, opened: ExitStack) -> RunGroup:
+        group = run_group(self._limits)
+        opened.callback(group.close)
+        if not self._unconfined and not group.limits_processes():
+            raise _unlimited()
+        return group
 
     def _run_bubblewrap(self, view: View, argv: Sequence[str], command: Command) -> Completed:
         with ExitStack() as opened:
+            group = self._group(opened)
             seccomp = _program_file(opened)
             status, status_out = _pipe(opened)
             block, release = _pipe(opened)
@@ -132,11 +141,11 @@ class Sandbox:
                 first = _first_process(status.number)
                 if first is not None:
                     _limit(first, self._limits)
-                    _join_group(opened, first, self._limits)
+                    _join(group, first)
                     os.write(release.number, b"1")
                 watch = Watch(first or process.pid, self._limits, _folders(view))
                 supervisor = Supervisor(process, watch, self._limits.output_bytes, command.stop)
-                ended = supervisor.wait(command.seconds, command.stdin)
+                ended = _judged(supervisor.wait(command.seconds, command.stdin), group)
             finally:
                 _end(process)
             if ended.killed_by is None and not _ran(status.number):
@@ -149,6 +158,7 @@ class Sandbox:
         """Behind Landlock, or behind nothing: the launcher ends what the command leaves behind."""
         confined = wall == "landlock"
         with ExitStack() as opened:
+            group = self._group(opened)
             life, hold = _pipe(opened)
             launch = [sys.executable, "-I", "-S", str(LAUNCHER), str(life.number)]
             spec = _specification(view, argv, self._limits, confined=confined)
@@ -157,11 +167,11 @@ class Sandbox:
             try:
                 life.close()
                 start.close()
-                _join_group(opened, process.pid, self._limits)
+                _join(group, process.pid)
                 go.close()
                 watch = Watch(process.pid, self._limits, _folders(view))
                 supervisor = Supervisor(process, watch, self._limits.output_bytes, command.stop, hold.close)
-                ended = supervisor.wait(command.seconds, command.stdin)
+                ended = _judged(supervisor.wait(command.seconds, command.stdin), group)
             finally:
                 hold.close()
                 _end(process, LAUNCHER_S)
@@ -173,21 +183,26 @@ class Sandbox:
         return _completed(ended, supervisor, wall, "tcp blocked" if blocked else "open")
 
 
+def _unlimited() -> Forbidden:
+    return Forbidden(
+        "the host runs as root and may make no control group: nothing would limit the processes of a run",
+        hint="Run the host as another user, or in a container with a limit of processes (--pids-limit).",
+    )
+
+
 def restore_git_file(worktree: Worktree) -> None:
     """Where no mount protects it, a run may have replaced it. Our own git never reads it; other tools do."""
     place, right = worktree.path / ".git", f"gitdir: {worktree.git_dir}\n"
-    with suppress(OSError):
-        if stat.S_ISREG(place.lstat().st_mode) and place.read_text(errors="replace") == right:
-            return
-    if place.is_dir() and not place.is_symlink():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)
-    place.write_text(right)
+    if read_beneath(worktree.path, ".git", len(right) + 1) == right.encode():
+        return
+    worktree.path.chmod(0o700)
+    remove_tree(place)
+    with place.open("x") as file:
+        file.write(right)
 
 
 def _specification(view: View, argv: Sequence[str], limits: RunLimits, *, confined: bool) -> str:
-    worktree, program = view.worktree, filter_program()
+    worktree, program = view.worktree, filter_program(alone=True)
     readable = [*view.readable, worktree.main / ".git", *(source for source, _ in view.dependencies), *_KERNEL_FILES]
     spec = {
         "argv": argv,
@@ -295,13 +310,16 @@ def _limit(pid: int, limits: RunLimits) -> None:
             resource.prlimit(pid, name, (value, value))
 
 
-def _join_group(opened: ExitStack, pid: int, limits: RunLimits) -> None:
-    group = process_group(limits.processes)
-    if group is None:
-        return
-    opened.callback(group.close)
+def _join(group: RunGroup, pid: int) -> None:
     with suppress(ProcessLookupError):
         group.add(pid)
+
+
+def _judged(ended: Ended, group: RunGroup) -> Ended:
+    """The kernel may be faster than the watch."""
+    if ended.killed_by is None and group.out_of_memory():
+        return replace(ended, exit_code=None, killed_by="memory")
+    return ended
 
 
 def _tasks_of_user() -> int:

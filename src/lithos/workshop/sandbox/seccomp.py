@@ -72,13 +72,41 @@ _DENIED: dict[str, tuple[int | None, int | None]] = {
     "lookup_dcookie": (212, 18),
     "memfd_secret": (447, 447),
 }
+# Where no namespace separates them: shared memory and queues of other programs of the user, owners and attributes of
+# files outside, which Landlock does not guard.
+_DENIED_ALONE: dict[str, tuple[int | None, int | None]] = {
+    "shmget": (29, 194),
+    "shmctl": (31, 195),
+    "shmat": (30, 196),
+    "semget": (64, 190),
+    "semctl": (66, 191),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "msgget": (68, 186),
+    "msgctl": (71, 187),
+    "msgrcv": (70, 188),
+    "msgsnd": (69, 189),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+    "chown": (92, None),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "setxattrat": (463, 463),
+    "removexattrat": (466, 466),
+}
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-_CLONE, _CLONE3, _IOCTL, _SOCKET = (56, 220), (435, 435), (16, 29), (41, 198)
+_CLONE, _CLONE3, _IOCTL, _SOCKET, _PRLIMIT = (56, 220), (435, 435), (16, 29), (41, 198), (302, 261)
 
 
 @cache
-def filter_program() -> bytes | None:
-    """The BPF program for this machine as the kernel reads it; None: the machine is neither x86_64 nor aarch64."""
+def filter_program(*, alone: bool = False) -> bytes | None:
+    """The BPF program for this machine as the kernel reads it; None: the machine is neither x86_64 nor aarch64.
+
+    `alone`: there are no namespaces, so that other processes of the user are in reach."""
     known = _MACHINES.get(platform.machine())
     if known is None:
         return None
@@ -91,11 +119,13 @@ def filter_program() -> bytes | None:
     ]
     if column == 0:
         program += [_step(_ABOVE, 0x40000000, 0, 1), _refusal(errno.ENOSYS)]  # the x32 numbers
-    for numbers in _DENIED.values():
+    for numbers in (*_DENIED.values(), *(_DENIED_ALONE.values() if alone else ())):
         if (number := numbers[column]) is not None:
             program += [_step(_EQUAL, number, 0, 1), _refusal(errno.EPERM)]
     program += [_step(_EQUAL, _CLONE3[column], 0, 1), _refusal(errno.ENOSYS)]
     program += _with_argument(_CLONE[column], _FIRST, [_step(_BITS, _NEW_NAMESPACE, 0, 1), _refusal(errno.EPERM)])
+    own = [_step(_EQUAL, 0, 0, 1), _step(_RETURN, _ALLOW), _refusal(errno.EPERM)]  # limits of another process
+    program += _with_argument(_PRLIMIT[column], _FIRST, own)
     typing = [each for code in _TERMINAL_INPUT for each in (_step(_EQUAL, code, 0, 1), _refusal(errno.EPERM))]
     program += _with_argument(_IOCTL[column], _SECOND, typing)
     families = [each for code in _FAMILIES for each in (_step(_EQUAL, code, 0, 1), _step(_RETURN, _ALLOW))]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from lithos.workshop.values import KilledBy, RunLimits
+from lithos.workshop.values import MB, KilledBy, RunLimits
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 FIRST_DISK_LOOK_S = 1.0
 DISK_SHARE = 20  # a look at the disk may take a twentieth of the time
 MEMORY_SHARE = 20
+LEAST_FILE = 512  # bytes that an empty file takes
+RESERVE_BYTES, RESERVE_FILES = 512 * MB, 20_000  # of a file system, that no run takes
 
 
 class Watch:
-    """Judges one run by its process tree and by the files that changed since it began."""
+    """Judges one run by its processes, the files that they hold open, and the files that changed since it began."""
 
     def __init__(self, root_pid: int, limits: RunLimits, folders: Sequence[Path]) -> None:
         self._root = root_pid
@@ -26,9 +30,13 @@ class Watch:
         self._since = time.time() - 1  # file systems round times down
         self._next_disk = time.monotonic() + FIRST_DISK_LOOK_S
         self._next_memory = 0.0
+        self._devices = {each.stat().st_dev for each in folders}
+        self._least_room = [_least_room(each) for each in folders]
 
     def exceeded(self) -> KilledBy | None:
         now = time.monotonic()
+        if any(_lacks_room(_room(each), least) for each, least in zip(self._folders, self._least_room, strict=True)):
+            return "disk"
         if now >= self._next_memory:
             verdict = self._processes()
             self._next_memory = time.monotonic() + MEMORY_SHARE * (time.monotonic() - now)
@@ -44,11 +52,17 @@ class Watch:
 
     def _processes(self) -> KilledBy | None:
         resident = 0
+        nameless: dict[tuple[int, int], int] = {}
         for count, pid in enumerate(tree(self._root), 1):
             if count > self._limits.processes + 2:  # two are bubblewrap's
                 return "processes"
             resident += _resident(pid)
-        return "memory" if resident > self._limits.memory_bytes else None
+            nameless |= _nameless(pid)
+        on_disk = sum(size for (device, _), size in nameless.items() if device in self._devices)
+        in_memory = sum(nameless.values()) - on_disk
+        if on_disk > self._limits.disk_bytes:
+            return "disk"
+        return "memory" if max(resident, in_memory) > self._limits.memory_bytes else None
 
 
 def tree(root_pid: int) -> Iterator[int]:
@@ -71,17 +85,48 @@ def _resident(pid: int) -> int:
         return 0
 
 
+def _nameless(pid: int) -> dict[tuple[int, int], int]:
+    """(device, inode) → bytes of open files that were deleted, or that `memfd_create` made: no folder shows them."""
+    found = {}
+    with suppress(OSError):
+        for number in os.listdir(f"/proc/{pid}/fd"):  # noqa: PTH208 - polled
+            with suppress(OSError):
+                facts = os.stat(f"/proc/{pid}/fd/{number}")  # noqa: PTH116
+                if facts.st_nlink == 0 and stat.S_ISREG(facts.st_mode):
+                    found[facts.st_dev, facts.st_ino] = facts.st_blocks * 512
+    return found
+
+
+def _room(folder: Path) -> tuple[int, int]:
+    """Bytes and files that its file system still takes."""
+    facts = os.statvfs(folder)
+    return facts.f_bavail * facts.f_frsize, facts.f_favail
+
+
+def _least_room(folder: Path) -> tuple[int, int]:
+    """A run that hides its files from the count must not fill the disk either."""
+    size, files = _room(folder)
+    return min(RESERVE_BYTES, size // 2), min(RESERVE_FILES, files // 2)
+
+
+def _lacks_room(room: tuple[int, int], least: tuple[int, int]) -> bool:
+    return room[0] < least[0] or room[1] < least[1]
+
+
 def changed_bytes(folder: Path, since: float, enough: int) -> int:
-    """Bytes on disk of files that changed after `since`; counting stops above `enough`."""
+    """Bytes on disk of files and folders that changed after `since`; counting stops above `enough`."""
     total, pending = 0, [str(folder)]
     while pending and total <= enough:
-        with suppress(OSError), os.scandir(pending.pop()) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    pending.append(entry.path)
-                    continue
-                with suppress(OSError):
-                    facts = entry.stat(follow_symlinks=False)
-                    if facts.st_ctime >= since:
-                        total += facts.st_blocks * 512
+        try:
+            with os.scandir(pending.pop()) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        pending.append(entry.path)
+                    with suppress(OSError):
+                        facts = entry.stat(follow_symlinks=False)
+                        if facts.st_ctime >= since:
+                            total += max(facts.st_blocks * 512, LEAST_FILE)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:  # only who hides files goes so deep
+                return enough + 1
     return total
