@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lithos.app import Lithos, open_lithos
-from lithos.errors import Forbidden, LithosError
+from lithos.errors import Forbidden, LithosError, NotFound
 from lithos.settings import LithosConfig, StorageSettings, WorkshopSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -199,6 +199,15 @@ def test_bad_input_is_refused(ask: Ask, top: Path) -> None:
         with pytest.raises(LithosError) as refused:
             ask(tool, **arguments)
         assert refused.value.code == code and word in refused.value.message and refused.value.hint
+
+
+def test_a_known_tool_that_is_not_installed_comes_with_the_command_for_the_person(ask: Ask, top: Path) -> None:
+    planted.plant(top, {"pnpm-lock.yaml": ""})
+    with pytest.raises(NotFound) as refused:
+        ask("lithos_work_run", argv=["biome", "check"])
+    assert refused.value.details["reason"] == "not_installed"
+    assert refused.value.details["install_cmd"] == ["pnpm", "add", "--save-dev", "@biomejs/biome"]
+    assert "pnpm add --save-dev @biomejs/biome" in (refused.value.hint or "")
 
 
 def test_commands_need_the_setting(lithos: Lithos, ask: Ask, top: Path) -> None:

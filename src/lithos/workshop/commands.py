@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from lithos.core.call import Call
+from lithos.errors import NotFound
+from lithos.workshop.discovery import install_command
 from lithos.workshop.runs import Job, checked_argv
 from lithos.workshop.values import Completed
 from lithos.workshop.workshop import Workshop
@@ -34,12 +38,24 @@ async def run_command(
         workshop.files.settle(worktree)
 
         def work() -> dict[str, Any]:
-            done = workshop.runner.run(worktree, vector, timeout=seconds, cwd=cwd, network=network)
+            try:
+                done = workshop.runner.run(worktree, vector, timeout=seconds, cwd=cwd, network=network)
+            except NotFound as error:
+                raise _with_install_command(error, vector[0], worktree.path) from None
             return shown(done)
 
         return workshop.jobs.start(call, worktree, "run", vector, work)
 
     return await asyncio.to_thread(start)
+
+
+def _with_install_command(error: NotFound, program: str, root: Path) -> NotFound:
+    """The command is for the person: nothing is installed by itself."""
+    command = install_command(program, root) if error.details.get("reason") == "not_installed" else []
+    if not command:
+        return error
+    hint = f"Ask the person to install it: {shlex.join(command)}"
+    return NotFound(error.message, hint=hint, install_cmd=command, **error.details)
 
 
 def shown(done: Completed) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from lithos.workshop.discovery.academic import read_about
 from lithos.workshop.discovery.cache import DiscoveryCache
 from lithos.workshop.discovery.deciding import Wanted
 from lithos.workshop.discovery.discovery import Academic, Discovery, ToolChosen, Workplace, language_of
-from lithos.workshop.discovery.programs import Programs
+from lithos.workshop.discovery.programs import Programs, install_command
 from lithos.workshop.discovery.values import (
     AcademicSource,
     DiscoveredTool,
@@ -28,6 +28,7 @@ __all__ = [
     "ToolOption",
     "Wanted",
     "Workplace",
+    "install_command",
     "language_of",
     "read_about",
 ]

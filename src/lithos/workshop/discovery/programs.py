@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from lithos.workshop.discovery.signals import MANAGERS
 from lithos.workshop.discovery.tables import ToolEntry, tools
 from lithos.workshop.run_files import read_regular
 
@@ -81,6 +82,13 @@ def install_vector(tool: ToolEntry, managers: Iterable[str]) -> list[str]:
         known = _MANAGERS.get(ecosystem, {})
         return [*known.get(manager, known[""]), _PREFIX.get(ecosystem, "") + package + _SUFFIX.get(ecosystem, "")]
     return []
+
+
+def install_command(program: str, root: Path) -> list[str]:
+    """How a person would install a program, by the lock files of the project; empty: the tables do not know it."""
+    managers = [manager for name, manager in MANAGERS.items() if (root / name).is_file()]
+    known = next((each for each in tools().values() if program in each.programs), None)
+    return install_vector(known, managers) if known is not None else []
 
 
 _MANAGERS: Mapping[str, Mapping[str, Sequence[str]]] = {
