@@ -81,13 +81,14 @@ def places(issues: list[dict[str, Any]]) -> set[tuple[str, int | None, str]]:
     return {(each["file"], each.get("line"), each["category"]) for each in issues}
 
 
-def test_planted_faults_are_found_at_their_lines_and_none_after_fixing(ask: Ask, top: Path) -> None:
+def test_planted_faults_are_found_at_their_lines_and_none_after_fixing(ask: Ask, top: Path, lithos: Lithos) -> None:
     planted.plant(top, {name: planted.PYTHON[name] for name in ("app.py", "test_app.py")})
     (top / "old.py").write_text(f"# a comment moves what was there\n{OLD}")
     found = ask("lithos_work_check")
     assert found["passed"] is False and found["confined"] is True and found["compared"] == "base"
     assert {("app.py", 1, "lint"), ("app.py", 10, "type"), ("app.py", 14, "format")} <= places(found["issues"])
     assert places(found["before"]) == {("old.py", 2, "lint")}
+    assert lithos.workshop.worktrees.leftovers() == []
     tested = ask("lithos_work_test")
     assert (tested["passed"], tested["tests_run"], tested["tests_passed"]) == (False, 5, 2)
     assert {("test_app.py", 11), ("test_app.py", 17)} <= {

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.core.clock import from_micros, rfc3339
-from lithos.errors import LithosError
+from lithos.errors import Forbidden, LithosError
 from lithos.ledger import Verification, chain_folders, check_host_key
 from lithos.storage import STATE, Tx, folder_size
 from lithos.tools.registry import tool
@@ -87,7 +87,10 @@ def _workshop(lithos: Lithos, full: bool) -> Iterator[Finding]:
     if locks := workshop.worktrees.stale_locks():
         yield _warning("workshop", f"{len(locks)} worktrees have a lock of a git that was killed", todo)
     if workshop.options.enabled:
-        yield _ok("workshop", f"commands run behind {workshop.runner.sandbox.wall()}")
+        try:
+            yield _ok("workshop", f"commands run behind {workshop.runner.sandbox.wall()}")
+        except Forbidden as error:
+            yield _warning("workshop", f"commands are refused: {error.message}", error.hint)
 
 
 def _parts(lithos: Lithos, full: bool) -> Iterator[Finding]:

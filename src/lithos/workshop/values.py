@@ -13,6 +13,7 @@ Network = Literal["blocked", "tcp blocked", "open"]
 KilledBy = Literal["timeout", "memory", "processes", "disk", "stopped"]
 
 MB = 1024 * 1024
+BASE_SUFFIX = ".base"  # of the id under which the files of a worktree's base are checked
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,10 @@ from lithos.workshop import rows
 from lithos.workshop.commits import Commits
 from lithos.workshop.discovery import Academic, Discovery, DiscoveryCache
 from lithos.workshop.editing import Files, checked_path
-from lithos.workshop.inspection import Inspection
+from lithos.workshop.inspection import BASES, Inspection
 from lithos.workshop.merging import Merging
 from lithos.workshop.projects import Projects
+from lithos.workshop.run_files import remove_tree
 from lithos.workshop.runs import Job, Jobs, Runner
 from lithos.workshop.sandbox import Sandbox
 from lithos.workshop.sandbox.watch import changed_bytes
@@ -144,6 +145,9 @@ class Workshop(Part):
         self._storage.database.write(lambda tx: rows.lose_runs(tx, self.worktrees.rows.store))
         if not self.projects:
             return
+        known = self._storage.database.read(self.worktrees.rows.known)
+        self.runner.sandbox.sweep({each for each, state in known.items() if state != "closed"})
+        remove_tree(self.options.folder / BASES)
         try:
             for done in self.worktrees.settle():
                 _log.info("%s", done)
@@ -167,6 +171,7 @@ class Workshop(Part):
         self.inspection.discovery.cache.prune(micros(before))
         if self.projects and self.options.idle_minutes:
             self.worktrees.remove_idle(self.options.idle_minutes, self.jobs.busy, self.files.release)
+        self.runner.sandbox.trim(self.jobs.busy, self.worktrees.locks)
 
     def sizes(self) -> Mapping[str, int]:
         folder = self.options.folder

@@ -32,6 +32,7 @@ STALE_LOCK_S = 60.0
 PREFIX = "lithos/"
 MERGED = "merged"
 LONGEST_SLUG = 40
+OWN_FOLDERS = frozenset({".scratch", ".base"})  # beside the worktrees: homes of runs, files of bases
 LONGEST_PIPELINE = 60
 
 
@@ -323,8 +324,7 @@ class Worktrees:
             return []
         known = self._database.read(self.rows.known)
         alive = {each for each, state in known.items() if state in ("open", "merging", "opening", "closing")}
-        names = {each.name for each in self.folder.iterdir() if each.name != ".scratch"}
-        return sorted(names - alive)
+        return sorted({each.name for each in self.folder.iterdir()} - alive - OWN_FOLDERS)
 
     def drop_leftovers(self) -> int:
         names = self.leftovers()

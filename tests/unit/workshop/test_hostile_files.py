@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from lithos.core.keyed_lock import KeyedLock
 from lithos.errors import Forbidden
 from lithos.workshop.inspection.comparing import Lines
 from lithos.workshop.inspection.selection import covering
@@ -109,6 +110,21 @@ def test_a_git_file_that_is_a_pipe_a_folder_or_a_link_is_put_back(place: Worktre
         restore_git_file(place)
         assert git_file.is_file() and git_file.read_text() == right
     assert (kept / "key").read_text() == "canary-key"
+
+
+def test_what_a_killed_host_left_of_runs_is_swept(place: Worktree, tmp_path: Path) -> None:
+    sandbox = Sandbox(tmp_path, LIMITS)
+    for name in ("wt/home/cache", "wt/tmp-1/a", "wt.base/home", "wt.base/tmp-2", "gone/home", "gone.base/home"):
+        (tmp_path / name).mkdir(parents=True)
+    sandbox.sweep({"wt"})
+    assert sorted(str(each.relative_to(tmp_path)) for each in tmp_path.glob("*/*")) == ["wt.base/home", "wt/home"]
+    (tmp_path / "wt.base/home/cache").write_bytes(bytes(LIMITS.disk_bytes + 1))
+    sandbox.trim(lambda each: each == "wt", KeyedLock())
+    assert (tmp_path / "wt.base").exists()
+    sandbox.trim(lambda each: False, KeyedLock())
+    assert not (tmp_path / "wt.base").exists() and (tmp_path / "wt/home/cache").exists()
+    sandbox.forget("wt")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_a_coverage_map_that_computes_without_end_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

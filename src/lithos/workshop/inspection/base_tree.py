@@ -12,8 +12,9 @@ from pathlib import Path
 from lithos.errors import TooLarge
 from lithos.graph.git import Git
 from lithos.workshop.run_files import remove_tree
-from lithos.workshop.values import Worktree
+from lithos.workshop.values import BASE_SUFFIX, Worktree
 
+BASES = ".base"  # the folder of all of them
 MOST_FILES = 20_000
 MOST_BYTES = 500 * 2**20
 BATCH = 400  # objects per question: their names must fit into a pipe
@@ -22,13 +23,13 @@ BATCH = 400  # objects per question: their names must fit into a pipe
 @contextmanager
 def base_tree(git: Git, worktree: Worktree, folder: Path) -> Iterator[Worktree]:
     """The files of the base commit. TooLarge where writing them would take longer than the answer is worth."""
-    path = folder / ".base" / worktree.id
+    path = folder / BASES / worktree.id
     remove_tree(path)
     path.mkdir(parents=True, mode=0o700)
     try:
         _write(git, worktree.base_commit, path)
         shutil.copyfile(worktree.path / ".git", path / ".git")
-        yield replace(worktree, id=f"{worktree.id}.base", path=path)
+        yield replace(worktree, id=f"{worktree.id}{BASE_SUFFIX}", path=path)
     finally:
         remove_tree(path)
 

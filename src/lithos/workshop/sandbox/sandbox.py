@@ -8,13 +8,14 @@ import secrets
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
 
+from lithos.core.keyed_lock import KeyedLock
 from lithos.errors import Forbidden, NotFound, Unavailable
 from lithos.workshop.run_files import read_beneath, remove_tree
 from lithos.workshop.sandbox import bubblewrap
@@ -23,8 +24,8 @@ from lithos.workshop.sandbox.landlock import LEAST_ABI, TCP_ABI, landlock_abi
 from lithos.workshop.sandbox.seccomp import filter_program
 from lithos.workshop.sandbox.supervise import Ended, Supervisor, close_pipes, kill_group
 from lithos.workshop.sandbox.view import DEPENDENCIES, HOME, Scratch, View, view_of
-from lithos.workshop.sandbox.watch import Watch
-from lithos.workshop.values import Completed, Network, RunLimits, Wall, Worktree
+from lithos.workshop.sandbox.watch import Watch, changed_bytes
+from lithos.workshop.values import BASE_SUFFIX, Completed, Network, RunLimits, Wall, Worktree
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 LAUNCH_FAILED = 126
@@ -103,8 +104,27 @@ class Sandbox:
         return [*map(str, own), *view.environment["PATH"].split(":")], places
 
     def forget(self, worktree_id: str) -> None:
-        """Delete the home and caches of a worktree that is gone."""
-        remove_tree(self._scratch / worktree_id)
+        """Delete the homes and caches of a worktree that is gone."""
+        for name in (worktree_id, f"{worktree_id}{BASE_SUFFIX}"):
+            remove_tree(self._scratch / name)
+
+    def sweep(self, known: Container[str]) -> None:
+        """At the start of a host: temporary folders that a killed one left, and homes of worktrees that are gone."""
+        for own in self._scratch.iterdir() if self._scratch.is_dir() else ():
+            if own.name.removesuffix(BASE_SUFFIX) not in known:
+                remove_tree(own)
+                continue
+            for each in own.glob("tmp-*"):
+                remove_tree(each)
+
+    def trim(self, busy: Callable[[str], bool], locks: KeyedLock) -> None:
+        """Delete homes that hold more than a run may write: each run may add so much, and caches fill again."""
+        for own in self._scratch.iterdir() if self._scratch.is_dir() else ():
+            if busy(own.name.removesuffix(BASE_SUFFIX)):
+                continue
+            with locks.hold(own.name):
+                if changed_bytes(own, 0.0, self._limits.disk_bytes) > self._limits.disk_bytes:
+                    remove_tree(own)
 
     @contextmanager
     def _private_folders(self, worktree: Worktree) -> Iterator[Scratch]:
