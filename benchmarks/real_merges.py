@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from lithos.errors import Unavailable
 from lithos.graph.git import Git
 from lithos.workshop.merging import merge_trees
 
@@ -51,7 +52,10 @@ def _chosen(place: Path, git: Git, number: int) -> list[tuple[str, str, str]]:
     clean: list[tuple[str, str, str]] = []
     conflicting: list[tuple[str, str, str]] = []
     for commit, ours, theirs in (row.split() for row in listed.splitlines()):
-        merged = merge_trees(git, ours, theirs)
+        try:
+            merged = merge_trees(git, ours, theirs)
+        except Unavailable:  # unrelated histories: git refuses them too
+            continue
         (conflicting if merged.conflicts else clean).append((commit, ours, theirs))
         if len(conflicting) >= number // 2 and len(clean) >= number - number // 2:
             break
