@@ -1,10 +1,6 @@
-"""For processes that only use the sandbox: constants of attacks, and a way to import it without the whole workshop."""
+"""Constants of attacks, for processes that must not import pytest."""
 
 from __future__ import annotations
-
-import importlib.util
-import sys
-import types
 
 PYTHON = "/usr/bin/python3"
 # More than the limit and no more than that: where the limit does not work, the machine still does.
@@ -16,12 +12,3 @@ for _ in range(300):
     except OSError: pass
 time.sleep(30)
 """
-
-
-def skip_facade() -> None:
-    """Before the first import of the workshop: its façade loads all parts of the memory, which takes most of a test."""
-    found = importlib.util.find_spec("lithos")
-    assert found is not None and found.submodule_search_locations is not None
-    package = types.ModuleType("lithos.workshop")
-    package.__path__ = [f"{each}/workshop" for each in found.submodule_search_locations]
-    sys.modules["lithos.workshop"] = package

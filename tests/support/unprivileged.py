@@ -9,12 +9,10 @@ import os
 import sys
 from pathlib import Path
 
-from tests.support.attacks import BOMB, PYTHON, skip_facade
-
-skip_facade()
-from lithos.workshop.run_files import remove_tree  # noqa: E402
-from lithos.workshop.sandbox import Command, Sandbox, bubblewrap  # noqa: E402
-from lithos.workshop.values import RunLimits, Worktree  # noqa: E402
+from lithos.workshop.run_files import remove_tree
+from lithos.workshop.sandbox import Command, Sandbox, bubblewrap
+from lithos.workshop.values import RunLimits, Worktree
+from tests.support.attacks import BOMB, PYTHON
 
 ATTACKS = (
     "print(open('{outside}/key').read())",

@@ -209,8 +209,6 @@ def test_a_run_dies_with_its_host(place: Worktree, wall: str) -> None:
     code = f"""
 import os, sys, threading
 from pathlib import Path
-from tests.support.attacks import skip_facade
-skip_facade()
 from lithos.workshop.sandbox import bubblewrap, Sandbox, Command
 from lithos.workshop.values import RunLimits, Worktree
 if {wall!r} == "landlock": bubblewrap.bubblewrap_works = lambda: False
