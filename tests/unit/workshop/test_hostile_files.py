@@ -63,7 +63,8 @@ def test_a_tree_that_resists_is_deleted_and_links_are_not_followed(tmp_path: Pat
 
 def test_a_run_leaves_no_folder_that_the_host_cannot_delete(place: Worktree, wall: str) -> None:
     done = python(place, f"import os\ntmp = os.environ['TMPDIR']\n{DEEP}".replace("{!r}", "tmp"))
-    assert done.exit_code == 0, done.stderr
+    # A run that is still there at the first look at the disk is stopped for the depth.
+    assert done.exit_code == 0 or done.killed_by == "disk", done.stderr
     assert [each.name for each in (place.path.parent / ".scratch/wt").iterdir()] == ["home"]
 
 
