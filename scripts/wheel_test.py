@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -28,8 +27,7 @@ FIRST = {
 def run(home: Path, *words: str | Path, given: str | None = None) -> str:
     """With HOME and PATH alone: nothing of the environment that started this helps."""
     started = time.monotonic()
-    pip = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
-    environment = {"HOME": str(home), "PATH": f"{Path(words[0]).parent}:/usr/bin:/bin", **pip}
+    environment = {"HOME": str(home), "PATH": f"{Path(words[0]).parent}:/usr/bin:/bin", **package_index()}
     done = subprocess.run(
         [*map(str, words)], env=environment, cwd=home, input=given, capture_output=True, text=True, timeout=900
     )
@@ -38,6 +36,16 @@ def run(home: Path, *words: str | Path, given: str | None = None) -> str:
     if done.returncode:
         raise SystemExit(f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}")
     return done.stdout
+
+
+def package_index() -> dict[str, str]:
+    """The settings of pip and uv in the environment. uv does not read pip's files: it gets the index that they name."""
+    given = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+    asked = subprocess.run(
+        [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True
+    )
+    index = given.get("PIP_INDEX_URL", asked.stdout.strip())
+    return {**({"UV_DEFAULT_INDEX": index} if index else {}), **given}
 
 
 def main() -> int:
@@ -52,10 +60,26 @@ def main() -> int:
         venv.create(environment, with_pip=True)
         run(home, environment / "bin/python", "-m", "pip", "install", "-q", wheel)
         first_minutes(home, environment / "bin")
-        for tool in filter(None, map(shutil.which, ("pipx", "uvx"))):
-            how = ("run", "--spec") if Path(tool).name == "pipx" else ("--from",)
-            print(run(home, tool, *how, wheel, "lithos-memory", "--version").strip())
+        installers = Path(folder) / "installers"
+        venv.create(installers, with_pip=True)
+        run(home, installers / "bin/python", "-m", "pip", "install", "-q", "pipx", "uv")
+        with_pipx(installers / "bin", wheel, Path(folder) / "pipx-home")
+        with_uv(installers / "bin", wheel, Path(folder) / "uv-home")
     return 0
+
+
+def with_pipx(tools: Path, wheel: Path, home: Path) -> None:
+    home.mkdir()
+    run(home, tools / "pipx", "install", "-q", wheel)
+    first_minutes(home, home / ".local/bin")
+
+
+def with_uv(tools: Path, wheel: Path, home: Path) -> None:
+    """`uvx lithos-memory` without an installation, then `uv tool install`."""
+    home.mkdir()
+    assert run(home, tools / "uvx", "-q", "--from", wheel, "lithos-memory", "--version").startswith("lithos ")
+    run(home, tools / "uv", "tool", "install", "-q", wheel)
+    first_minutes(home, home / ".local/bin")
 
 
 def first_minutes(home: Path, commands: Path) -> None:

@@ -80,6 +80,17 @@ def test_what_was_changed_is_kept_when_a_session_ends_and_kept_once(
     assert "Fix the retries" in text and "`main.py`" in text and ", clear." in text and secret not in text
 
 
+def test_a_session_that_starts_before_the_host_gets_the_titles_that_were_kept(home: Household, patient: Hook) -> None:
+    guest = home.guest()
+    guest.initialize()
+    guest.call("lithos_write", title="Retry policy", content="BODY", agent="bob")
+    patient("session-end", home.data_dir, {"session_id": "s"})
+    home.lithos("stop")
+    told = context(hook("session-start", home.data_dir))
+    assert "Retry policy" in told and "As of 20" in told and "BODY" not in told
+    assert "Retry policy" not in context(hook("session-start", home.data_dir, agent="eve"))  # claims are ann's own
+
+
 def test_stop_asks_once_and_never_while_it_is_active(tmp_path: Path) -> None:
     mark_memory(tmp_path)
     assert hook("stop", tmp_path, {"session_id": "a", "stop_hook_active": True}) == ""

@@ -23,7 +23,7 @@ STATE = ".lithos"
 DATABASE = f"{STATE}/coordination.db"
 SUFFIX = ".lithos-backup.tar.gz"
 # Of this machine and process, or made again: sockets, locks, logs, the database's own files, marks of what was flushed.
-_LEFT_OUT = ("host.", "coordination.db", "database.json", "hook-asked", "worktrees", "postgres")
+_LEFT_OUT = ("host.", "coordination.db", "database.json", "hook-", "worktrees", "postgres")
 _FIRST = ("store-id", "keys", "checkpoints")  # evidence must not be newer than what it is evidence of
 _COUNT = "acknowledged.bin"  # of a chain
 _LOOKS = 20  # how often files are listed again until no new name appears

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -36,13 +36,43 @@ compdef _lithos lithos
 complete -c lithos -f -a '(lithos complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
 """,
 }
-# Verbs whose first argument is a note, or a task.
-_NOTES = {f"note {verb}" for verb in ("show", "edit", "move", "delete", "history", "diff", "revert")} | {
-    "inspect chunks"
-}
-_TASKS = {
-    f"task {verb}" for verb in ("show", "update", "claim", "renew", "release", "complete", "cancel", "findings", "post")
-}
+
+
+class Things(NamedTuple):
+    """What the first argument of some verbs names, and the tool that lists it."""
+
+    noun: str
+    verbs: tuple[str, ...]
+    tool: str
+    field: str  # of the tool's answer
+    word: str
+    about: str
+    paged: bool = True
+    as_agent: bool = False  # the tool asks who acts
+
+
+_SESSION_VERBS = ("show", "switch", "suspend", "resume", "complete", "close", "rollback", "snapshot", "summary")
+_TASK_VERBS = ("show", "update", "claim", "renew", "release", "complete", "cancel", "findings", "post")
+THINGS = (
+    Things(
+        "note",
+        ("show", "edit", "move", "delete", "history", "diff", "revert"),
+        "lithos_list",
+        "items",
+        "path",
+        "title",
+    ),
+    Things("inspect", ("chunks",), "lithos_list", "items", "path", "title"),
+    Things("task", _TASK_VERBS, "lithos_task_list", "tasks", "id", "title"),
+    Things("session", _SESSION_VERBS, "lithos_session_list", "sessions", "id", "name", as_agent=True),
+    Things("message", ("show", "list", "trace", "status", "forget"), "lithos_inbox_list", "messages", "id", "source"),
+    Things("token", ("revoke",), "lithos_token_list", "tokens", "name", "scope", paged=False),
+    Things("dead-letter", ("replay", "drop"), "lithos_dead_letter_list", "dead_letters", "message_id", "reason"),
+    Things(
+        "work", ("close",), "lithos_worktree_list", "worktrees", "worktree_id", "branch", paged=False, as_agent=True
+    ),
+    Things("code", ("status", "rebuild", "remove"), "lithos_code_list", "roots", "name", "path", paged=False),
+)
 
 
 def join(root: typer.Typer) -> None:
@@ -55,7 +85,7 @@ def completion(
     terminal: Terminal,
     shell: Annotated[str, typer.Argument(help="bash, zsh or fish.")],
 ) -> None:
-    """Print a script that completes verbs, options, titles of notes and ids of tasks."""
+    """Print a script that completes verbs, options, titles of notes, and ids of tasks, sessions and messages."""
     if shell not in SCRIPTS:
         raise InvalidInput(f"there is no completion for {shell!r}", hint=f"Known: {', '.join(SCRIPTS)}.")
     terminal.tell({"shell": shell, "script": SCRIPTS[shell]}, SCRIPTS[shell].rstrip())
@@ -109,12 +139,11 @@ def _options(command: Any) -> Iterator[tuple[str, str]]:
 
 def _things(terminal: Terminal, path: str) -> Iterator[tuple[str, str]]:
     """Titles and ids, asked of the memory; a memory that is not there or busy offers nothing."""
-    try:
-        if path in _NOTES:
-            for each in terminal.ask("lithos_list", {"limit": MOST})["items"]:
-                yield each["path"], each["title"]
-        elif path in _TASKS:
-            for each in terminal.ask("lithos_task_list", {"limit": MOST})["tasks"]:
-                yield each["id"], each["title"]
-    except LithosError:
-        return
+    for things in THINGS:
+        if path in [f"{things.noun} {each}" for each in things.verbs]:
+            try:
+                who = (terminal.settings.server.agent or "cli") if things.as_agent else None
+                answer = terminal.ask(things.tool, {"limit": MOST if things.paged else None, "agent": who})
+            except LithosError:
+                return
+            yield from ((each[things.word], str(each[things.about])) for each in answer[things.field])

@@ -1,10 +1,6 @@
-"""One or two examples for every verb, shown at the end of its --help. A test runs those that need no other program."""
+"""Examples for every verb, shown at the end of its --help. `tests/flows/test_every_verb.py` runs them."""
 
 from __future__ import annotations
-
-import inspect
-from collections.abc import Callable
-from typing import Any
 
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "backup": ("lithos backup", "lithos backup ~/safe/monday.tar.gz --without-keys", "lithos backup --verify"),
@@ -26,6 +22,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "db copy": ("lithos db copy --to postgresql://lithos@localhost/lithos",),
     "db migrate": ("lithos db migrate",),
     "db status": ("lithos db status",),
+    "dead-letter drop": ("lithos dead-letter drop MESSAGE_ID",),
+    "dead-letter list": ("lithos dead-letter list",),
+    "dead-letter replay": ("lithos dead-letter replay MESSAGE_ID",),
     "decay": ("lithos decay --dry-run",),
     "doctor": ("lithos doctor", "lithos doctor --full --repair"),
     "events list": ("lithos events list --since 1d --agent ann",),
@@ -35,9 +34,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "fs move": ("lithos fs move users/ana/notes.md users/ana/overview.md",),
     "garden check": ("lithos garden check users/ana/notes.md --op append",),
     "garden undo": ("lithos garden undo EVENT",),
+    "graph stats": ("lithos graph stats",),
     "history": ("lithos history users/ana/notes.md",),
     "hook": ("lithos hook session-start < /dev/null",),
     "import": ("lithos import ~/Obsidian/Work --dry-run", "lithos import conversations.json --from claude"),
+    "inbox": ("lithos inbox --unread", "lithos inbox --take"),
     "inspect chunks": ("lithos inspect chunks retries.md",),
     "keys rotate": ("lithos keys rotate",),
     "ledger checkpoint": ("lithos ledger checkpoint",),
@@ -45,12 +46,21 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ledger export": ("lithos ledger export --out chain.json",),
     "ledger forget": ("lithos ledger forget THOUGHT_ID --reason 'a customer asked'",),
     "ledger import": ("lithos ledger import MEMORY.md --agent ann",),
-    "ledger keygen": ("lithos ledger keygen ann.key",),
-    "ledger prove": ("lithos ledger prove THOUGHT_ID --out proof.json",),
-    "ledger sign": ("lithos ledger sign proof.json --key ann.key",),
+    "ledger keygen": ("lithos ledger keygen --out ann.key",),
+    "ledger prove": ("lithos ledger prove 17 --out proof.json",),
+    "ledger sign": ("lithos ledger sign arguments.json --key ann.key --key-id k1",),
     "ledger verify": ("lithos ledger verify --all",),
     "ledger verify-bundle": ("lithos ledger verify-bundle proof.json",),
     "log": ("lithos log --since 1d", "lithos log -f --agent ann"),
+    "message forget": ("lithos message forget MESSAGE_ID",),
+    "message list": ("lithos message list MESSAGE_ID",),
+    "message send": (
+        "lithos message send bob 'Please review the parser.'",
+        "lithos message send deploys 'Version 4 is out.' --topic",
+    ),
+    "message show": ("lithos message show MESSAGE_ID",),
+    "message status": ("lithos message status", "lithos message status MESSAGE_ID"),
+    "message trace": ("lithos message trace MESSAGE_ID",),
     "note delete": ("lithos note delete retries.md",),
     "note diff": ("lithos note diff retries.md",),
     "note edit": ("lithos note edit retries.md", "EDITOR=nano lithos note edit 'Retry policy'"),
@@ -64,8 +74,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "lithos note write --title Retries --content 'Retry three times.' --tag api",
         "git log -1 | lithos note write --note retries.md --append --content -",
     ),
-    "promote": ("lithos promote NOTE_ID --evidence event:… --approved-by ana --actor bob --reason proven",),
     "open": ("lithos open", "lithos open --no-browser"),
+    "promote": ("lithos promote NOTE_ID --evidence event:… --approved-by ana --actor bob --reason proven",),
     "ps": ("lithos ps",),
     "reindex": ("lithos reindex", "lithos reindex --clear"),
     "restore": ("lithos restore backup.tar.gz --data-dir ~/restored",),
@@ -74,6 +84,22 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "service install": ("lithos service install",),
     "service remove": ("lithos service remove",),
     "service status": ("lithos service status",),
+    "session close": ("lithos session close SESSION_ID",),
+    "session close-all": ("lithos session close-all",),
+    "session complete": ("lithos session complete --summary '100 requests per minute, tested'",),
+    "session demote": ("lithos session demote NOTE_ID --reason 'too early'",),
+    "session fail": ("lithos session fail 'the vendor closed the API'",),
+    "session list": ("lithos session list", "lithos session list --state suspended"),
+    "session new": ("lithos session new 'rate limiter'", "lithos session new 'rate limiter' --base-branch main"),
+    "session promote": ("lithos session promote NOTE_ID --reason 'others need it'",),
+    "session restore": ("lithos session restore session.json --as-new",),
+    "session resume": ("lithos session resume SESSION_ID",),
+    "session rollback": ("lithos session rollback SESSION_ID",),
+    "session show": ("lithos session show", "lithos session show SESSION_ID"),
+    "session snapshot": ("lithos session snapshot > session.json",),
+    "session summary": ("lithos session summary",),
+    "session suspend": ("lithos session suspend",),
+    "session switch": ("lithos session switch SESSION_ID",),
     "setup": (
         "lithos setup",
         "lithos setup --client cursor --project",
@@ -102,22 +128,21 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "undo": ("lithos undo --agent ann", "lithos undo EVENT --yes"),
     "uninstall": ("lithos uninstall --dry-run", "lithos uninstall"),
     "validate": ("lithos validate --all",),
+    "work check": ("lithos work check", "lithos work check src/parser.py"),
+    "work choose": ("lithos work choose linter python ruff",),
+    "work close": ("lithos work close WORKTREE_ID",),
+    "work commit": ("lithos work commit 'Parser: accept tabs'",),
+    "work diff": ("lithos work diff",),
+    "work discover": ("lithos work discover linter",),
+    "work list": ("lithos work list",),
+    "work merge": ("lithos work merge --dry-run", "lithos work merge"),
+    "work open": ("lithos work open --project app",),
+    "work result": ("lithos work result RUN_ID",),
+    "work run": ("lithos work run -- make lint", "lithos work run --timeout 60 -- python -m pytest -q"),
+    "work test": ("lithos work test", "lithos work test --all --coverage"),
 }
 
 
-def epilog(path: str, function: Callable[..., Any] | None) -> str:
-    """The end of a verb's help; a verb without an entry gets its shortest form."""
-    lines = EXAMPLES.get(path) or (f"lithos {path}{_required(function)}",)
-    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
-
-
-def _required(function: Callable[..., Any] | None) -> str:
-    """Arguments and options that cannot be left out, in capitals."""
-    words = []
-    for name, parameter in inspect.signature(function).parameters.items() if function else ():
-        if parameter.default is not inspect.Parameter.empty or name in ("context", "terminal"):
-            continue
-        declared = getattr((getattr(parameter.annotation, "__metadata__", None) or (None,))[0], "param_decls", None)
-        flag = next((each for each in declared or () if each.startswith("--")), None)
-        words.append(f" {flag} {name.upper()}" if flag else f" {name.upper()}")
-    return "".join(words)
+def epilog(path: str) -> str:
+    """The end of a verb's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in EXAMPLES.get(path, ()))

@@ -51,8 +51,15 @@ def import_memory(
     path = source.expanduser().absolute()
     if kind is not None and kind not in KINDS:
         raise InvalidInput(f"--from: {kind!r} is no kind that Lithos knows", hint=f"Known: {', '.join(KINDS)}.")
+    if not path.exists():
+        raise InvalidInput(f"there is no {path}", hint="Name the folder, file or database that is to be imported.")
     report = ImportReport(kind or detect(path))
-    report_to = _import(terminal, path, report, folder, dry_run)
+    try:
+        report_to = _import(terminal, path, report, folder, dry_run)
+    except PermissionError as error:
+        raise InvalidInput(
+            f"{error.filename} may not be read", hint="Check its permissions, then run it again."
+        ) from None
     terminal.tell(report_to, lambda _: _print(report, report_to, dry_run))
 
 

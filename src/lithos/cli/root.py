@@ -44,6 +44,7 @@ from lithos.cli import (
     vault,
     work,
 )
+from lithos.cli.overview import Overview
 
 UNEXPECTED = 70  # EX_SOFTWARE of sysexits
 
@@ -87,10 +88,12 @@ NOUNS = (
 def app() -> typer.Typer:
     root = typer.Typer(
         name="lithos",
+        cls=Overview,
         help="Shared memory and coordination for teams of AI agents.",
+        epilog="`lithos VERB -h` explains a verb and shows examples. Begin with `lithos setup`.",
         no_args_is_help=True,
         add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"]},
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
         rich_markup_mode=None,  # rich costs 40 ms of every --help
         pretty_exceptions_enable=False,
     )
@@ -105,7 +108,7 @@ def _add_examples(at: typer.Typer, path: tuple[str, ...]) -> None:
     from lithos.cli.examples import epilog
 
     for command in at.registered_commands:
-        command.epilog = epilog(" ".join((*path, command.name or "")), command.callback)
+        command.epilog = epilog(" ".join((*path, command.name or "")))
     for group in at.registered_groups:
         if group.typer_instance is not None:
             _add_examples(group.typer_instance, (*path, str(group.name)))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from lithos.cli.progress import Progress
 from lithos.cli.terminal import Terminal, ago, verb
+
+if TYPE_CHECKING:
+    from lithos.host.client import CallTool
 
 POLL_SECONDS = 0.5
 
@@ -23,10 +26,9 @@ def status(
     follow: Annotated[bool, typer.Option("-f", "--follow", help="Show progress until everything is indexed.")] = False,
 ) -> None:
     """Show on one screen what runs, how big the memory is, how current its search is, and problems."""
-    stats = terminal.ask("lithos_stats")
-    if follow:
-        stats = _followed(terminal)
-    answer = {"data_dir": str(terminal.folder), "host": _host(terminal), **_board(terminal), **stats}
+    with terminal.calls() as call:  # one connection: without a host each one opens the whole memory
+        stats = _followed(terminal, call) if follow else call("lithos_stats")
+        answer = {"data_dir": str(terminal.folder), "host": _host(terminal), **_work(terminal, call), **stats}
     answer["problems"] = list(_problems(answer))
     answer["backup"] = _newest_backup(terminal)
     terminal.tell(answer, _print)
@@ -39,10 +41,16 @@ def _host(terminal: Terminal) -> dict[str, Any] | None:
     return describe_or_error(HostLock(str(terminal.folder)))
 
 
-def _board(terminal: Terminal) -> dict[str, Any]:
-    ready = terminal.ask("lithos_task_ready", {"limit": 1, "agent": "cli"})
-    changes = terminal.ask("lithos_changes", {"since": "1d", "limit": 500})
-    return {"ready_tasks": ready["total"], "changes_today": changes["total"]}
+def _work(terminal: Terminal, call: CallTool) -> dict[str, Any]:
+    me = terminal.settings.server.agent or "cli"
+    roots = call("lithos_code_list", {})["roots"]
+    return {
+        "ready_tasks": call("lithos_task_ready", {"limit": 1, "agent": me})["total"],
+        "changes_today": call("lithos_changes", {"since": "1d", "limit": 500})["total"],
+        "active_sessions": call("lithos_session_list", {"state": "active", "limit": 1, "agent": me})["total"],
+        "waiting_messages": call("lithos_inbox_list", {"unread": True, "limit": 1})["waiting"],
+        "code_roots": {each["name"]: each["state"] for each in roots},
+    }
 
 
 def _newest_backup(terminal: Terminal) -> str | None:
@@ -63,9 +71,9 @@ def _problems(answer: dict[str, Any]) -> list[str]:
     return [each for each in found if each]
 
 
-def _followed(terminal: Terminal) -> dict[str, Any]:
+def _followed(terminal: Terminal, call: CallTool) -> dict[str, Any]:
     """Until all files are read and all passages have their vectors."""
-    with terminal.calls() as call, Progress(terminal, "vectors") as progress:
+    with Progress(terminal, "vectors") as progress:
         while True:
             stats = call("lithos_stats")
             vectors, index = stats["vectors"], stats["index"]
@@ -95,9 +103,13 @@ def _print(answer: dict[str, Any]) -> None:
         "notes": f"{answer['documents']:,} with {answer['tags']:,} tags",
         "search": f"{scanned}{waiting}",
         "board": f"{answer['ready_tasks']:,} tasks ready, {answer['open_claims']:,} claims held",
+        "sessions": f"{answer['active_sessions']:,} active",
+        "inbox": f"{answer['waiting_messages']:,} messages wait for you (`lithos inbox`)",
+        "code": ", ".join(f"{name} {state}" for name, state in answer["code_roots"].items()),
         "today": f"{answer['changes_today']:,} changes by {answer['agents']:,} known agents",
         "backup": f"the newest is of {ago(answer['backup'])}" if answer["backup"] else "none yet: `lithos backup`",
         "problems": "; ".join(answer["problems"]) or "none seen; `lithos doctor` looks closer",
     }
     for name, text in rows.items():
-        print(f"{name:9} {text}")
+        if text:
+            print(f"{name:9} {text}")

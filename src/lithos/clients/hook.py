@@ -39,6 +39,7 @@ ASK = (
     "Before you stop: if you learnt something that other agents need, write it with lithos_write, and release your "
     "claims with lithos_task_release. If there is nothing to keep, just stop."
 )
+KEPT = (".lithos", "hook-titles")
 EDITING = ("Edit", "MultiEdit", "Write", "NotebookEdit")
 
 
@@ -65,7 +66,9 @@ def _run(event: str, data_dir: str, agent: str | None, given: dict[str, Any], de
         }
     if event == "stop":
         return _ask_once(data_dir, given)
-    _save(event, data_dir, agent, given, deadline)
+    host = _Host(data_dir, deadline)
+    _save(event, host, agent, given)
+    host.titles(agent)
     return None
 
 
@@ -78,10 +81,22 @@ def _given() -> dict[str, Any]:
 
 def _brief(data_dir: str, agent: str | None, deadline: float) -> str:
     try:
-        titles = _Host(data_dir, deadline).call("lithos_brief_titles", {}, agent)["titles"]
-    except (OSError, ValueError, KeyError):  # no host, or a slow one: the agent can ask by itself
-        return DOWN
-    return FENCE.format(titles=titles or "Nothing is stored here yet.")
+        titles, at = _Host(data_dir, deadline).titles(agent), ""
+    except (OSError, ValueError, KeyError):  # a client starts the host after this hook: usual for the first session
+        kept = _kept_titles(data_dir, agent)
+        if kept is None:
+            return DOWN
+        titles, at = kept["titles"], f"As of {kept['at']}, when a session last asked:\n"
+    return FENCE.format(titles=at + (titles or "Nothing is stored here yet."))
+
+
+def _kept_titles(data_dir: str, agent: str | None) -> dict[str, str] | None:
+    try:
+        with open(os.path.join(data_dir, *KEPT), encoding="utf-8") as file:
+            kept: dict[str, str] = json.load(file)
+    except (OSError, ValueError):
+        return None
+    return kept if kept.get("agent") == (agent or "") else None
 
 
 def _ask_once(data_dir: str, given: dict[str, Any]) -> dict[str, Any] | None:
@@ -101,7 +116,7 @@ def _ask_once(data_dir: str, given: dict[str, Any]) -> dict[str, Any] | None:
     return {"decision": "block", "reason": ASK}
 
 
-def _save(event: str, data_dir: str, agent: str | None, given: dict[str, Any], deadline: float) -> None:
+def _save(event: str, host: _Host, agent: str | None, given: dict[str, Any]) -> None:
     """A note of the session: what was asked first, which files changed, the last words. No model is asked."""
     session = re.sub(r"[^A-Za-z0-9-]", "", str(given.get("session_id") or ""))[:8]
     found = _Transcript(str(given.get("transcript_path") or ""))
@@ -118,7 +133,6 @@ def _save(event: str, data_dir: str, agent: str | None, given: dict[str, Any], d
     ]
     lines = [f"Saved by a hook: {ended}.", "", "## Asked first", "", _safe(found.first), "", "## Files changed", ""]
     content = "\n".join([*lines, *(f"- `{each}`" for each in files), "", "## Last words", "", _safe(found.last), ""])
-    host = _Host(data_dir, deadline)
     wanted: dict[str, Any] = {
         "title": title,
         "content": content,
@@ -182,11 +196,23 @@ class _Host:
     """The host's control connection, without waiting for longer than the deadline."""
 
     def __init__(self, data_dir: str, deadline: float) -> None:
-        self._deadline = deadline
+        self._data_dir, self._deadline = data_dir, deadline
         self._connection = HostLock(data_dir).connect()
         if peer_uid(self._connection) != os.getuid():
             raise PermissionError("the host is another user's")
         self._buffer = b""
+
+    def titles(self, agent: str | None) -> str:
+        """Titles and claims, kept for a session that starts while no host runs."""
+        titles: str = self.call("lithos_brief_titles", {}, agent)["titles"]
+        kept = {"agent": agent or "", "at": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "titles": titles}
+        path = os.path.join(self._data_dir, *KEPT)
+        with contextlib.suppress(OSError):  # a full or read-only disk: this session has them
+            unfinished = os.open(f"{path}.{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(unfinished, "w", encoding="utf-8") as file:
+                json.dump(kept, file)
+            os.replace(f"{path}.{os.getpid()}", path)
+        return titles
 
     def call(self, tool: str, arguments: dict[str, Any], agent: str | None) -> dict[str, Any]:
         """The answer; KeyError where the host refused."""
