@@ -87,7 +87,7 @@ docs-site: $(VENV)/.installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
 
-# The wheel in an empty environment and an empty home; also with pipx and uvx where they are installed.
+# The wheel from pip, pipx, uvx and uv, each in an empty home.
 wheel-test: $(VENV)/.installed
 	$(BIN)/python scripts/wheel_test.py
 

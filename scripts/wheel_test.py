@@ -1,4 +1,4 @@
-"""`make wheel-test`: the wheel works in an empty environment, with an empty home, as a new user has them."""
+"""`make wheel-test`: the wheel from pip, pipx, uvx and uv, each in an empty home; `wheel_test.py pipx` tries one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def run(home: Path, *words: str | Path, given: str | None = None) -> str:
 
 def package_index() -> dict[str, str]:
     """The settings of pip and uv in the environment. uv does not read pip's files: it gets the index that they name."""
-    given = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_"))}
+    given = {name: value for name, value in os.environ.items() if name.startswith(("PIP_", "UV_", "SSL_CERT_"))}
     asked = subprocess.run(
         [sys.executable, "-m", "pip", "config", "get", "global.index-url"], capture_output=True, text=True
     )
@@ -56,30 +56,36 @@ def main() -> int:
         subprocess.run(pip_wheel, check=True, cwd=folder)
         [wheel] = wheels.glob("lithos_memory-*.whl")
         print(f"{wheel.stat().st_size / 1e6:6.1f} MB {wheel.name}")
-        environment = Path(folder) / "environment"
-        venv.create(environment, with_pip=True)
-        run(home, environment / "bin/python", "-m", "pip", "install", "-q", wheel)
-        first_minutes(home, environment / "bin")
         installers = Path(folder) / "installers"
         venv.create(installers, with_pip=True)
         run(home, installers / "bin/python", "-m", "pip", "install", "-q", "pipx", "uv")
-        with_pipx(installers / "bin", wheel, Path(folder) / "pipx-home")
-        with_uv(installers / "bin", wheel, Path(folder) / "uv-home")
+        for name in sys.argv[1:] or INSTALLERS:
+            own = Path(folder) / f"{name}-home"
+            own.mkdir()
+            INSTALLERS[name](installers / "bin", wheel, own)
     return 0
 
 
+def with_pip(tools: Path, wheel: Path, home: Path) -> None:
+    environment = home / ".environment"
+    venv.create(environment, with_pip=True)
+    run(home, environment / "bin/python", "-m", "pip", "install", "-q", wheel)
+    first_minutes(home, environment / "bin")
+
+
 def with_pipx(tools: Path, wheel: Path, home: Path) -> None:
-    home.mkdir()
     run(home, tools / "pipx", "install", "-q", wheel)
     first_minutes(home, home / ".local/bin")
 
 
 def with_uv(tools: Path, wheel: Path, home: Path) -> None:
     """`uvx lithos-memory` without an installation, then `uv tool install`."""
-    home.mkdir()
     assert run(home, tools / "uvx", "-q", "--from", wheel, "lithos-memory", "--version").startswith("lithos ")
     run(home, tools / "uv", "tool", "install", "-q", wheel)
     first_minutes(home, home / ".local/bin")
+
+
+INSTALLERS = {"pip": with_pip, "pipx": with_pipx, "uv": with_uv}
 
 
 def first_minutes(home: Path, commands: Path) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.flows.test_docs_run import NOT_RUN, ROOT, blocks
+from tests.flows.test_docs_run import NOT_RUN, ROOT, blocks, is_run
 from tests.support.doc_calls import Conversation
-from tests.support.guests import GuestProcess, household
+from tests.support.guests import GuestProcess, Household, household
 
 # What a page takes for granted, as commands.
 BEFORE = {
@@ -30,11 +30,18 @@ BEFORE = {
         echo '{"content": "It works.", "thought_type": "Insight", "chain_key": "atlas", "agent_id": "astro"}' \
             > arguments.json
     """,
+    "messages": "lithos call lithos_agent_register id=bob",
     "search": """
         lithos note write --agent ann --title 'Retry policy' \
             --content $'# Retry policy\\n\\n## Limits\\n\\nBack off exponentially; give up after 5 tries.'
     """,
-    "sources": "mkdir -p ~/papers && echo 'A token expires after an hour. Abstract. RFC 7519' > ~/papers/rfc7519.txt",
+    "sources": """
+        mkdir -p ~/papers && echo 'A token expires after an hour.' > ~/papers/rfc7519.txt
+        SITE=~/work/auth/.venv/lib/python3.11/site-packages/httpx-0.28.0.dist-info
+        mkdir -p $SITE && git -C ~/work/auth init -q && echo 'import httpx' > ~/work/auth/login.py
+        printf 'Metadata-Version: 2.1\nName: httpx\nVersion: 0.28.0\n\nA client.\n' > $SITE/METADATA
+        lithos code add ~/work/auth
+    """,
     "trust": """
         mkdir -p ~/work/shop && git -C ~/work/shop init -q
         printf 'def check_stock(): ...\\n\\nclass Cart:\\n    def add_item(self):\\n        check_stock()\\n' \
@@ -59,7 +66,8 @@ def commands(page: Path) -> str:
             lines += [line[2:] for line in text.splitlines() if line.startswith("$ ")]
         elif form == "sh" and not text.startswith(NOT_RUN):
             lines += text.splitlines()
-    script = "\n".join(line for line in lines if NOT_RUN not in line)
+    runs = [f"{line.split('#')[0]}|| [ $? -eq 1 ]" if "# exit code 1" in line else line for line in lines]
+    script = "\n".join(line for line in runs if is_run(line))
     for name, real in NAMES.get(page.stem, {}).items():
         script = script.replace(name, real)
     return script
@@ -71,16 +79,30 @@ def conversations(page: Path) -> list[tuple[str, str]]:
     ]
 
 
+class Home:
+    """A home with a host; each name of a conversation has a connection of its own."""
+
+    def __init__(self, folder: Path, everybody: Household) -> None:
+        self.folder, self._everybody = folder, everybody
+        self._guests: dict[str, GuestProcess] = {}
+
+    def call(self, who: str, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        if who not in self._guests:
+            named = ("--agent", who) if who else ()
+            self._guests[who] = self._everybody.guest("--toolsets", "all", *named, env=environment(self.folder))
+            self._guests[who].initialize()
+        return self._guests[who].call(tool, **arguments)
+
+
 @pytest.fixture
-def at_home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, GuestProcess]]:
-    """A home with a host, and the settings that the page asks for."""
+def at_home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
     settings = SETTINGS.get(request.getfixturevalue("page").stem, "")
     (tmp_path / "lithos").mkdir()
     (tmp_path / "lithos/config.yaml").write_text(settings)
     with household(tmp_path / "lithos") as everybody:
-        guest = everybody.guest("--toolsets", "all", env=environment(tmp_path))
-        guest.initialize()
-        yield tmp_path, guest
+        home = Home(tmp_path, everybody)
+        home.call("", "lithos_stats", {})  # starts the host
+        yield home
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -106,17 +128,12 @@ SHOWN = [page for page in PAGES if page.stem not in OWN_TEST and (commands(page)
 
 
 @pytest.mark.parametrize("page", SHOWN, ids=lambda page: page.stem)
-def test_what_a_page_shows_is_what_happens(page: Path, at_home: tuple[Path, GuestProcess]) -> None:
-    home, guest = at_home
-    run(BEFORE.get(page.stem, "true"), home)
-
-    def call(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        return guest.call(tool, **arguments)
-
-    conversation = Conversation(call)
+def test_what_a_page_shows_is_what_happens(page: Path, at_home: Home) -> None:
+    run(BEFORE.get(page.stem, "true"), at_home.folder)
+    conversation = Conversation(at_home.call)
     for form, text in conversations(page):
         conversation.run(text) if form == "calls" else conversation.run_json(text)
-    run(commands(page) or "true", home)
+    run(commands(page) or "true", at_home.folder)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

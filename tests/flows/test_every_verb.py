@@ -94,3 +94,19 @@ def test_an_example_answers_with_json_or_one_refusal(
         assert "\x1b" not in printed.out  # plain text in a pipe
         if form and (printed.out or code == 0) and verb != "hook":
             json.loads(printed.out)
+
+
+def test_a_mistyped_id_is_suggested_and_hints_name_verbs(
+    lived_in: Household, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*words: str, code: int = 0) -> str:
+        assert run([*words, "--data-dir", str(lived_in.data_dir)]) == code
+        printed = capsys.readouterr()
+        return printed.out.strip() if code == 0 else printed.err
+
+    session = said("session", "new", "rate limiter")
+    assert f"Did you mean {session} (rate limiter)?" in said("session", "show", session[:-1] + "x", code=3)
+    message = said("message", "send", "operator", "Hello.")
+    assert f"Did you mean {message}" in said("message", "show", message[:-1] + "x", code=3)
+    assert "`lithos session list`" in said("session", "show", "?", code=3)
+    assert session in said("complete", "--", "session", "show", "")

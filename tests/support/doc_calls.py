@@ -1,8 +1,9 @@
 """Runs the conversations that pages show, as `calls` blocks.
 
-    → lithos_task_claim(task_id="0198…", aspect="code")     # a comment
-    ← {"success": true, "token": 42, …}
+    ann → lithos_task_claim(task_id="0198…", aspect="code")     # a comment
+        ← {"success": true, "token": 42, …}
 
+The name, where there is one, is that of the connection.
 A text with "…" and a number stand for what the server says there; later calls of the page use the real value.
 """
 
@@ -14,7 +15,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-Call = Callable[[str, dict[str, Any]], dict[str, Any]]
+Call = Callable[[str, str, dict[str, Any]], dict[str, Any]]  # who, tool, arguments
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 _COMMENT = re.compile(r"\s{2,}# .*$", re.MULTILINE)
 
@@ -28,11 +29,11 @@ class Conversation:
 
     def run(self, block: str) -> None:
         answer: dict[str, Any] = {}
-        for turn in re.split(r"^(?=[→←])", _COMMENT.sub("", block), flags=re.MULTILINE):
-            text = turn[1:].strip()
-            if turn.startswith("→"):
-                answer = self._say(*_parsed(text))
-            elif turn.startswith("←"):
+        for turn in re.split(r"^(?=\w* *[→←])", _COMMENT.sub("", block), flags=re.MULTILINE):
+            who, arrow, text = re.split("([→←])", turn, maxsplit=1) if turn.strip() else ("", "", "")
+            if arrow == "→":
+                answer = self._say(*_parsed(text.strip()), who.strip())
+            elif arrow == "←":
                 self._compare(json.loads(re.sub(r",\s*…\s*(?=[}\]])", "", text)), answer, text)
 
     def run_json(self, block: str) -> None:
@@ -43,8 +44,8 @@ class Conversation:
             self._say(asked["tool"], asked["arguments"])
             place += len(block[place:]) - len(block[place:].lstrip())
 
-    def _say(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        answer = self._call(tool, self._resolved(arguments))
+    def _say(self, tool: str, arguments: dict[str, Any], who: str = "") -> dict[str, Any]:
+        answer = self._call(who, tool, self._resolved(arguments))
         assert "error" not in answer, f"{tool}: {answer}"
         return answer
 

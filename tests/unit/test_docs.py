@@ -100,3 +100,9 @@ def _names(node: ast.AST) -> list[str]:
 def _is_known(named: str, classes: dict[str, set[str]]) -> bool:
     name, _, member = named.partition(".")
     return name in classes and (not member or member in classes[name])
+
+
+def test_the_site_shows_every_page() -> None:
+    shown = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
+    assert sorted(shown) == sorted(pages)

@@ -85,11 +85,12 @@ def _import(terminal: Terminal, path: Path, report: ImportReport, folder: str | 
 
 
 def _place_all(terminal: Terminal, path: Path, report: ImportReport, folder: Path, dry_run: bool) -> None:
-    from lithos.importing import ImportedThought, Skipped, place_note, read_source
+    from lithos.importing import Extent, ImportedThought, Skipped, place_note, read_source
 
-    with Progress(terminal, "entries") as progress, ExitStack() as stack:
+    extent = Extent()
+    with Progress(terminal, "entries", share=extent.share) as progress, ExitStack() as stack:
         chains: Chains | None = None
-        for item in read_source(report.kind, path):
+        for item in read_source(report.kind, path, extent):
             report.read += 1
             progress.add()
             try:

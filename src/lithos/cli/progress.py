@@ -8,6 +8,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lithos.cli.terminal import Terminal
 
 AFTER_SECONDS = 1.0
@@ -17,8 +19,11 @@ EVERY_SECONDS = 0.2
 class Progress:
     """One line on stderr, rewritten in place; nothing in a pipe, with --json, or when it is over within a second."""
 
-    def __init__(self, terminal: Terminal, what: str, total: int | None = None) -> None:
+    def __init__(
+        self, terminal: Terminal, what: str, total: int | None = None, share: Callable[[], float] | None = None
+    ) -> None:
         self.what, self.total = what, total
+        self._share = share  # how much of the work is done, 0 to 1, where the total is not known
         self.count, self.bytes = 0, 0
         self._quiet = terminal.as_json or not sys.stderr.isatty()
         self._started = time.monotonic()
@@ -40,8 +45,14 @@ class Progress:
         rate = self.count / seconds if seconds else 0.0
         of = f" of {self.total:,}" if self.total else ""
         size = f", {self.bytes / 1e6:,.0f} MB" if self.bytes else ""
-        left = f", {_spoken((self.total - self.count) / rate)} left" if self.total and rate else ""
+        left = self._left(seconds, rate)
         return f"{self.count:,}{of} {self.what}{size}, {rate:,.0f}/s{left}"
+
+    def _left(self, seconds: float, rate: float) -> str:
+        share = self._share() if self._share else 0.0
+        if self.total and rate:
+            return f", {_spoken((self.total - self.count) / rate)} left"
+        return f", {share:.0%}, {_spoken(seconds / share - seconds)} left" if share else ""
 
     def __enter__(self) -> Progress:
         return self

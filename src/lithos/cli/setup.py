@@ -195,7 +195,11 @@ def _vault_edit(terminal: Terminal, vault: Path) -> FileEdit:
 
 
 def _make_memory(terminal: Terminal) -> None:
-    """So that the first question of a hook or a reading verb finds one."""
+    """So that the first question of a hook or a reading verb finds one. Two setups at once make one."""
+    from lithos.cli.memory import is_memory
+
+    if is_memory(terminal.folder):
+        return
     with Terminal(terminal.folder, terminal.config_file).calls(makes=lambda: True) as call:
         call("lithos_agent_list", {"limit": 1})
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec
 
 import typer
 
-from lithos.errors import LithosError
+from lithos.errors import LithosError, NotFound
 
 if TYPE_CHECKING:
     from lithos.host.client import CallTool
@@ -110,16 +110,26 @@ class Terminal:
 
         return None if text is None else rfc3339(parse_since(text, SystemClock().now()))
 
-    def refuse(self, error: LithosError) -> typer.Exit:
+    def refuse(self, error: LithosError, given: Mapping[str, Any] | None = None) -> typer.Exit:
         from lithos.tools.answers.errors import exit_code, failure
         from lithos.tools.answers.mentions import at_the_keyboard
 
         if self.as_json:
             show(failure(error))
         else:
-            lines = filter(None, [f"lithos: {at_the_keyboard(error.message)}", at_the_keyboard(error.hint)])
+            hint = self._suggestion(error, given or {}) or at_the_keyboard(error.hint)
+            lines = filter(None, [f"lithos: {at_the_keyboard(error.message)}", hint])
             print("\n  ".join(lines), file=sys.stderr)
         return typer.Exit(exit_code(error))
+
+    def _suggestion(self, error: LithosError, given: Mapping[str, Any]) -> str | None:
+        """A mistyped id: the one that was meant. The tools of notes and tasks suggest by themselves."""
+        from lithos.cli.completion import meant
+
+        if not isinstance(error, NotFound) or error.hint.startswith("Did you mean"):
+            return None
+        found = meant(self, given)
+        return f"Did you mean {found}?" if found else None
 
 
 def _writes(tool: str) -> bool:
@@ -160,7 +170,7 @@ def verb(function: Callable[Concatenate[Terminal, P], None]) -> Callable[..., No
         try:
             function(terminal, *args, **given)
         except LithosError as error:
-            raise terminal.refuse(error) from None
+            raise terminal.refuse(error, given) from None
 
     own = inspect.signature(function, eval_str=True)
     own_parameters = list(own.parameters.values())[1:]

@@ -39,3 +39,14 @@ class Skipped:
 
 
 Item = ImportedNote | Attachment | ImportedThought | Skipped
+
+
+@dataclass
+class Extent:
+    """How far a source is read, in bytes, files or rows."""
+
+    done: int = 0
+    total: int = 0
+
+    def share(self) -> float:
+        return min(self.done / self.total, 1.0) if self.total else 0.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from lithos.core.text import slug
 from lithos.errors import InvalidInput
-from lithos.importing.items import Attachment, ImportedNote, ImportedThought, Item, Skipped
+from lithos.importing.items import Attachment, Extent, ImportedNote, ImportedThought, Item, Skipped
 from lithos.importing.streams import json_array, json_lines, opened
 
 LARGEST_NOTE = 4 << 20  # as `notes.largest_kb`: larger files are not served
@@ -20,35 +20,38 @@ LARGEST_ATTACHMENT = 64 << 20
 LONGEST_CHAT = 100_000  # characters of one note; a longer chat becomes several
 
 
-def read_source(kind: str, path: Path) -> Iterator[Item]:
-    return _READERS[kind](path)
+def read_source(kind: str, path: Path, extent: Extent | None = None) -> Iterator[Item]:
+    """The items of a source; `extent` says how far it is."""
+    return _READERS[kind](path, extent or Extent())
 
 
-def _markdown(path: Path) -> Iterator[Item]:
+def _markdown(path: Path, extent: Extent) -> Iterator[Item]:
     if path.is_file():
         name = (
             path.name if path.stem.lower() not in ("memory", "claude", "agents") else f"{path.parent.name}-{path.name}"
         )
         yield _file(path, name)
         return
-    yield from _folder(path, lambda name: name)
+    yield from _folder(path, lambda name: name, extent)
 
 
-def _logseq(path: Path) -> Iterator[Item]:
+def _logseq(path: Path, extent: Extent) -> Iterator[Item]:
     """`pages/a___b.md` is the page a/b."""
 
     def renamed(name: str) -> str:
         head, slash, file = name.rpartition("/")
         return f"{head}{slash}{urllib.parse.unquote(file.replace('___', '/'))}" if file.endswith(".md") else name
 
-    yield from _folder(path, renamed, leave=("logseq",))
+    yield from _folder(path, renamed, extent, leave=("logseq",))
 
 
-def _folder(path: Path, renamed: Callable[[str], str], leave: tuple[str, ...] = ()) -> Iterator[Item]:
+def _folder(path: Path, renamed: Callable[[str], str], extent: Extent, leave: tuple[str, ...] = ()) -> Iterator[Item]:
+    extent.total = sum(len(files) for _, _, files in os.walk(path))
     for folder, folders, files in os.walk(path):
         top = Path(folder) == path
         folders[:] = sorted(each for each in folders if not each.startswith(".") and not (top and each in leave))
         for each in sorted(files):
+            extent.done += 1
             found = Path(folder) / each
             name = found.relative_to(path).as_posix()
             if each.startswith("."):
@@ -75,14 +78,15 @@ def _file(path: Path, name: str) -> Item:
     return ImportedNote(f"{stem}.md", raw=data)
 
 
-def _memory_server(path: Path) -> Iterator[Item]:
+def _memory_server(path: Path, extent: Extent) -> Iterator[Item]:
     """Entities become notes, relations links at the end of the note they start from."""
+    extent.total = 2 * path.stat().st_size  # it is read twice
     relations: dict[str, list[str]] = {}
-    for row in json_lines(path):
+    for row in json_lines(path, extent):
         if isinstance(row, dict) and row.get("type") == "relation":
             line = f"- {row.get('relationType') or 'relates to'} [[{row.get('to')}]]"
             relations.setdefault(str(row.get("from")), []).append(line)
-    for row in json_lines(path):
+    for row in json_lines(path, extent):
         if isinstance(row, Skipped):
             yield row
         elif row.get("type") == "entity" and str(row.get("name") or "").strip():
@@ -99,7 +103,7 @@ def _entity(row: dict[str, Any], relations: list[str]) -> ImportedNote:
     return ImportedNote(_name(name, name), content, name, (kind,), f"import:memory-server:{name}")
 
 
-def _memory_service(path: Path) -> Iterator[Item]:
+def _memory_service(path: Path, extent: Extent) -> Iterator[Item]:
     import apsw
 
     try:
@@ -110,8 +114,10 @@ def _memory_service(path: Path) -> Iterator[Item]:
             raise InvalidInput(f"{path} has no table of memories", hint="Name the database of mcp-memory-service.")
         wanted = [name if name in columns else f"NULL AS {name}" for name in _MEMORY_COLUMNS]
         alive = "WHERE deleted_at IS NULL" if "deleted_at" in columns else ""
+        extent.total = sum(count for (count,) in database.execute(f"SELECT count(*) FROM memories {alive}"))
         rows = database.execute(f"SELECT {', '.join(wanted)} FROM memories {alive} ORDER BY content_hash")
         for row in rows:
+            extent.done += 1
             yield _memory(dict(zip(_MEMORY_COLUMNS, row, strict=True)))
     except apsw.Error as error:
         raise InvalidInput(f"{path} cannot be read: {error}", hint="Is it a whole SQLite database?") from None
@@ -131,10 +137,11 @@ def _memory(row: dict[str, Any]) -> Item:
     return ImportedNote(_name(title, source), content, title, (*kinds, *tags), source, _day(row["created_at"]))
 
 
-def _mentisdb(path: Path) -> Iterator[Item]:
+def _mentisdb(path: Path, extent: Extent) -> Iterator[Item]:
     """Thoughts keep agent, type, text, tags and importance; time and hash are those of the chain that they join."""
     chain = slug(path.stem) or "imported"
-    for row in json_lines(path):
+    extent.total = path.stat().st_size
+    for row in json_lines(path, extent):
         if isinstance(row, Skipped):
             yield row
             continue
@@ -149,9 +156,9 @@ def _mentisdb(path: Path) -> Iterator[Item]:
 _THOUGHT = ("agent_id", "thought_type", "content", "role", "importance", "confidence", "tags", "concepts")
 
 
-def _claude(path: Path) -> Iterator[Item]:
-    with opened(path, "conversations.json") as file:
-        for chat in json_array(file, str(path)):
+def _claude(path: Path, extent: Extent) -> Iterator[Item]:
+    with opened(path, "conversations.json", extent) as file:
+        for chat in json_array(file, str(path), extent):
             turns = [(str(turn.get("sender") or "?"), _blocks(turn)) for turn in _dicts(chat, "chat_messages")]
             yield from _chat("claude", chat, "uuid", "name", turns, _get(chat, "created_at"))
 
@@ -164,9 +171,9 @@ def _blocks(turn: dict[str, Any]) -> str:
     return "\n\n".join(filter(None, blocks)) or str(turn.get("text") or "")
 
 
-def _chatgpt(path: Path) -> Iterator[Item]:
-    with opened(path, "conversations.json") as file:
-        for chat in json_array(file, str(path)):
+def _chatgpt(path: Path, extent: Extent) -> Iterator[Item]:
+    with opened(path, "conversations.json", extent) as file:
+        for chat in json_array(file, str(path), extent):
             yield from _chat("chatgpt", chat, "conversation_id", "title", _branch(chat), _get(chat, "create_time"))
 
 
@@ -257,7 +264,7 @@ def _day(moment: Any) -> str:
     return str(moment) if isinstance(moment, str) and re.match(r"\d{4}-\d\d-\d\d", moment) else ""
 
 
-_READERS: dict[str, Callable[[Path], Iterator[Item]]] = {
+_READERS: dict[str, Callable[[Path, Extent], Iterator[Item]]] = {
     "obsidian": _markdown,
     "markdown": _markdown,
     "logseq": _logseq,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lithos.errors import InvalidInput
-from lithos.importing.items import Skipped
+from lithos.importing.items import Extent, Skipped
 
 CHUNK = 1 << 20
 LARGEST = 64 << 20  # of one element
@@ -19,8 +19,9 @@ _DECODER = json.JSONDecoder()
 
 
 @contextmanager
-def opened(path: Path, inner: str = "") -> Iterator[IO[bytes]]:
+def opened(path: Path, inner: str = "", extent: Extent | None = None) -> Iterator[IO[bytes]]:
     """The file, or the member of an archive; archives are read, never unpacked."""
+    extent = extent or Extent()
     if path.is_dir():
         path = path / inner
     if inner and zipfile.is_zipfile(path):
@@ -28,18 +29,21 @@ def opened(path: Path, inner: str = "") -> Iterator[IO[bytes]]:
             name = next((each for each in archive.namelist() if each.endswith(inner)), None)
             if name is None:
                 raise InvalidInput(f"{path} contains no {inner}", hint="Is it the whole export?")
+            extent.total = archive.getinfo(name).file_size
             with archive.open(name) as file:
                 yield file
         return
     with open(path, "rb") as file:
+        extent.total = path.stat().st_size
         yield file
 
 
-def json_lines(path: Path) -> Iterator[dict[str, Any] | Skipped]:
+def json_lines(path: Path, extent: Extent) -> Iterator[dict[str, Any] | Skipped]:
     with open(path, "rb") as file:
         number = 0
         while line := file.readline(LARGEST):
             number += 1
+            extent.done += len(line)
             if not line.strip():
                 continue
             try:
@@ -50,7 +54,7 @@ def json_lines(path: Path) -> Iterator[dict[str, Any] | Skipped]:
             yield row if isinstance(row, dict) else Skipped(f"line {number}", "it is no JSON object")
 
 
-def json_array(file: IO[bytes], name: str) -> Iterator[Any]:
+def json_array(file: IO[bytes], name: str, extent: Extent) -> Iterator[Any]:
     """The elements of one array. Memory holds one element and one chunk."""
     text, place, ended = "", 0, False
     decode = codecs.getincrementaldecoder("utf-8")("replace").decode
@@ -68,6 +72,7 @@ def json_array(file: IO[bytes], name: str) -> Iterator[Any]:
         except (ValueError, RecursionError):
             text, place = text[place:], 0
         chunk = file.read(CHUNK)
+        extent.done += len(chunk)
         ended = not chunk
         if ended and text.strip():
             raise InvalidInput(

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from lithos.cli import message, session
-from lithos.cli.terminal import table
+from lithos.cli.progress import Progress
+from lithos.cli.terminal import Terminal, table
+from lithos.importing import Extent
 
 AT = "2026-01-31T12:00:00Z"
 HOP = {"at": AT, "from": "ann", "to": "bob", "what": "taken", "ms": 3, "message_id": "m1"}
@@ -45,3 +47,15 @@ def test_an_empty_list_has_no_header(capsys: pytest.CaptureFixture[str], monkeyp
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     table(("a",), ())
     assert capsys.readouterr().out == ""
+
+
+def test_progress_shows_rate_and_time_left_by_total_or_by_share(capsys: pytest.CaptureFixture[str]) -> None:
+    known = Progress(Terminal(), "files", total=400)
+    known.set(100)
+    assert known.line(10.0) == "100 of 400 files, 10/s, 30 s left"
+    extent = Extent(total=1_000)
+    read = Progress(Terminal(), "entries", share=extent.share)
+    assert "left" not in read.line(1.0)
+    read.set(500)
+    extent.done = 100
+    assert read.line(10.0) == "500 entries, 50/s, 10%, 1 min 30 s left"
