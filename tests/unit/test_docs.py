@@ -106,3 +106,11 @@ def test_the_site_shows_every_page() -> None:
     shown = re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
     assert sorted(shown) == sorted(pages)
+
+
+def test_the_readme_shows_only_numbers_of_the_benchmarks() -> None:
+    rows = re.findall(r"^\| (?:a |the same|memory).*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    shown = [number for row in rows for number in re.findall(r"[\d.]+(?= (?:ms|s|MB)\b)", row)]
+    measured = (ROOT / "docs/benchmarks.md").read_text(encoding="utf-8")
+    assert len(shown) >= 8
+    assert [number for number in shown if f"{number} " not in measured and f"{number}," not in measured] == []
