@@ -124,11 +124,11 @@ class Terminal:
 
     def _suggestion(self, error: LithosError, given: Mapping[str, Any]) -> str | None:
         """A mistyped id: the one that was meant. The tools of notes and tasks suggest by themselves."""
-        from lithos.cli.completion import meant
+        from lithos.cli.things import meant
 
         if not isinstance(error, NotFound) or error.hint.startswith("Did you mean"):
             return None
-        found = meant(self, given)
+        found = meant(self.ask, self.settings.server.agent, given)
         return f"Did you mean {found}?" if found else None
 
 
