@@ -1,4 +1,4 @@
-"""What the first argument of a verb names, and the tool that lists it: for completion, and for mistyped ids."""
+"""Things that the first argument of a verb names, and the tool that lists them: for completion and mistyped ids."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Ask = Callable[[str, Mapping[str, Any]], dict[str, Any]]
 
 
 class Things(NamedTuple):
-    """What the first argument of some verbs names, and the tool that lists it."""
+    """One kind of thing that some verbs name, and the tool that lists it."""
 
     noun: str
     verbs: tuple[str, ...]
@@ -86,7 +86,7 @@ def listed(ask: Ask, agent: str | None, things: Things) -> Iterator[tuple[str, s
 
 
 def meant(ask: Ask, agent: str | None, given: Mapping[str, Any]) -> str | None:
-    """What a mistyped id among a verb's arguments most likely meant, with its title."""
+    """The thing that a mistyped id among a verb's arguments most likely meant, with its title."""
     for things in THINGS:
         word = given.get(things.parameter)
         if isinstance(word, str):
