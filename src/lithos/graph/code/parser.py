@@ -173,7 +173,10 @@ class Parser:
 
 
 class _Patience:
-    """How long the child may work on one file. Its CPU time counts: on a busy machine it may rarely get to run."""
+    """How long the child may work on one file. Its CPU time counts: on a busy machine it may rarely get to run.
+
+    It is asked only after `interval` seconds without progress, and looks at the child's CPU time only then.
+    """
 
     interval = 0.25
 
@@ -184,13 +187,15 @@ class _Patience:
 
     def restart(self) -> None:
         self._since = self._worked = time.monotonic()
-        self._cpu = self._seen = _cpu_seconds(self._pid)
+        self._is_watching = False
 
     def is_over(self) -> bool:
-        now = time.monotonic()
+        now, used = time.monotonic(), _cpu_seconds(self._pid)
+        if not self._is_watching:
+            self._is_watching = True
+            self._cpu = self._seen = used
         if now - self._since < self._seconds:
             return False
-        used = _cpu_seconds(self._pid)
         if used is None or self._cpu is None:
             return True
         if used != self._seen:

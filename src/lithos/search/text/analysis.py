@@ -112,7 +112,13 @@ def _stemmer() -> TextAnalyzer:
     return chain.filter(Filter.stemmer("english")).filter(Filter.stemmer("russian")).build()
 
 
-_WORDS = _Remembered(lambda unit: " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos))))
+def _words_of(unit: str) -> str:
+    if unit.isascii() and unit.isalnum() and unit == unit.lower() and len(unit) < LONGEST_WORD:
+        return unit  # most are: nothing to split, to fold or to lower
+    return " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos)))
+
+
+_WORDS = _Remembered(_words_of)
 _STEMS_OF_WORDS = _Remembered(lambda word: " ".join(_stemmer().analyze(word)))
 _STEMS = _Remembered(lambda unit: " ".join(map(_STEMS_OF_WORDS.__getitem__, _WORDS[unit].split())))
 

@@ -161,7 +161,8 @@ class FullText:
 class UncutFullText(FullText):
     """Documents that are one passage each: one index is enough.
 
-    Title and passage are indexed as its `names`, whose weight is that of a passage; its `text` is the body.
+    Title and passage are indexed as its `names`, whose weight is that of a passage; `text` is passage and body (the
+    body alone: MRR by words 0.505 against 0.535 on Django).
     """
 
     def _open_passages(self, numbers: Sequence[str]) -> None:
@@ -208,7 +209,8 @@ def _uncut(entry: IndexEntry, index: TextIndex) -> tantivy.Document:
     passage = IndexedText.of("\n".join(each.text for each in entry.passages))
     _add(made, "title", title)
     _add(made, "names", IndexedText.joined((title, passage)))
-    _add(made, "text", IndexedText.of(document.body) if document.body else passage)
+    body = [IndexedText.of(document.body)] if document.body else []
+    _add(made, "text", IndexedText.joined([passage, *body]))
     return made
 
 
