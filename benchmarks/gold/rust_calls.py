@@ -77,16 +77,14 @@ class Crate:
         if callee.startswith("<") and (cast := re.match(r"<(.+) as (.+)>::([\w]+)", callee)):
             kind, trait, name = last(cast[1]), last(cast[2]), cast[3]
             return self.members.get((kind, name), set()) & self._of_trait(name) | self.traits.get((trait, name), set())
-        parts = plain(callee).split("::")
+        parts = plain(re.sub(r"<impl (?:\w+::)*(\w+)[^>]*>", r"\1", callee)).split("::")  # of a type of another module
         if len(parts) > 1 and (parts[-2], parts[-1]) in self.members:
             return self.members[parts[-2], parts[-1]]
         if len(parts) > 1 and (parts[-2], parts[-1]) in self.traits:
             return self.traits[parts[-2], parts[-1]]
-        if parts[-1] in self.functions:
-            whole = "::".join(parts)
-            ends = {(p, n) for full, p, n in self.functions[parts[-1]] if f"::{full}".endswith(f"::{whole}")}
-            return ends or {(p, n) for full, p, n in self.functions[parts[-1]] if f"::{whole}".endswith(f"::{full}")}
-        return set()
+        whole = "::".join(parts)
+        same = self.functions.get(parts[-1], set())
+        return {(path, line) for full, path, line in same if f"::{full}".endswith(f"::{whole}")}
 
     def _of_trait(self, name: str) -> set[Place]:
         return {place for (_, each), places in self.members.items() if each == name for place in places}

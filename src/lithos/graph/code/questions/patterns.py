@@ -11,7 +11,7 @@ import re2
 
 from lithos.core.call import Call
 from lithos.core.relative import relative
-from lithos.errors import Forbidden, InvalidInput, NotFound
+from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
 from lithos.graph.code.questions.questions import degraded
@@ -122,8 +122,9 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
     families = families or {f"calls like {query.strip()!r}": (_like(words),)}
     counts: dict[tuple[str, str, str], _Count] = {}
     read = truncated = 0
+    away: list[str] = []  # roots that cannot be read now: the others still answer
     for each in roots:
-        for name, language, text in _texts(each, path):
+        for name, language, text in _texts(each, path, away):
             if read == MOST_FILES:
                 truncated = 1
                 break
@@ -146,6 +147,8 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
     answer: dict[str, Any] = {"patterns": shown_rows, "files_read": read, "truncated": bool(truncated)}
     if not shown_rows:
         answer["hint"] = f"Nothing recurs here. Known families: {', '.join(FAMILIES)}."
+    if away:
+        return {**answer, "degraded": True, "degraded_reason": "; ".join(away)}
     return {**answer, **degraded(roots)}
 
 
@@ -154,7 +157,7 @@ def _like(words: list[str]) -> Shape:
     return Shape("call", (), re2.compile(rf"(?i)\b((?:\w+\.)?\w*(?:{joined})\w*)\("))
 
 
-def _texts(root: OpenRoot, path: str | None) -> Iterator[tuple[str, str, str]]:
+def _texts(root: OpenRoot, path: str | None, away: list[str]) -> Iterator[tuple[str, str, str]]:
     matcher = None
     if path:
         plain = path.removeprefix(f"{root.spec.name}:").strip("/")
@@ -167,6 +170,9 @@ def _texts(root: OpenRoot, path: str | None) -> Iterator[tuple[str, str, str]]:
             data, _, _ = root.index.tree.read(row["path"])
         except (NotFound, Forbidden):
             continue
+        except Unavailable as error:
+            away.append(error.message)
+            return
         yield row["path"], shown(row["language"]), data.decode("utf-8", "replace")
 
 

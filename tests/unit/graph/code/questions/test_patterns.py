@@ -34,3 +34,13 @@ def test_examples_name_their_line_also_where_a_form_feed_is_above(tmp_path: Path
         rows = graph.detect(code, OPERATOR, "error handling", None, None)["patterns"]
     shown = {row["variant"]: [(each["line"], each["text"]) for each in row["examples"]] for row in rows}
     assert shown == {"First": [(4, "raise First(1)")], "Second": [(8, "raise Second(2)")]}
+
+
+def test_a_root_that_is_away_does_not_silence_the_others(tmp_path: Path) -> None:
+    roots = [(name, repository(tmp_path / name, {f"{name}.py": "raise Oops(1)\n"})) for name in ("here", "gone")]
+    with code_graph(tmp_path / "data", *roots) as code:
+        (tmp_path / "gone").rename(tmp_path / "elsewhere")
+        found = graph.detect(code, OPERATOR, "error handling", None, None)
+    assert [row["variant"] for row in found["patterns"]] == ["Oops"]
+    assert found["degraded"]
+    assert "gone" in found["degraded_reason"]
