@@ -220,11 +220,19 @@ def test_credential_files_are_neither_listed_nor_found_nor_read(desk: Desk) -> N
     write(desk.root, {**dict.fromkeys(secret, "TOKEN=hunter2hunter2\n"), "zz.py": "def zz(): pass\n"})
     until(lambda: "zz" in names(desk("search_code", query="zz")))
     for path in secret:
-        with pytest.raises(Forbidden):
-            desk("get_file", path=path)
+        for tool, argument in (("get_file", "path"), ("get_file_symbols", "file_path"), ("get_dependents", "path")):
+            with pytest.raises(Forbidden):
+                desk(tool, **{argument: path})
     assert not {*secret} & {each["path"] for each in desk("list_files")["files"]}
     assert desk("search_code", query="hunter2hunter2")["status"] == "no_matches"
     assert desk("code_list")["roots"][0]["left_out"]["secret"] == len(secret)
+
+
+def test_a_path_is_never_taken_for_a_symbol(unchanged: Desk) -> None:
+    assert unchanged("get_symbol", symbol_id="Cart")["name"] == "Cart"
+    for tool, argument in (("get_file_symbols", "file_path"), ("get_dependents", "path"), ("get_dependencies", "path")):
+        with pytest.raises(NotFound):
+            unchanged(tool, **{argument: "Cart"})
 
 
 def test_ignored_files_and_paths_outside_are_refused(unchanged: Desk) -> None:

@@ -11,6 +11,7 @@ from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.questions.lookup import Symbol, find, is_test, nodes, rendered
 from lithos.graph.code.questions.walk import DEEPEST, Step, walk
+from lithos.graph.code.roots.rule import is_secret
 from lithos.graph.code.schema import number
 from lithos.graph.code.store import HOW_NAMES
 from lithos.graph.code.values import BACKWARDS, NODE_NAMES, EdgeType, NodeType
@@ -147,7 +148,12 @@ def _file_or_folder(roots: Sequence[OpenRoot], path: str) -> Symbol:
         for each in numbers:
             if each in rows:
                 return Symbol(root, rows[each])
-    return find(roots, plain)
+    if is_secret(plain):
+        raise Forbidden(f"{plain[:200]!r} looks like a credential file", hint="Such files are never served.")
+    found = find(roots, plain)
+    if found.row["type"] not in (NodeType.FILE, NodeType.PACKAGE):
+        raise NotFound(f"there is no file or folder {plain[:200]!r}", hint="lithos_list_files shows what there is.")
+    return found
 
 
 def _step(root: str, step: Step, known: dict[int, Any], vias: dict[int, Any], backwards: bool) -> dict[str, Any]:
