@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import re
+from base64 import b64decode
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -259,6 +261,9 @@ def test_the_graph_names_the_targets_of_each_note(browser: Browser, call: CallTo
         (source, sum(steps[: each + 1])) for source, steps in enumerate(found["targets"]) for each in range(len(steps))
     }
     expected = {("A", "C"), ("A", "B"), ("B", "C")}
+    assert [UUID(bytes=b64decode(f"{id}==")) for id in found["ids"]] == [
+        UUID(call("lithos_read", id=t)["id"]) for t in places
+    ]
     assert links == {(places[source], places[target]) for source, target in expected}
 
 

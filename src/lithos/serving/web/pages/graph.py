@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from base64 import b64encode
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -14,6 +16,7 @@ from lithos.serving.web.page import Page, PageRoute
 from lithos.serving.web.templates import bare
 
 SHOWN = 60
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_TAGS, MOST_FOLDERS = 300, 500
 
 
@@ -52,7 +55,7 @@ def _packed(found: dict[str, Any]) -> bytes:
     places = [folders.setdefault(folder, len(folders)) for folder, _, _ in split]
     return orjson.dumps(
         {
-            "ids": found["ids"],
+            "ids": [_short(each) for each in found["ids"]],
             "titles": [bare(title[:200]) for title in found["titles"]],
             "folders": list(folders),
             "folder": places,
@@ -62,6 +65,13 @@ def _packed(found: dict[str, Any]) -> bytes:
             "total": found["total"],
         }
     )
+
+
+def _short(id: str) -> str:
+    """A UUID as base64: 22 characters instead of 36, which is 140 kB of 10,000. Others as they are."""
+    if UUID.fullmatch(id) is None:
+        return id
+    return b64encode(bytes.fromhex(id.replace("-", ""))).decode().rstrip("=")
 
 
 def _by_source(links: list[int], count: int) -> list[list[int]]:

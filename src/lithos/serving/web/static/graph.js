@@ -39,6 +39,7 @@
     const answer = await fetch(box.dataset.source, { headers: { accept: "application/json" }, credentials: "same-origin" });
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     const data = await answer.json(), n = data.ids.length;
+    data.ids = data.ids.map(whole);
     const links = pairs(data.targets), degree = new Uint16Array(n);
     for (const each of links) if (degree[each] < 65535) degree[each]++;
     const tops = new Map();
@@ -54,6 +55,11 @@
     if (box.dataset.around) chosen = data.ids.indexOf(box.dataset.around);
     filter();
     arrange(places);
+  };
+  const whole = (id) => {               // a UUID comes as base64
+    if (!/^[A-Za-z0-9+/]{22}$/.test(id)) return id;
+    const hex = [...atob(id)].map((each) => each.charCodeAt(0).toString(16).padStart(2, "0")).join("");
+    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   };
   const pairs = (targets) => {          // per note the distances between its targets: source, target, source, target…
     const links = [];
