@@ -109,4 +109,5 @@ def test_a_mistyped_id_is_suggested_and_hints_name_verbs(
     message = said("message", "send", "operator", "Hello.")
     assert f"Did you mean {message}" in said("message", "show", message[:-1] + "x", code=3)
     assert "`lithos session list`" in said("session", "show", "?", code=3)
-    assert session in said("complete", "--", "session", "show", "")
+    assert run(["complete", "--data-dir", str(lived_in.data_dir), "--", "session", "show", ""]) == 0
+    assert session in capsys.readouterr().out

@@ -203,6 +203,7 @@ def test_a_source_that_is_broken_is_named(
     told = capsys.readouterr().err
     assert str(tmp_path / name) in told and "Traceback" not in told
     assert run(["import", str(tmp_path / "typo"), "--data-dir", str(tmp_path / "data")]) == 3
+    assert run(["import", str(tmp_path / "typo"), "--from", "claude", "--data-dir", str(tmp_path / "data")]) == 3
     assert run(["import", str(tmp_path), "--from", "obsidan", "--data-dir", str(tmp_path / "data")]) == 2
 
 

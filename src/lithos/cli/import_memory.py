@@ -11,7 +11,7 @@ import typer
 
 from lithos.cli.progress import Progress
 from lithos.cli.terminal import Terminal, verb
-from lithos.errors import InvalidInput
+from lithos.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from lithos.host.client import CallTool
@@ -52,7 +52,7 @@ def import_memory(
     if kind is not None and kind not in KINDS:
         raise InvalidInput(f"--from: {kind!r} is no kind that Lithos knows", hint=f"Known: {', '.join(KINDS)}.")
     if not path.exists():
-        raise InvalidInput(f"there is no {path}", hint="Name the folder, file or database that is to be imported.")
+        raise NotFound(f"there is no {path}", hint="Name the folder, file or database that is to be imported.")
     report = ImportReport(kind or detect(path))
     try:
         report_to = _import(terminal, path, report, folder, dry_run)
