@@ -91,6 +91,7 @@ class Tree:
                 stamp = self.stamp(path)
                 if stamp is not None:
                     yield Listed(path, stamp)
+        self._top_exists()  # a root that vanished meanwhile has not lost its files
 
     def left_out(self) -> dict[str, int]:
         """How many of the files that git names the rule leaves out, by reason."""

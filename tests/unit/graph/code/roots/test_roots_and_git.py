@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, Unavailable
 from lithos.graph.code import RootSpec
 from lithos.graph.code.roots import globs
 from lithos.graph.code.roots.roots import Roots, checked
@@ -259,3 +259,21 @@ def test_wide_folders_and_the_data_directory_are_no_roots(tmp_path: Path) -> Non
     with pytest.raises(NotFound):
         roots.add(RootSpec("r", str(tmp_path / "missing")))
     assert not (tmp_path / "missing").exists()
+
+
+class _RootVanishes(Rule):
+    """Renames the root when the first file is looked at: the listing has begun by then."""
+
+    top: Path
+
+    def refuses(self, path: str) -> str | None:
+        if self.top.exists():
+            self.top.rename(self.top.with_name("away"))
+        return super().refuses(path)
+
+
+def test_a_root_that_vanishes_while_it_is_listed_is_away_not_empty(tmp_path: Path) -> None:
+    top = repository(tmp_path / "root", {"a.py": "def a(): pass\n", "b.py": "def b(): pass\n"})
+    _RootVanishes.top = top
+    with pytest.raises(Unavailable):
+        list(Tree(top, _RootVanishes()).listed())
