@@ -76,8 +76,8 @@ def _subclasses(facts: _Facts, count: int, chance: random.Random) -> Iterator[As
     below: dict[str, set[str]] = defaultdict(set)
     for each in facts.every_class:
         for base in each.bases:
-            name = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
-            below[name].add(each.name)
+            if isinstance(base, ast.Name):  # `urllib.request.Request` is another class
+                below[base.id].add(each.name)
     _, classes = _unique(facts, chance)
     for one in [each for each in classes if 1 <= len(below[each.name]) <= 4][:count]:
         expected = tuple(sorted(below[one.name]))

@@ -78,6 +78,8 @@ def test_direction_decides(desk: Desk) -> None:
     assert "Cart.add_item" in callers["answer"] and "load_row" not in callers["answer"]
     assert "load_row" in callees["answer"] and "add_item" not in callees["answer"]
     assert "Cart" in desk("ask", query="which classes extend BaseCart")["answer"]
+    assert "check_stock calls load_row" in callees["answer"]
+    assert desk("ask", query="what never calls check_stock")["level"] == "evidence"
 
 
 def test_a_paraphrase_hits_the_cache_until_the_file_changes(desk: Desk) -> None:
@@ -238,7 +240,7 @@ def test_what_changed_finds_the_commit_that_names_it_behind_newer_ones(
 ) -> None:
     for number in range(12):
         desk.changed({"shop/store.py": FILES["shop/store.py"].replace("Store()", f"Store(), {number}")})
-        subject = "Made load_row return a pair" if number == 2 else f"Tune storage, part {number}"
+        subject = "Made load_row return a pair" if number == 2 else f"Tune how a row may load, part {number}"
         monkeypatch.setenv("GIT_COMMITTER_DATE", f"2026-{number // 2 + 1:02d}-{number + 1:02d}T12:00:00Z")
         git(desk.root, "commit", "-qam", subject)
     assert desk.lithos.graph.catch_up(60) == ""
@@ -359,6 +361,21 @@ def test_thoughts_and_findings_of_other_tools_pass_the_same_check(desk: Desk) ->
     desk.lithos.trust.follow()
     rows = desk.lithos.trust.firewall.rows.get([f"finding:{finding}", thought])
     assert len(rows) == 2 and all(row.contradicted and row.needs_review for row in rows.values())
+
+
+def test_the_title_of_a_note_is_checked_too(desk: Desk) -> None:
+    written = desk("write", AGENT, title="Cart is defined in shop/store.py", content="See the title.", agent="ann")
+    desk.lithos.trust.follow()
+    assert desk("get_provenance", id=written["id"])["verification"]["needs_review"]
+
+
+def test_false_statements_neither_weaken_nor_bloat_where_something_is(desk: Desk) -> None:
+    for number in range(8):
+        stored(desk, f"In week {number} `Cart` is defined in `shop/store.py`.")
+    desk.lithos.trust.follow()
+    answer = desk("ask", query="where is Cart defined")
+    assert answer["level"] == "graph" and answer["sources"][0].startswith("[1] Code: shop:shop/cart.py:8")
+    assert len(answer["conflicts"]) == 3 and answer["conflicts_left_out"] == 5
 
 
 def test_conflicts_are_one_row_per_pair_and_the_loser_sinks(desk: Desk) -> None:

@@ -185,7 +185,7 @@ def _of_row(row: dict[str, Any], node: CodeNode, backwards: bool) -> Piece:
     line = row.get("line") or row["start_line"]
     path = f"{row['root']}:{row['path']}"
     local = row["id"].partition("#")[2] or row["name"]
-    title = f"{local} {row['edge'].replace('_', ' ')} {node.local}" if not backwards else f"{local} ({row['type']})"
+    title = f"{node.local} {row['edge'].replace('_', ' ')} {local}" if not backwards else f"{local} ({row['type']})"
     at = (line, line) if backwards else (row["start_line"], row["end_line"])
     return Piece(row["id"], "code", row["type"], title, "", max(0.9, row["confidence"]), path, *at)
 

@@ -95,7 +95,7 @@ class HistoryFinder:
             if scope is None or scope.start <= parse_time(row["timestamp"]) < scope.end:
                 pieces[row["id"]] = piece_of(row, words, linked=True, one_line=one_line)
         found = list(pieces.values())
-        return (by_name(found, words)[:limit] if one_line else found), page.get("degraded_reason", "")
+        return (by_name(found, text, words)[:limit] if one_line else found), page.get("degraded_reason", "")
 
     def _last_of_session(self, call: Call, intent: Intent, words: frozenset[str]) -> list[Piece]:
         """Where the work of a session stopped: its newest entries, the last one first."""
@@ -153,12 +153,13 @@ class HistoryFinder:
         return sum(any(part in each["content"].lower() for part in subject) for each in thoughts)
 
 
-def by_name(pieces: Sequence[Piece], words: frozenset[str]) -> list[Piece]:
-    """Those that name the whole subject first, each group the newest first. Quality would put the newest commits of a
-    busy file before the one that says what happened."""
+def by_name(pieces: Sequence[Piece], name: str, words: frozenset[str]) -> list[Piece]:
+    """Those that have the name as it was written first, then those with all its words, each group the newest first.
+    Quality would put the newest commits of a busy file before the one that says what happened."""
 
-    def place(piece: Piece) -> tuple[bool, float]:
-        return shared_words(words, piece.whole) < 1.0, -piece.time.timestamp() if piece.time else 0.0
+    def place(piece: Piece) -> tuple[bool, bool, float]:
+        written = name.lower() in piece.whole.lower()
+        return not written, shared_words(words, piece.whole) < 1.0, -piece.time.timestamp() if piece.time else 0.0
 
     return sorted(pieces, key=place)
 

@@ -41,12 +41,13 @@ from lithos.graph.trust.quality import MOST_TOKENS
 
 LONGEST_QUERY = 2_000
 CANDIDATES = 10  # of each domain
+MOST_CONFLICTS = 3  # in an answer: many false statements must not make a question expensive
 CONTEXTS = 200  # that check_answer remembers
 CONCISE_TOKENS = 1_500  # the default; who asks for more wants more pieces
 GOOD_QUALITY = 0.8
 GOOD_TRUST = {ACADEMIC: 60}  # no paper has more
 # So many pieces answer such a question; more of them cost tokens and seldom say more.
-MOST_PIECES = {RESEARCH: 3, ACTIVITY: 6, HISTORICAL: 6, OUTCOME: 5, SIMILAR: 5, RESUME: 6}
+MOST_PIECES = {RESEARCH: 3, ACTIVITY: 6, HISTORICAL: 4, OUTCOME: 5, SIMILAR: 5, RESUME: 6}
 _DOMAINS = (CODE, HISTORY, ACADEMIC)
 
 
@@ -230,8 +231,11 @@ class Resolver:
             "intent": found.intent.shown(),
         }
         if found.conflicts:
-            answer["conflicts"] = found.conflicts
-        answer["tokens"] = estimate_tokens(text) + sum(estimate_tokens(each) for each in answer["sources"])
+            answer["conflicts"] = found.conflicts[:MOST_CONFLICTS]
+            if len(found.conflicts) > MOST_CONFLICTS:
+                answer["conflicts_left_out"] = len(found.conflicts) - MOST_CONFLICTS
+        said = [text, *answer["sources"], *(each["description"] for each in answer.get("conflicts", []))]
+        answer["tokens"] = sum(estimate_tokens(each) for each in said)
         files = {each.piece.path: each.piece.file_bytes for each in found.chosen.pieces if each.piece.file_bytes}
         answer["tokens_of_files"] = sum(size // 4 for size in files.values())
         answer["degraded"] = bool(found.degraded)
@@ -305,10 +309,12 @@ def _domains(given: Sequence[str] | None, intent: Intent) -> tuple[str, ...]:
 
 def _suffices(found: Gathered) -> bool:
     pieces = found.chosen.pieces
+    if found.intent.negated:  # "what never calls X": the pieces are those that do
+        return False
+    if found.intent.intent == LOCATE:  # a place in the code is a fact, also where texts disagree
+        return bool(pieces)
     if any(not each["resolved"] for each in found.conflicts):
         return False
-    if found.intent.intent == LOCATE:
-        return bool(pieces)
     least = GOOD_TRUST.get(found.intent.domain, 80)
     return len([each for each in pieces if each.quality > GOOD_QUALITY and each.trust >= least]) >= 2
 

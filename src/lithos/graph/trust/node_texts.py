@@ -77,4 +77,4 @@ class NodeTexts:
             text = self._notes.reader.content(id)
         except LithosError:  # it went while we looked
             return None
-        return NodeText(id, "history", text[:MOST_READ], version=note.version)
+        return NodeText(id, "history", f"{note.title}\n\n{text}"[:MOST_READ], version=note.version)

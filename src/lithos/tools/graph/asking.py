@@ -49,6 +49,7 @@ class AskAnswer(TypedDict):
     level: str  # cache, graph, evidence, llm
     intent: IntentShown
     conflicts: NotRequired[list[ConflictShown]]
+    conflicts_left_out: NotRequired[int]  # lithos_graph_conflicts lists them
     tokens: int
     tokens_of_files: int
     degraded: bool
