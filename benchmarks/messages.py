@@ -1,7 +1,8 @@
 """Messages beside one durable row in the same run: 64 callers, a message's whole way, growth, waiting takers, a flood.
 
-In process on SQLite, then on PostgreSQL. Over MCP in memory: protocol and all, without a network. Works are measured by
-turns and the smallest CPU of each counts, so that a busy machine disturbs little.
+In process on SQLite, then on PostgreSQL. Over MCP in memory (protocol and all, without a network), over HTTP, and over
+stdio with the host in a process of its own. Works are measured by turns and the smallest CPU of each counts, so that a
+busy machine disturbs little.
 """
 
 from __future__ import annotations
@@ -41,6 +42,8 @@ def main() -> None:
         _flood(lithos)
     with _opened(None) as lithos:
         asyncio.run(_over_mcp(lithos))
+        _over_http(lithos)
+    _over_stdio()
     with _opened(None) as lithos:
         _waiters(lithos)
     _on_postgres()
@@ -55,6 +58,8 @@ def _on_postgres() -> None:
         with _opened(server.url) as lithos:
             _sending(lithos)
             _whole_way(lithos)
+            asyncio.run(_over_mcp(lithos))
+            _over_http(lithos)
     finally:
         remove(server)
 
@@ -195,6 +200,56 @@ async def _over_mcp(lithos: Lithos) -> None:
             for name, work in (("claim", claim), ("way", way)):
                 best[name] = min(best.get(name, 1e9), await _cpu_async(work))
         line("send + take + ack over MCP (3 calls), multiple of a claim", best["way"] / best["claim"], 3, "x")
+
+
+def _over_http(lithos: Lithos) -> None:
+    """Server and client in one process."""
+    from tests.support.wire import Raw, serving
+
+    with (
+        serving(lithos) as (url, _),
+        Raw(url, "auto", path="/mcp?toolsets=all", headers={"x-lithos-agent": "bob"}) as raw,
+    ):
+        _clients("over HTTP", lambda tool, **more: raw.call(tool, **more)["structuredContent"], time.process_time, 10)
+
+
+def _over_stdio() -> None:
+    """A guest process; the CPU of the host's process counts."""
+    import psutil
+    from tests.support.guests import household
+
+    folder = Path(tempfile.mkdtemp(prefix="lithos-bench-"))
+    try:
+        with household(folder / "data") as home:
+            guest = home.guest("--toolsets", "all", "--agent", "bob")
+            guest.initialize()
+            host = psutil.Process(home.host_pid())
+            _clients("over stdio", guest.call, lambda: sum(host.cpu_times()[:2]), 50)  # counted in steps of 10 ms
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _clients(where: str, call: Callable[..., Any], cpu: Callable[[], float], times: int) -> None:
+    task = call("lithos_task_create", title=where, agent="bob")["task_id"]
+    numbers = iter(range(10**6))
+
+    def claim() -> None:
+        call("lithos_task_claim", task_id=task, aspect=f"a{next(numbers)}", agent="bob")
+
+    def way() -> None:
+        call("lithos_message_send", target="bob", body="please look")
+        [taken] = call("lithos_inbox_take")["messages"]
+        call("lithos_inbox_ack", message_id=taken["message"]["id"], token=taken["token"])
+
+    call("lithos_inbox_take")
+    best: dict[str, float] = {}
+    for _ in range(5):
+        for name, work in (("claim", claim), ("way", way)):
+            began = cpu()
+            for _ in range(times):
+                work()
+            best[name] = min(best.get(name, 1e9), cpu() - began)
+    line(f"send + take + ack {where} (3 calls), multiple of a claim", best["way"] / best["claim"], 3, "x")
 
 
 async def _cpu_async(work: Callable[[], Awaitable[None]]) -> float:

@@ -116,6 +116,12 @@ def test_a_bound_token_takes_its_own_inbox_and_no_agent_takes_a_persons(ask: Any
         ({"body": "x", "topic": "build.*"}, "invalid_input"),
         ({"body": "x", "topic": "bob.requests"}, "forbidden"),
         ({"body": "x", "target": "b\x07b"}, "invalid_input"),
+        ({"body": "red \x1b[31m", "target": "bob"}, "invalid_input"),
+        ({"type": "acme.log", "payload": {"deep": [{"line": "\x9b2J"}]}, "target": "bob"}, "invalid_input"),
+        ({"body": "x", "target": "bob", "ttl_seconds": 1e300}, "invalid_input"),
+        ({"body": "x", "target": "bob", "delay_seconds": 1e300}, "invalid_input"),
+        ({"body": "x", "target": "bob", "delay_seconds": float("nan")}, "invalid_input"),
+        ({"body": "x", "target": "bob", "delay_seconds": -1}, "invalid_input"),
         ({"body": "x"}, "invalid_input"),
         ({"target": "bob"}, "invalid_input"),
         ({"body": "x", "target": "bob", "type": "txet"}, "invalid_input"),
@@ -210,6 +216,26 @@ def test_dead_letters_are_replayed_and_dropped_by_persons_alone(ask: Any) -> Non
     assert taken["message"]["metadata"] == {"replay_of": first}
     assert ask(OPERATOR, "lithos_dead_letter_drop", message_id=second)["dropped"]
     assert ask(OPERATOR, "lithos_dead_letter_list")["dead_letters"] == []
+
+
+def test_stats_count_messages_and_doctor_sets_wrong_counters_from_the_rows(lithos: Lithos, ask: Any) -> None:
+    for _ in range(3):
+        ask(ANN, "lithos_message_send", body="x", target="bob")
+    [taken] = ask(BOB, "lithos_inbox_take")["messages"]
+    ask(BOB, "lithos_inbox_fail", message_id=taken["message"]["id"], token=taken["token"], error="no", retry=False)
+    counts = {"waiting": 2, "leased": 0, "settled": 1, "dead_letters": 1}
+    assert ask(OPERATOR, "lithos_stats")["messages"] == counts
+    lithos.storage.database.write(lambda tx: tx.run("UPDATE message_lanes SET waiting = 9, ready = 0"))
+    assert _finding(ask(OPERATOR, "lithos_doctor"))["severity"] == "error"
+    assert ask(BOB, "lithos_inbox_take")["messages"] == []
+    repaired = ask(OPERATOR, "lithos_doctor", repair=True)
+    assert any("counters of waiting messages" in each for each in repaired["repaired"])
+    assert _finding(repaired)["severity"] == "warning"  # the dead letter
+    assert len(ask(BOB, "lithos_inbox_take", limit=5)["messages"]) == 2
+
+
+def _finding(examination: Any) -> Any:
+    return next(each for each in examination["findings"] if each["part"] == "messages")
 
 
 def test_a_forgotten_message_leaves_no_byte(ask: Any, lithos: Lithos) -> None:

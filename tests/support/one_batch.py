@@ -21,13 +21,13 @@ def hold_writer(database: Database) -> threading.Event:
     return release
 
 
-def in_one_batch(database: Database, works) -> list[object]:
-    """What each work gave or raised, all of them committed together."""
+def in_one_batch(database: Database, works, *, calls: bool = False) -> list[object]:
+    """What each work gave or raised, all of them committed together. `calls`: each calls the database itself."""
     results: list[object] = [None] * len(works)
 
     def call(position: int) -> None:
         try:
-            results[position] = database.write(works[position])
+            results[position] = works[position]() if calls else database.write(works[position])
         except BaseException as error:
             results[position] = error
 

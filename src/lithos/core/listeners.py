@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from typing import Any
 
-Wake = Callable[[], None]
+Wake = Callable[..., None]
 _log = logging.getLogger(__name__)
 
 
@@ -14,7 +15,7 @@ class Listeners:
         self._name = name
         self._wakes: dict[object, Wake] = {}
 
-    def add(self, wake: Wake) -> Wake:
+    def add(self, wake: Wake) -> Callable[[], None]:
         """Call `wake` after each change; returns how to stop. Stopping again does nothing."""
         key = object()
         self._wakes[key] = wake
@@ -24,9 +25,9 @@ class Listeners:
 
         return stop
 
-    def wake(self) -> None:
+    def wake(self, *news: Any) -> None:
         for each in tuple(self._wakes.values()):
             try:
-                each()
+                each(*news)
             except Exception:  # noqa: BLE001 - a listener's failure must not stop the writer
                 _log.exception("a listener of %s failed", self._name)

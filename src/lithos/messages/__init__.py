@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from lithos.messages.messages import LONGEST_WAIT_S, Messages, Names
+from lithos.messages.inboxes import Names
+from lithos.messages.messages import LONGEST_WAIT_S, Messages
 from lithos.messages.model import (
     OPERATOR,
     PRIORITIES,
@@ -12,6 +13,7 @@ from lithos.messages.model import (
     InboxPage,
     InboxStates,
     Message,
+    MessageCounts,
     MessageDraft,
     MessagePage,
     MessageShown,
@@ -49,6 +51,7 @@ __all__ = [
     "InboxPage",
     "InboxStates",
     "Message",
+    "MessageCounts",
     "MessageDraft",
     "MessageLimits",
     "MessagePage",

@@ -9,7 +9,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -17,19 +17,20 @@ import orjson
 from lithos.core.call import Call
 from lithos.core.clock import micros
 from lithos.core.ids import Ids
-from lithos.core.names import plain_text
 from lithos.core.part import Part
+from lithos.core.validators import text_block
 from lithos.errors import CursorExpired, Forbidden, InvalidInput, LithosError, NotFound
 from lithos.messages import reading, store, taking, upkeep
 from lithos.messages.arrivals import Arrivals, Arrived, arrived_since
 from lithos.messages.conversations import Conversations
 from lithos.messages.dead_letters import DeadLetters
+from lithos.messages.inboxes import Inboxes, Names
 from lithos.messages.model import (
     FENCE,
     LONGEST_ERROR,
-    OPERATOR,
     InboxPage,
     Message,
+    MessageCounts,
     MessageDraft,
     MessagePage,
     MessageShown,
@@ -44,9 +45,10 @@ from lithos.messages.model import (
     receiver_of,
     sender_of,
 )
+from lithos.messages.outbox import Outbox
 from lithos.messages.readers import Reader, names_of
 from lithos.messages.rules import BEAT_SECONDS, MessageLimits, breaker_of, refusal
-from lithos.messages.sending import Refused, Thread, checked_draft, send, thread_of
+from lithos.messages.sending import PostRules, Refused, Thread, checked_draft, posting, thread_of
 from lithos.messages.taking import Held, Settlement, TakeRequest
 from lithos.messages.timer import Timer
 from lithos.messages.topics import TopicPatterns
@@ -66,18 +68,7 @@ from lithos.storage import (
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 REBOOT_GRACE_S = 120.0
-PERSONS_SECONDS = 2.0
 _log = logging.getLogger(__name__)
-LITHOS = Sender("lithos", bound=True, part=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Questions about who there is, injected by `app`."""
-
-    knows: Callable[[str], bool] = lambda name: True
-    near: Callable[[str], Sequence[str]] = lambda name: ()
-    persons: Callable[[], set[str]] = set
 
 
 class Messages(Part):
@@ -95,13 +86,14 @@ class Messages(Part):
         self._effects = effects
         self._ids = ids
         self._sessions = sessions
-        self._names = names or Names()
+        self._inboxes = Inboxes(database, names or Names())
         self.limits = limits or MessageLimits()
+        self._outbox = Outbox(effects, PostRules(ids, self.limits))
+        self.post = self._outbox.post
         self.host = ids.sortable()  # of the leases that workers of this process take
         self.followers = Followers(database, store.JOURNAL)
         self._timer = Timer(self._timed)
         self._beat_at = 0.0
-        self._people: tuple[float, set[str]] = (0.0, set())
         self._arrivals = Arrivals(self.followers)
         self.conversations = Conversations(database)
         self.dead_letters = DeadLetters(database, effects, self.post)
@@ -176,20 +168,12 @@ class Messages(Part):
             checked = checked_draft(self._in_session(call, draft), sender, self.limits)
         except Refused as refused:
             return cast(SentAnswer, refused.answer)
+        if not sender.person:
+            self._inboxes.enter(sender.name)
         for target in checked.targets:
-            self._need_known(target)
+            self._inboxes.need_known(target)
 
-        def work(tx: Tx) -> Outcome:
-            try:
-                return Outcome(self.post(tx, checked, sender, self._thread(tx, call, checked)))
-            except Refused as refused:
-                return Outcome(refused.answer, refused=True)
-
-        return cast(SentAnswer, self._effects.commit(call, work, audited=False))
-
-    def post(self, tx: Tx, draft: MessageDraft, sender: Sender = LITHOS, thread: Thread | None = None) -> Answer:
-        """Send within the transaction of the change that causes it; for parts. Raises `Refused`."""
-        return send(tx, draft, sender, self._ids, self.limits, thread or Thread(draft.correlation_id, draft.parent_id))
+        return cast(SentAnswer, self._outbox.send(call, posting(checked, sender)))
 
     async def request(self, call: Call, draft: MessageDraft, seconds: float) -> RequestAnswer:
         """Send, and wait for the reply; without one in time it comes into the inbox."""
@@ -257,29 +241,11 @@ class Messages(Part):
             raise NotFound(f"there is no session {named[:80]!r} of yours", hint="lithos_session_list shows them.")
         return draft
 
-    def _thread(self, tx: Tx, call: Call, draft: MessageDraft) -> Thread:
-        parent = None
-        if draft.parent_id is not None:
-            parent = Reader(tx, call).message(draft.parent_id)
-        elif draft.correlation_id is not None:
-            sql = "SELECT * FROM messages WHERE correlation_id = ? ORDER BY seq LIMIT 1"
-            first = tx.one(sql, draft.correlation_id)
-            if first is not None and not Reader(tx, call).sees(Message(first)):
-                raise store.unknown(draft.correlation_id)
-        return thread_of(tx, parent, draft.correlation_id)
-
-    def _need_known(self, name: str) -> None:
-        if self._names.knows(name) or name in self._persons():
-            return
-        near = [*self._names.near(name)]
-        hint = f"Near names: {', '.join(near)}." if near else "lithos_agent_list names those that are known."
-        raise NotFound(f"no agent is called {name[:80]!r}", hint=hint, candidates=near)
-
     # -- receiving
 
     async def take(self, call: Call, request: TakeRequest, seconds: float) -> TakenAnswer:
         """Hand out what waits; without anything, as soon as something comes within `seconds`."""
-        self._need_own(call, request.inbox)
+        self._inboxes.need_own(call, request.inbox)
         until = time.monotonic() + seconds
         cursor = (await asyncio.to_thread(self.followers.read, None)).cursor
         while True:
@@ -291,7 +257,8 @@ class Messages(Part):
             cursor = page.cursor
 
     def take_now(self, call: Call, request: TakeRequest) -> TakenAnswer:
-        self._need_own(call, request.inbox)
+        self._inboxes.need_own(call, request.inbox)
+        self._inboxes.enter(request.inbox)
 
         def work(tx: Tx) -> Outcome:
             refused = self._not_active(tx, request.session_id)
@@ -324,7 +291,7 @@ class Messages(Part):
         return self._settle(call, lambda tx: taking.renew(tx, own, seconds))
 
     def fail(self, call: Call, message_id: str, token: int, error: str, *, retry: bool) -> SettledAnswer:
-        why, own = plain_text(error, "error", LONGEST_ERROR), self._settlement(call, message_id, token)
+        why, own = text_block(error, "error", LONGEST_ERROR), self._settlement(call, message_id, token)
         return self._settle(call, lambda tx: taking.fail(tx, own, why, self.limits, retry=retry))
 
     def reply(self, call: Call, message_id: str, token: int, payload: dict[str, Any]) -> SettledAnswer:
@@ -345,7 +312,7 @@ class Messages(Part):
             )
             speaker = Sender(row["target"], bound=call.bound, person=call.by_person)
             thread = replace(thread_of(tx, held.message, None), replies=True)
-            answer = send(tx, draft, speaker, self._ids, self.limits, thread)
+            answer = self.post(tx, draft, speaker, thread)
             return {"reply_id": answer["message_id"]}
 
         def work(tx: Tx) -> Outcome:
@@ -371,7 +338,7 @@ class Messages(Part):
         return cast(SettledAnswer, self._effects.commit(call, work, audited=False))
 
     def _settlement(self, call: Call, message_id: str, token: int) -> Settlement:
-        persons = self._persons()
+        persons = self._inboxes.persons()
 
         def allow(message: Message) -> None:
             foreign = call.bound and message.row["target"] != call.agent
@@ -406,24 +373,11 @@ class Messages(Part):
 
         return cast(SettledAnswer, self._effects.commit(call, work))
 
-    def _need_own(self, call: Call, name: str) -> None:
-        """A person's inbox is not an agent's to claim by name."""
-        if not call.by_person and name in self._persons():
-            raise Forbidden(f"{name[:80]!r} is a person's inbox", hint="Take your own.")
-
-    def _persons(self) -> set[str]:
-        """Read again after two seconds, as tokens are: a settlement need not ask each time."""
-        until, known = self._people
-        if time.monotonic() >= until:
-            known = {OPERATOR, *self._names.persons()}
-            self._people = (time.monotonic() + PERSONS_SECONDS, known)
-        return known
-
     # -- reading
 
     def inbox(self, call: Call, *, unread: bool, limit: int, cursor: str | None) -> InboxPage:
         name = receiver_of(call)
-        self._need_own(call, name)
+        self._inboxes.need_own(call, name)
         self._arrivals.pop(name)
 
         def read(tx: Tx) -> InboxPage:
@@ -520,8 +474,15 @@ class Messages(Part):
             return {}
         return self._database.read(lambda tx: reading.waiting_from(tx, name, proved_sessions(tx, call, name)))
 
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> MessageCounts:
         return self._database.read(reading.counts)
+
+    def miscounted(self) -> int:
+        """Lanes whose counters differ from their messages: something would wait unseen. 0 unless there is a bug."""
+        return len(self._database.read(upkeep.miscounted))
+
+    def recount(self) -> int:
+        return self._database.write(upkeep.recount)
 
     # -- forgetting
 
@@ -574,7 +535,7 @@ class Messages(Part):
             raise InvalidInput(
                 "pending_messages of the snapshot are not messages", hint="Make a new snapshot."
             ) from None
-        persons = set() if call.by_person else self._persons()
+        persons = set() if call.by_person else self._inboxes.persons()
         threads = {each: self._free_correlation(tx, each) for each in dict.fromkeys(row[1] for row in found)}
         for source, correlation_id, draft in found:
             if source not in persons and (call.by_person or may_send(draft.type, person=False)):

@@ -150,6 +150,13 @@ class ThreadPage(TypedDict):
     next_cursor: NotRequired[str]
 
 
+class MessageCounts(TypedDict):
+    waiting: int
+    leased: int
+    settled: int
+    dead_letters: int
+
+
 class InboxState(TypedDict):
     agent: str
     waiting: int

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import orjson
 
 from lithos.core.clock import micros
 from lithos.core.ids import Ids
-from lithos.errors import Busy, InvalidInput
+from lithos.errors import Busy, InvalidInput, LithosError
 from lithos.messages import store
 from lithos.messages.model import CRITICAL, HIGH, Message, MessageDraft, Sender, lane_of, stored_payload
+from lithos.messages.rate import SendRate
 from lithos.messages.rules import MessageLimits, refusal
 from lithos.messages.topics import free_topic, topic_name
 from lithos.messages.types import check_payload, may_send, reserved_hint
-from lithos.storage import Answer, Deferred, Moment, NewEntry, Row, Tx
+from lithos.storage import Answer, Deferred, Moment, Row, Tx
 
 MICROS = 1_000_000
 RETRY_MS = 1_000
 NO_SESSION = ""
+LONGEST_SECONDS = 10 * 365 * 86_400.0
+_AT_MOST = f"at most {LONGEST_SECONDS:.0f} (ten years)"
 
 
 class Refused(Exception):
@@ -42,14 +45,17 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True)
-class _Questions:
-    """Asked before anything is decided: on PostgreSQL all of them travel together."""
+class Posting:
+    """One call's message, checked, with its payload as it is stored."""
 
-    session: Deferred | None
-    sender: Deferred  # and how much waits for the first receiver
-    others: Sequence[Deferred]  # how much waits for the other receivers
-    in_session: Deferred | None
-    pipeline: Deferred | None
+    draft: MessageDraft
+    sender: Sender
+    payload: tuple[str, int]
+    thread: Thread = Thread()
+
+
+def posting(draft: MessageDraft, sender: Sender, thread: Thread | None = None) -> Posting:
+    return Posting(draft, sender, stored_payload(draft.payload), thread or Thread())
 
 
 def checked_draft(draft: MessageDraft, sender: Sender, limits: MessageLimits) -> MessageDraft:
@@ -62,78 +68,137 @@ def checked_draft(draft: MessageDraft, sender: Sender, limits: MessageLimits) ->
         raise InvalidInput(
             f"{len(draft.targets)} receivers; {limits.receivers} is the most", hint="Send to a topic, or in parts."
         )
-    if draft.ttl_seconds is not None and not draft.ttl_seconds > 0:
-        raise InvalidInput(f"ttl_seconds is {draft.ttl_seconds}", hint="Give seconds above 0.")
-    if draft.delay_seconds < 0:
-        raise InvalidInput(f"delay_seconds is {draft.delay_seconds}", hint="Give 0 or more seconds.")
+    if draft.ttl_seconds is not None and not 0 < draft.ttl_seconds <= LONGEST_SECONDS:
+        raise InvalidInput(f"ttl_seconds is {draft.ttl_seconds}", hint=f"Give seconds above 0, {_AT_MOST}.")
+    if not 0 <= draft.delay_seconds <= LONGEST_SECONDS:
+        raise InvalidInput(f"delay_seconds is {draft.delay_seconds}", hint=f"Give 0 or more seconds, {_AT_MOST}.")
     check_payload(draft.type, draft.payload)
     if draft.topic is None:
         return draft
     return replace(draft, topic=topic_name(draft.topic) if sender.part else free_topic(draft.topic))
 
 
-def send(tx: Tx, draft: MessageDraft, sender: Sender, ids: Ids, limits: MessageLimits, thread: Thread) -> Answer:
-    """Write one message per receiver, or one for the topic. `draft` has passed `checked_draft`."""
-    payload = stored_payload(draft.payload)
+@dataclass(frozen=True, slots=True)
+class PostRules:
+    """What a send needs of its host."""
+
+    ids: Ids
+    limits: MessageLimits
+    rate: SendRate = field(default_factory=SendRate)
+
+
+def send(tx: Tx, post: Posting, rules: PostRules) -> Answer:
+    """Write one message per receiver, or one for the topic. Raises `Refused`."""
+    [result] = send_all(tx, [post], rules)
+    if isinstance(result, Exception):
+        raise result
+    return result
+
+
+def send_all(tx: Tx, posts: Sequence[Posting], rules: PostRules) -> list[Answer | Refused | LithosError]:
+    """Write the messages of several calls with the same few statements. Nothing is written for one that is refused.
+
+    Of several, none continues a conversation: whether one waits for another of its correlation is read, not counted.
+    """
     change = store.Change(tx, announces=True)
-    asked = _ask(tx, draft, sender)
-    suspended = _need_active(asked, sender)
-    _need_thread(thread, limits)
+    facts = _Facts(tx, posts)
+    results: list[Answer | Refused | LithosError] = []
+    rows: list[Row] = []
+    for each in posts:
+        try:
+            made, notes = _made(change, facts, each, rules)
+        except (Refused, LithosError) as error:
+            results.append(error)
+            continue
+        facts.add(made)
+        rows += made
+        results.append(_answer(made, each, notes))
+    if rows:
+        store.insert(change, rows, replies=posts[0].thread.replies)
+    return results
+
+
+def _made(change: store.Change, facts: _Facts, post: Posting, rules: PostRules) -> tuple[list[Row], list[str]]:
+    """The rows of one call, and what its sender should know."""
+    draft, sender, limits = post.draft, post.sender, rules.limits
+    suspended = _need_active(facts, draft, sender)
+    _need_thread(post.thread, limits)
     _need_time(draft, change.now)
     notes = []
     if draft.priority >= CRITICAL and not sender.trusted:
         draft = replace(draft, priority=HIGH)
+        post = replace(post, draft=draft)
         notes.append("critical is for persons; sent as high")
-    _need_room(asked, draft, limits)
-    _count_send(change, asked.sender.one() or {}, sender, limits)
-    made = []
+    _need_room(facts, draft, limits)
+    now = change.wall
+    _need_rate(rules, sender, now)
+    rows = []
     for target in draft.targets or ("",):
-        row = _row(draft, sender, ids.sortable(), target, payload, change.wall, thread, limits)
+        row = _row(post, rules, target, now)
         if suspended:
             row |= {"paused_at": row["sent_at"], "ends_at": row["deadline"]}
-        if target and row["correlation_id"] != row["id"] and store.is_blocked(tx, {**row, "seq": change.head.seq + 1}):
+        if target and row["correlation_id"] != row["id"] and store.is_blocked(change.tx, row):
             row["ready"] = 0
-        what = "sent" if row["ready"] or not target else "queued"
-        row["seq"] = change.announce(what, row, replies=thread.replies)
-        store.insert(tx, row)
-        made.append(row)
-    for due in (made[0]["due_at"], made[0]["ends_at"]):
+        rows.append(row)
+    for due in (rows[0]["due_at"], rows[0]["ends_at"]):
         if due:
-            change.due_in((due - change.wall) / MICROS)
-    return _answer(made, sender, draft, notes)
+            change.due_in((due - now) / MICROS)
+    return rows, notes
 
 
-_SENDER = """
-SELECT agents.name, agents.minute, agents.sent,
-    (SELECT sum(waiting) FROM message_lanes WHERE target = wanted.target) AS n
-FROM (SELECT ? AS name, ? AS target) AS wanted LEFT JOIN message_agents AS agents ON agents.name = wanted.name
-"""
+class _Facts:
+    """Asked once for all posts, before anything is decided: on PostgreSQL all of it travels together."""
+
+    def __init__(self, tx: Tx, posts: Sequence[Posting]) -> None:
+        waiting: dict[str, Deferred] = {}
+        sessions: dict[str, tuple[Deferred, Deferred]] = {}
+        closed: dict[str, Deferred] = {}
+        for post in posts:
+            draft = post.draft
+            for target in draft.targets:
+                if target not in waiting:
+                    waiting[target] = tx.ask(_WAITING, target)
+            if draft.session_id and draft.session_id not in sessions:
+                sessions[draft.session_id] = tx.ask(_SESSION, draft.session_id), tx.ask(_IN_SESSION, draft.session_id)
+            if draft.pipeline_id:
+                closed[draft.pipeline_id] = tx.ask(_PIPELINE, draft.pipeline_id)
+        self.waiting = {each: _number(asked) for each, asked in waiting.items()}
+        self.in_session = {each: _number(asked[1]) for each, asked in sessions.items()} if sessions else {}
+        self.sessions = {each: _state(asked[0].one()) for each, asked in sessions.items()} if sessions else {}
+        self.closed_pipelines = {each for each, asked in closed.items() if asked.one() is not None} if closed else set()
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """These are going to wait too."""
+        for row in rows:
+            if row["target"]:
+                self.waiting[row["target"]] += 1
+            if row["target"] and row["session_id"]:
+                self.in_session[row["session_id"]] += 1
 
 
-def _ask(tx: Tx, draft: MessageDraft, sender: Sender) -> _Questions:
-    session, pipeline = draft.session_id, draft.pipeline_id
-    return _Questions(
-        tx.ask("SELECT state, closed_at FROM sessions WHERE id = ?", session) if session else None,
-        tx.ask(_SENDER, sender.name, draft.targets[0] if draft.targets else ""),
-        [tx.ask("SELECT sum(waiting) AS n FROM message_lanes WHERE target = ?", each) for each in draft.targets[1:]],
-        tx.ask("SELECT sum(waiting) AS n FROM message_lanes WHERE session_id = ? AND waiting > 0", session)
-        if session
-        else None,
-        tx.ask("SELECT closed_at FROM message_pipelines WHERE id = ?", pipeline) if pipeline else None,
-    )
+_WAITING = "SELECT sum(waiting) AS n FROM message_lanes WHERE target = ?"
+_SESSION = "SELECT state, closed_at FROM sessions WHERE id = ?"
+_PIPELINE = "SELECT 1 AS yes FROM message_pipelines WHERE id = ?"
+_IN_SESSION = "SELECT sum(waiting) AS n FROM message_lanes WHERE session_id = ? AND waiting > 0"
 
 
-def _need_active(asked: _Questions, sender: Sender) -> bool:
+def _number(asked: Deferred) -> int:
+    row = asked.one()
+    return int(row["n"] or 0) if row else 0
+
+
+def _state(row: Row | None) -> str:
+    return "unknown" if row is None else "closed" if row["closed_at"] is not None else str(row["state"])
+
+
+def _need_active(facts: _Facts, draft: MessageDraft, sender: Sender) -> bool:
     """Whether the session is suspended; only Lithos itself puts something into one that is not active."""
-    if asked.pipeline and asked.pipeline.one() is not None:
+    if draft.pipeline_id in facts.closed_pipelines:
         raise Refused("settled", "The pipeline is closed; it takes no more messages.")
-    if asked.session is None:
-        return False
-    row = asked.session.one()
-    state = "unknown" if row is None else "closed" if row["closed_at"] is not None else row["state"]
+    state = facts.sessions[draft.session_id] if draft.session_id else "active"
     if state != "active" and not sender.part:
         raise Refused("session_not_active", f"The session is {state}; lithos_session_resume takes a suspended one up.")
-    return bool(state == "suspended")
+    return state == "suspended"
 
 
 def _need_thread(thread: Thread, limits: MessageLimits) -> None:
@@ -148,48 +213,36 @@ def _need_time(draft: MessageDraft, now: Moment) -> None:
         raise InvalidInput("deadline has passed", hint="Give a time to come.")
 
 
-def _need_room(asked: _Questions, draft: MessageDraft, limits: MessageLimits) -> None:
+def _need_room(facts: _Facts, draft: MessageDraft, limits: MessageLimits) -> None:
     lane = lane_of(draft.priority)
-    waiting = max(map(_number, (asked.sender, *asked.others)))
+    waiting = max((facts.waiting[each] for each in draft.targets), default=0)
     if limits.full(waiting, limits.per_target, lane):
         raise _busy(f"{waiting} messages wait for this receiver")
-    in_session = _number(asked.in_session) if asked.in_session else 0
+    in_session = facts.in_session[draft.session_id] if draft.session_id else 0
     if limits.full(in_session, limits.per_session, lane):
         raise _busy(f"{in_session} messages wait in this session")
-
-
-def _number(asked: Deferred) -> int:
-    row = asked.one()
-    return int(row["n"] or 0) if row else 0
 
 
 def _busy(message: str) -> Busy:
     return Busy(message, hint=f"Send again in {RETRY_MS} ms.", retry_after_ms=RETRY_MS)
 
 
-def _count_send(change: store.Change, known: Row, sender: Sender, limits: MessageLimits) -> None:
+def _need_rate(rules: PostRules, sender: Sender, now: int) -> None:
     """Sends of this minute."""
-    minute = change.wall // (60 * MICROS)
-    sent = known["sent"] if known.get("minute") == minute else 0
-    if sent >= limits.per_minute and not sender.part:
+    if sender.part:
+        return
+    sent, most = rules.rate.count(sender.name, now), rules.limits.per_minute
+    if sent >= most:
         raise Busy(
-            f"{sender.name} has sent {sent} messages in this minute; {limits.per_minute} is the most",
+            f"{sender.name} has sent {sent} messages in this minute; {most} is the most",
             hint="Send again in a minute.",
-            retry_after_ms=60_000 - (change.wall // 1000) % 60_000,
+            retry_after_ms=60_000 - (now // 1000) % 60_000,
         )
-    store.count_send(change.tx, sender.name, minute, sent + 1, known=known.get("name") is not None)
 
 
-def _row(
-    draft: MessageDraft,
-    sender: Sender,
-    message_id: str,
-    target: str,
-    payload: tuple[str, int],
-    now: int,
-    thread: Thread,
-    limits: MessageLimits,
-) -> Row:
+def _row(post: Posting, rules: PostRules, target: str, now: int) -> Row:
+    draft, sender, thread, limits = post.draft, post.sender, post.thread, rules.limits
+    message_id = rules.ids.sortable()
     ttl = int((draft.ttl_seconds if draft.ttl_seconds is not None else limits.ttl_seconds) * MICROS)
     deadline = micros(draft.deadline) if draft.deadline is not None else None
     due = now + int(draft.delay_seconds * MICROS) if draft.delay_seconds > 0 else 0
@@ -205,8 +258,8 @@ def _row(
         "target": target,
         "topic": draft.topic or "",
         "type": draft.type,
-        "payload": payload[0],
-        "bytes": payload[1],
+        "payload": post.payload[0],
+        "bytes": post.payload[1],
         "sent_at": now,
         "deadline": deadline,
         "ttl": ttl,
@@ -227,12 +280,12 @@ def _row(
     }
 
 
-def _answer(made: Sequence[Row], sender: Sender, draft: MessageDraft, notes: Sequence[str]) -> Answer:
+def _answer(made: Sequence[Row], post: Posting, notes: Sequence[str]) -> Answer:
     first = made[0]
     answer: Answer = {"success": True, "message_id": first["id"], "correlation_id": first["correlation_id"]}
     if len(made) > 1:
         answer["message_ids"] = [each["id"] for each in made]
-    answer |= {"source": sender.name, "priority": draft.priority}
+    answer |= {"source": post.sender.name, "priority": first["priority"]}
     return answer | ({"notes": [*notes]} if notes else {})
 
 
@@ -244,8 +297,3 @@ def thread_of(tx: Tx, parent: Message | None, correlation_id: str | None) -> Thr
     size = tx.one("SELECT count(*) AS n FROM messages WHERE correlation_id = ?", correlation)
     depth = parent.row["depth"] + 1 if parent else 0
     return Thread(correlation, parent.id if parent else None, depth, int(size["n"]) if size else 0)
-
-
-def register(change: store.Change, name: str) -> None:
-    """Announce a name that takes for the first time."""
-    change.append(NewEntry("registered", store.PUBLIC_TOPIC, name, {"topic": "agents.registry"}))

@@ -5,6 +5,7 @@ Every change runs under the lock of the journal, so that counts and turns are ne
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,12 +74,14 @@ UPDATE messages SET status = ?, error = ?, processed_at = ?, ready = 0, due_at =
 class Change:
     """One transaction under the journal's lock: its time, and the entries that it appends."""
 
-    __slots__ = ("_head", "_locked", "_now", "tx")
+    __slots__ = ("_head", "_locked", "_moment", "_now", "_wall", "tx")
 
     def __init__(self, tx: Tx, *, announces: bool = False) -> None:
         """`announces`: it is going to append, so the journal's end is read with the other questions."""
         self.tx = tx
         self._head: JournalHead | None = None
+        self._moment: Moment | None = None
+        self._wall = 0
         self._locked = JOURNAL.lock(tx) if announces else None
         if self._locked is None:
             tx.lock(JOURNAL.channel)
@@ -92,43 +95,55 @@ class Change:
 
     @property
     def now(self) -> Moment:
-        return self._now() if self._locked is None else self.head.now
+        if self._moment is None:
+            self._moment = self._now() if self._locked is None else self.head.now
+            self._wall = micros(self._moment.wall)
+        return self._moment
 
     @property
     def wall(self) -> int:
-        return micros(self.now.wall)
+        if self._moment is None:
+            return micros(self.now.wall)
+        return self._wall
 
     def due_in(self, seconds: float) -> None:
         """Wake the timers after the commit, where this is before their next regular look."""
         if seconds < BEAT_SECONDS:
             self.tx.notify(DUE_CHANNEL)
 
-    def append(self, entry: NewEntry) -> int:
-        """The number of the entry."""
+    def append(self, *entries: NewEntry) -> int:
+        """The number of the last entry."""
         head = self.head
-        seq = JOURNAL.append(self.tx, head, entry)
+        seq = JOURNAL.append(self.tx, head, *entries)
         self._head = JournalHead(seq, head.now, head.last_era, head.last_steady)
         return seq
 
-    def announce(self, what: str, row: Row, *, replies: bool = False) -> int:
-        """An entry for takers of the inbox, and for followers of the topic: requests to an agent, responses of one."""
-        own = agent_topic(row["source"], "responses") if replies else agent_topic(row["target"], "requests")
-        details: dict[str, Any] = {"topic": row["topic"] or own}
-        details["message_id"] = row["id"]
-        if row["session_id"]:
-            details["session_id"] = row["session_id"]
-        subject = inbox(row["target"]) if row["target"] else PUBLIC_TOPIC
-        return self.append(NewEntry(what, subject, row["source"], details))
+
+def entry_of(what: str, row: Row, replies: bool = False) -> NewEntry:
+    """For takers of the inbox, and for followers of the topic: requests to an agent, responses of one."""
+    own = agent_topic(row["source"], "responses") if replies else agent_topic(row["target"], "requests")
+    details: dict[str, Any] = {"topic": row["topic"] or own, "message_id": row["id"]}
+    if row["session_id"]:
+        details["session_id"] = row["session_id"]
+    return NewEntry(what, inbox(row["target"]) if row["target"] else PUBLIC_TOPIC, row["source"], details)
 
 
 def inbox(name: str) -> str:
     return INBOX + name
 
 
-def insert(tx: Tx, values: Row) -> None:
-    tx.put(_INSERT, *map(values.get, _INSERTED))
-    if values["status"] == "queued":
-        count(tx, values, waiting=1, ready=values["ready"])
+def insert(change: Change, rows: Sequence[Row], *, replies: bool = False) -> None:
+    """Announce and queue new messages."""
+    entries = [entry_of("sent" if row["ready"] or not row["target"] else "queued", row, replies) for row in rows]
+    last = change.append(*entries)
+    for seq, row in enumerate(rows, last - len(rows) + 1):
+        row["seq"] = seq
+    change.tx.many(_INSERT, [[*map(row.get, _INSERTED)] for row in rows])
+    lanes: Counter[tuple[str, int, str, int]] = Counter(
+        (row["target"], row["lane"], row["session_id"], row["ready"]) for row in rows if row["status"] == "queued"
+    )
+    if lanes:
+        change.tx.many(_COUNT, [(*lane[:3], number, number * lane[3]) for lane, number in lanes.items()])
 
 
 def count(tx: Tx, row: Row, *, waiting: int = 0, ready: int = 0) -> None:
@@ -203,7 +218,7 @@ def save_turn(tx: Tx, target: str, turn: Contender[tuple[int, str]], picked: int
     )
 
 
-# -- receivers and senders
+# -- receivers
 
 
 def ask_agent(tx: Tx, name: str) -> Deferred:
@@ -223,17 +238,6 @@ _SAVE_AGENT = (
     f"INSERT INTO message_agents (name, {', '.join(_AGENT)}) VALUES (?, {', '.join('?' * len(_AGENT))})"
     f" ON CONFLICT (name) DO UPDATE SET {', '.join(f'{each} = excluded.{each}' for each in _AGENT)}"
 )
-
-
-def count_send(tx: Tx, name: str, minute: int, sent: int, *, known: bool) -> None:
-    if known:
-        tx.put("UPDATE message_agents SET minute = ?, sent = ? WHERE name = ?", minute, sent, name)
-        return
-    tx.put(
-        "INSERT INTO message_agents (name, minute, sent) VALUES (?, ?, ?)"
-        " ON CONFLICT (name) DO UPDATE SET minute = excluded.minute, sent = excluded.sent",
-        *(name, minute, sent),
-    )
 
 
 # -- ends
@@ -267,7 +271,7 @@ def _release_next(change: Change, row: Row) -> None:
 def make_ready(change: Change, row: Row) -> None:
     change.tx.put("UPDATE messages SET ready = 1, due_at = 0 WHERE seq = ?", row["seq"])
     count(change.tx, row, ready=1)
-    change.announce("ready", row)
+    change.append(entry_of("ready", row))
 
 
 def is_blocked(tx: Tx, row: Row) -> bool:
@@ -275,7 +279,8 @@ def is_blocked(tx: Tx, row: Row) -> bool:
     sql = (
         "SELECT 1 AS yes FROM messages WHERE correlation_id = ? AND target = ? AND seq < ? AND status IN (?, ?) LIMIT 1"
     )
-    return tx.one(sql, row["correlation_id"], row["target"], row["seq"], *OPEN) is not None
+    before = row["seq"] or 2**62  # one that is not inserted yet comes after all others
+    return tx.one(sql, row["correlation_id"], row["target"], before, *OPEN) is not None
 
 
 def requeue(change: Change, message: Message, seconds: float, error: str | None) -> int:

@@ -21,7 +21,6 @@ from lithos.messages.model import (
     TakenMessage,
 )
 from lithos.messages.rules import POISON_DEATHS, MessageLimits, breaker_of, next_lane, refused
-from lithos.messages.sending import register
 from lithos.storage import Answer, Lease, Outcome, Row, Tx, lease_from, lease_of, prolong
 
 LEASE_SECONDS = 600.0
@@ -57,8 +56,6 @@ def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[s
     waiting = sum(row["waiting"] or 0 for row in rows)
     lanes = {each.contender.key: each for each in store.lanes_of(rows)}
     state = breaker_of(agent).at(change.now)
-    if agent is None:
-        register(change, request.inbox)
     allowed, picks, taken, room = state.allows, first["picks"] or 0, list[TakenMessage](), SHOWN_PAYLOAD
     while len(taken) < request.limit:
         open_lanes = [each for each in lanes.values() if allowed is None or allowed > 0 or each.lane == CRITICAL]

@@ -15,6 +15,7 @@ from lithos.storage import JournalEntry, Moment, NewEntry, Row, Tx
 
 AT_ONCE = 500  # rows of one kind in one transaction
 PRUNED_AT_ONCE = 5_000
+MOST_NAMES = 10_000
 DAY = 86_400 * 1_000_000
 NEVER = 60.0  # seconds until the next look when nothing is due
 _PAUSES = frozenset({"suspended"})
@@ -193,6 +194,37 @@ def return_leases(change: store.Change, limits: MessageLimits, host: str) -> Non
         lease_ended(change, row["id"], limits, died=True)
 
 
+# -- counters
+
+
+def miscounted(tx: Tx) -> list[Row]:
+    """Lanes whose counters are not those of their messages, with the right numbers."""
+    return tx.all(_MISCOUNTED)
+
+
+def recount(tx: Tx) -> int:
+    """Set the counters of lanes from their messages; how many were wrong. Takers that wait look again."""
+    change = store.Change(tx, announces=True)
+    wrong = miscounted(tx)
+    for row in wrong:
+        store.count(tx, row, waiting=row["right_waiting"] - row["waiting"], ready=row["right_ready"] - row["ready"])
+        change.append(NewEntry("ready", store.inbox(row["target"]), "lithos", {}))
+    return len(wrong)
+
+
+_MISCOUNTED = """
+SELECT target, lane, session_id, sum(waiting) AS waiting, sum(ready) AS ready, sum(right_waiting) AS right_waiting,
+    sum(right_ready) AS right_ready
+FROM (
+    SELECT target, lane, session_id, waiting, ready, 0 AS right_waiting, 0 AS right_ready FROM message_lanes
+    UNION ALL
+    SELECT target, lane, session_id, 0, 0, 1, ready FROM messages WHERE status = 'queued'
+) AS both_counts
+GROUP BY target, lane, session_id
+HAVING sum(waiting) <> sum(right_waiting) OR sum(ready) <> sum(right_ready)
+"""
+
+
 # -- old rows
 
 
@@ -207,8 +239,16 @@ def prune(tx: Tx, limits: MessageLimits) -> int:
         *(_settled_before(tx, now, limits), PRUNED_AT_ONCE),
     )
     gone += tx.run("DELETE FROM message_lanes WHERE waiting = 0 AND ready = 0")
+    gone += tx.run(_OLD_NAMES, MOST_NAMES)
     gone += tx.run("DELETE FROM message_pipelines WHERE closed_at < ?", now - int(limits.settled_days * DAY))
     return gone
+
+
+# Names beyond the number, of which there is nothing to know but that they called: the registry of agents has them too.
+_OLD_NAMES = """
+DELETE FROM message_agents WHERE breaker = 'closed' AND failures = 0 AND ended_leases = 0
+    AND name NOT IN (SELECT name FROM message_agents ORDER BY name LIMIT ?)
+"""
 
 
 def _settled_before(tx: Tx, now: int, limits: MessageLimits) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 Answer = dict[str, Any]
 Row = dict[str, Any]
@@ -29,6 +29,14 @@ class Deferred(Protocol):
     def one(self) -> Row | None: ...
 
     def all(self) -> list[Row]: ...
+
+
+class Notice(NamedTuple):
+    """A commit wakes a channel's listeners. `subject` None: it may concern all of them."""
+
+    channel: str
+    subject: str | None = None
+    number: int = 0
 
 
 class Tx(Protocol):
@@ -70,8 +78,11 @@ class Tx(Protocol):
         """The time that decides leases and expiry; one clock for all hosts that share the database."""
         ...
 
-    def notify(self, channel: str) -> None:
-        """Wake `Database.listen(channel, …)` of every host after this transaction commits; nothing if it does not."""
+    def notify(self, channel: str, subject: str | None = None, number: int = 0) -> None:
+        """Wake `Database.listen(channel, …)` of every host after this transaction commits; nothing if it does not.
+
+        `subject`: those who watch the channel learn in this process whom it concerns, and up to which number.
+        """
         ...
 
 

@@ -71,6 +71,8 @@ def _repaired(lithos: Lithos) -> list[str]:
             done.append(f"the text index of {name} is rebuilt")
     if changed := lithos.compare_indexes():
         done.append(f"{changed} entries of search were brought up to date")
+    if wrong := lithos.messages.recount():
+        done.append(f"{wrong} counters of waiting messages were set from the messages")
     return done + lithos.workshop.repair()
 
 
@@ -91,6 +93,17 @@ def _workshop(lithos: Lithos, full: bool) -> Iterator[Finding]:
             yield _ok("workshop", f"commands run behind {workshop.runner.sandbox.wall()}")
         except Forbidden as error:
             yield _warning("workshop", f"commands are refused: {error.message}", error.hint)
+
+
+def _messages(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    counts = lithos.messages.counts()
+    if wrong := lithos.messages.miscounted():
+        yield _error("messages", f"{wrong} counters of waiting messages are wrong", "`lithos doctor --repair`.")
+    elif counts["dead_letters"]:
+        todo = "`lithos dead-letter list`; replay or drop them."
+        yield _warning("messages", f"{counts['dead_letters']} messages became dead letters", todo)
+    else:
+        yield _ok("messages", f"{counts['waiting']} messages wait, {counts['leased']} are worked on")
 
 
 def _parts(lithos: Lithos, full: bool) -> Iterator[Finding]:
@@ -241,4 +254,4 @@ def _error(part: str, message: str, todo: str) -> Finding:
     return {"part": part, "severity": "error", "message": message, "todo": todo}
 
 
-CHECKS = (_parts, _coordination, _events, _ledger, _search, _leftovers, _workshop, _clock, _write)
+CHECKS = (_parts, _coordination, _events, _ledger, _search, _leftovers, _messages, _workshop, _clock, _write)

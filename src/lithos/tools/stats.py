@@ -10,6 +10,7 @@ from lithos.app import Lithos
 from lithos.core.call import Call
 from lithos.graph.sources import SourceState
 from lithos.habits import Savings
+from lithos.messages import MessageCounts
 from lithos.notes import Progress
 from lithos.tools.registry import tool
 
@@ -40,6 +41,7 @@ class Stats(TypedDict):
     bytes: NotRequired[dict[str, int]]
     index: NotRequired[IndexState]
     problem: NotRequired[str | None]  # what /health says: the first part that does not work
+    messages: NotRequired[MessageCounts]
     file_reads: NotRequired[Savings]
     vectors: NotRequired[Vectors]
     sources: NotRequired[list[SourceState]]  # hosts that pages may be ingested from; left out where there are none
@@ -65,6 +67,7 @@ def stats(lithos: Lithos) -> Stats:
         "open_claims": board["open_claims"],
         "tags": notes["tags"],
         "bytes": lithos.sizes(),
+        "messages": lithos.messages.counts(),
         "file_reads": lithos.habits.files.savings(),
         "vectors": {"embedded": status.embedded, "waiting": status.passages - status.embedded},
         "index": _index(progress, notes["unreadable"], lithos.notes.watcher.problem),

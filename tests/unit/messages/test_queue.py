@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from lithos.core.call import Delivery
-from lithos.errors import Busy, NotFound
-from lithos.messages import MessageLimits
+from lithos.errors import Busy, InvalidInput, NotFound
+from lithos.messages import MessageLimits, Names
 from lithos.messages.store import token_of
 from lithos.storage import Crash, PlannedFaults
+from tests.support.one_batch import in_one_batch
 from tests.support.post_office import PERSON, PostOffice, bound, by
 
 pytestmark = pytest.mark.both_databases
@@ -188,6 +189,33 @@ def test_a_full_inbox_is_busy_and_keeps_a_reserve_for_critical(tmp_path: Path) -
         office.close()
 
 
+def test_a_limit_holds_for_senders_whose_messages_are_committed_together(tmp_path: Path) -> None:
+    office = PostOffice(tmp_path, limits=MessageLimits(per_target=5))
+    senders = [f"ann{number}" for number in range(8)]
+    sends = [lambda each=each: office.send(each, "bob", each) for each in senders]
+    results = in_one_batch(office.database, sends, calls=True)
+    assert [isinstance(each, Busy) for each in results] == [False] * 5 + [True] * 3
+    assert office.bodies("bob") == senders[:5]
+    office.close()
+
+
+def test_calls_committed_together_keep_their_keys_refusals_and_conversations_apart(office: PostOffice) -> None:
+    first = office.send("ann", "bob", "one")["correlation_id"]
+    sends = [
+        lambda: office.send("ann", "bob", "two", correlation_id=first),
+        lambda: office.send("ann", "bob", "three", correlation_id=first),
+        lambda: office.send("ann", "bob", "keyed", key="k"),
+        lambda: office.send("ann", "bob", "unknown parent", parent_id="no-such-message"),
+        lambda: office.send("eve", "bob", "late", deadline=office.clock.now()),
+    ]
+    results = in_one_batch(office.database, sends, calls=True)
+    assert isinstance(results[3], NotFound) and isinstance(results[4], InvalidInput)
+    assert office.send("ann", "bob", "keyed", key="k") == results[2]
+    assert [each["message"]["payload"]["body"] for each in office.take("bob", 32)] == ["one", "keyed"]
+    rows = office.database.read(lambda tx: tx.all("SELECT payload, ready FROM messages ORDER BY seq"))
+    assert [row["ready"] for row in rows if "two" in row["payload"] or "three" in row["payload"]] == [0, 0]
+
+
 def test_one_sender_is_held_to_its_number_a_minute(tmp_path: Path) -> None:
     office = PostOffice(tmp_path, limits=MessageLimits(per_minute=3))
     try:
@@ -213,6 +241,17 @@ def test_two_agents_that_answer_each_other_stop_at_the_limit(office: PostOffice)
         answered, (here, there) = answered + 1, (there, here)
     assert answer["reason"] == "loop_limit"
     assert answered == 32
+
+
+def test_one_that_sent_or_took_is_known_after_the_host_was_killed(tmp_path: Path) -> None:
+    """The registry of agents is written behind the answers, so a killed host forgets what it had not written."""
+    office = PostOffice(tmp_path, names=Names(knows=lambda name: False))
+    with pytest.raises(NotFound):
+        office.send("ann", "bob", "bob never called")
+    office.take("bob")
+    office.reopen()
+    assert office.send("cat", "bob")["success"] and office.send("bob", "ann")["success"]
+    office.close()
 
 
 def test_a_repeated_send_with_its_key_is_one_message(office: PostOffice) -> None:

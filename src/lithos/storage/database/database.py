@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -23,12 +23,15 @@ from lithos.storage.database.dialect import Dialect, Session
 from lithos.storage.database.migrate import Migration, applied, migrate
 from lithos.storage.database.sqlite import RESERVE_BYTES, SqliteDialect
 from lithos.storage.faults import Faults, NoFaults
-from lithos.storage.values import Tx
+from lithos.storage.values import Notice, Tx
 
 if TYPE_CHECKING:
     from lithos.storage.database.postgres import PostgresDialect
 
 T = TypeVar("T")
+Item = TypeVar("Item")
+Shared = Callable[[Tx, Sequence[Item]], Sequence[T | Exception]]
+Watch = Callable[[Collection[str] | None, int], None]
 _log = logging.getLogger(__name__)
 
 LARGEST_BATCH = 256  # bounds how long the first caller of a batch waits for the last one's work
@@ -110,6 +113,7 @@ class Database:
             self._session = None  # opened by the first write that the disk accepts
         self._jobs: deque[_Job] = deque()
         self._listeners: dict[str, Listeners] = {}
+        self._watchers: dict[str, Listeners] = {}
         self._state = threading.Condition(threading.Lock())
         self._led = False  # a caller commits, or is about to
         self._leader: int | None = None  # id of the thread that commits
@@ -146,16 +150,25 @@ class Database:
         An error of `work` undoes its own statements only, and is raised here. `reserve` is for work that closes or
         frees something: on a full disk it may use the reserve.
         """
+        return cast(T, self._committed(_Job(work, reserve)))
+
+    def write_together(self, work: Shared[Item, T], item: Item) -> T:
+        """As `write`; callers that wait with the same `work` are its one list of items, in one round of statements.
+
+        `work` answers each item with its result, or with the error that its caller gets; it writes nothing for such.
+        """
+        return cast(T, self._committed(_Job(shared=work, item=item)))
+
+    def _committed(self, job: _Job) -> Any:
         if self._leader == threading.get_ident():
             raise Internal("a transaction was started inside a transaction", hint="Pass the Tx on instead.")
-        job = _Job(work, reserve)
         try:
             if self._is_first(job) or job.wait():
                 self._lead()
         except BaseException:  # interrupted while it waits: the others must not wait for it
             self._leave(job)
             raise
-        result = cast(T, job.result())
+        result = job.result()
         self._refuse_if_lost()
         return result
 
@@ -191,6 +204,10 @@ class Database:
     def listen(self, channel: str, wake: Callable[[], None]) -> Callable[[], None]:
         """Call `wake` (quick, from any thread) after each commit that notified `channel`; returns how to stop."""
         return self._listeners.setdefault(channel, Listeners(channel)).add(wake)
+
+    def watch(self, channel: str, wake: Watch) -> Callable[[], None]:
+        """As `listen`; `wake` gets the subjects that the commit concerns (None: any), and the last one's number."""
+        return self._watchers.setdefault(channel, Listeners(channel)).add(wake)
 
     def commits(self, channel: str) -> int | None:
         """How many commits notified `channel`. Equal numbers: nothing new, and nothing need be read. None: other hosts
@@ -289,18 +306,21 @@ class Database:
         return self.dialect.is_retryable(error) or (full and job.reserve and self.dialect.release_reserve())
 
     def _answer(self, batch: list[_Job], failure: _Failure | None) -> None:
-        notices: list[str] = []
+        notices: list[Notice] = []
         if self._session is not None:
             notices, self._session.notices = self._session.notices, []
-        for channel in notices:  # before the callers go on, who may ask `commits` at once
+        by_channel: dict[str, list[Notice]] = {}
+        for notice in notices:
+            by_channel.setdefault(notice.channel, []).append(notice)
+        for channel in by_channel:  # before the callers go on, who may ask `commits` at once
             self._notified[channel] = self._notified.get(channel, 0) + 1
         for job in batch:
             if failure is not None:
                 job.fail(self._explained(failure.error))
             job.end()
         if failure is None:
-            for channel in dict.fromkeys(notices):
-                self._wake(channel)
+            for channel, own in by_channel.items():
+                self._wake(channel, own)
             self.dialect.restore_reserve()
 
     def _try(self, batch: list[_Job]) -> _Failure | None:
@@ -310,8 +330,8 @@ class Database:
             session.notices.clear()
             self._faults.at("commit.begin")
             session.begin(write=True)
-            for job in batch:
-                self._run(session, job, alone=len(batch) == 1)
+            for jobs in _grouped(batch):
+                self._run(session, jobs, alone=len(batch) == 1)
             if all(job.error is not None for job in batch):  # nothing is left to commit
                 session.rollback()
                 return None
@@ -351,14 +371,14 @@ class Database:
             self._session = self.dialect.connect(write=True)
         return self._session
 
-    def _run(self, session: Session, job: _Job, *, alone: bool) -> None:
-        """Run one job under a savepoint, or alone. Its failure is its own, unless it ended the whole transaction."""
-        job.clear()
+    def _run(self, session: Session, jobs: Sequence[_Job], *, alone: bool) -> None:
+        """Run one job, or those that share their work, under a savepoint, or alone. Its failure is its own, unless it
+        ended the whole transaction; those that share a failed work run one by one."""
         marked = len(session.notices)
         if not alone:
             session.savepoint()
         try:
-            job.value = job.work(session.tx)
+            _work(session.tx, jobs)
             self._faults.at("commit.work")
         except BaseException as error:
             if not session.in_transaction():
@@ -370,7 +390,11 @@ class Database:
                 session.rollback()
             else:
                 session.undo()
-            job.fail(self._explained(error) if isinstance(error, Exception) else error)
+            if len(jobs) > 1:
+                for job in jobs:
+                    self._run(session, [job], alone=False)
+            else:
+                jobs[0].fail(self._explained(error) if isinstance(error, Exception) else error)
         else:
             if not alone:
                 session.keep()
@@ -382,12 +406,17 @@ class Database:
         return self.dialect.explain(error) or error
 
     def _wake_all(self) -> None:
-        for channel in tuple(self._listeners):
+        for channel in {*self._listeners, *self._watchers}:
             self._wake(channel)
 
-    def _wake(self, channel: str) -> None:
+    def _wake(self, channel: str, notices: Sequence[Notice] = ()) -> None:
+        """Without notices it is the server's word, which names no subject."""
         if (listeners := self._listeners.get(channel)) is not None:
             listeners.wake()
+        if (watchers := self._watchers.get(channel)) is not None:
+            subjects = {notice.subject for notice in notices}
+            known = subjects and None not in subjects
+            watchers.wake(subjects if known else None, notices[-1].number if known else 0)
 
 
 class _Failure:
@@ -398,14 +427,54 @@ class _Failure:
         self.sent = sent
 
 
+def _grouped(batch: Sequence[_Job]) -> list[list[_Job]]:
+    """Jobs that share their work become one, where the first of them is."""
+    if len(batch) == 1:
+        return [[*batch]]
+    groups: list[list[_Job]] = []
+    shared: dict[Any, list[_Job]] = {}
+    for job in batch:
+        known = shared.get(job.shared) if job.shared is not None else None
+        if known is not None:
+            known.append(job)
+            continue
+        groups.append([job])
+        if job.shared is not None:
+            shared[job.shared] = groups[-1]
+    return groups
+
+
+def _work(tx: Tx, jobs: Sequence[_Job]) -> None:
+    for job in jobs:
+        job.clear()
+    first = jobs[0]
+    if first.shared is None:
+        first.value = first.work(tx)
+        return
+    results = first.shared(tx, [job.item for job in jobs])
+    for job, result in zip(jobs, results, strict=True):
+        if isinstance(result, Exception):
+            job.fail(result)
+        else:
+            job.value = result
+
+
 class _Job:
-    """One caller's work and its result."""
+    """One caller's work and its result. `shared`: the work takes the items of all that wait with it."""
 
-    __slots__ = ("_done", "error", "leads", "reserve", "value", "work")
+    __slots__ = ("_done", "error", "item", "leads", "reserve", "shared", "value", "work")
 
-    def __init__(self, work: Callable[[Tx], Any], reserve: bool) -> None:
+    def __init__(
+        self,
+        work: Callable[[Tx], Any] = lambda tx: None,
+        reserve: bool = False,
+        shared: Shared[Any, Any] | None = None,
+        item: Any = None,
+    ) -> None:
         self.work = work
         self.reserve = reserve
+        self.shared = shared
+        self.item = item
         self.value: Any = None
         self.error: BaseException | None = None
         self.leads = False

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from lithos.errors import LithosError
-from lithos.storage.values import Tx
+from lithos.storage.values import Notice, Tx
 
 
 class Session(Protocol):
-    """One connection. `notices` are the channels whose listeners this process wakes itself after the commit."""
+    """One connection. `notices`: the listeners that this process wakes itself after the commit."""
 
-    notices: list[str]
+    notices: list[Notice]
 
     @property
     def tx(self) -> Tx: ...

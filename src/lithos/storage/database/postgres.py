@@ -30,7 +30,7 @@ from lithos.errors import (
 )
 from lithos.storage.database.dialect import Session
 from lithos.storage.database.postgres_wire import Statement, Wire, dumped, failure
-from lithos.storage.values import Moment, Row, Tx
+from lithos.storage.values import Moment, Notice, Row, Tx
 
 # Collation "C" sorts by code point as SQLite does; the database's own would sort lists in another order.
 WORDS = {
@@ -108,7 +108,7 @@ class PostgresSession:
         self._entangled = False
         self.writer = writer
         self._ticket: tuple[str, _Deferred] | None = None
-        self.notices: list[str] = []
+        self.notices: list[Notice] = []
 
     @property
     def tx(self) -> PostgresSession:
@@ -182,8 +182,8 @@ class PostgresSession:
     def now(self) -> Moment:
         return self.ask_now()()
 
-    def notify(self, channel: str) -> None:
-        self.notices.append(channel)
+    def notify(self, channel: str, subject: str | None = None, number: int = 0) -> None:
+        self.notices.append(Notice(channel, subject, number))
 
     def begin(self, *, write: bool) -> None:
         self._waiting, self._unsent, self._entangled, self._ticket = [], None, False, None
@@ -210,7 +210,7 @@ class PostgresSession:
 
     def commit(self) -> None:
         """Each channel is notified once, by the server, also to this host."""
-        for channel in dict.fromkeys(self.notices):
+        for channel in dict.fromkeys(notice.channel for notice in self.notices):
             self.put("SELECT pg_notify(?, ?)", CHANNEL, channel)
         self.notices = []
         self.put("COMMIT")

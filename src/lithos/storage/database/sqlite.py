@@ -29,7 +29,7 @@ from lithos.storage.database.dialect import Session
 from lithos.storage.database.page_checksums import add_checksums, checksum_vfs
 from lithos.storage.disk import read_only, storage_full, why_unwritable
 from lithos.storage.files.durable import clear_place, flush_path, open_file
-from lithos.storage.values import Moment, Row, Tx
+from lithos.storage.values import Moment, Notice, Row, Tx
 
 # STRICT: SQLite refuses the wrong types that PostgreSQL refuses.
 WORDS = {
@@ -69,7 +69,7 @@ class SqliteSession:
         self._connection = connection
         self._clock = clock
         self._columns: dict[str, list[str]] = {}  # of each statement: asking apsw costs as much as a small SELECT
-        self.notices: list[str] = []
+        self.notices: list[Notice] = []
 
     @property
     def tx(self) -> SqliteSession:
@@ -121,8 +121,8 @@ class SqliteSession:
     def now(self) -> Moment:
         return Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())
 
-    def notify(self, channel: str) -> None:
-        self.notices.append(channel)
+    def notify(self, channel: str, subject: str | None = None, number: int = 0) -> None:
+        self.notices.append(Notice(channel, subject, number))
 
     def begin(self, *, write: bool) -> None:
         self._connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")

@@ -22,8 +22,9 @@ from lithos.errors import Busy, Conflict, Internal, LithosError, NotFound, Unava
 from lithos.storage.audit.events import ChainEnd, Events, EventStatus
 from lithos.storage.database.database import Database
 from lithos.storage.effects import intents
-from lithos.storage.effects.idempotency import Idempotency
+from lithos.storage.effects.idempotency import Idempotency, has_key
 from lithos.storage.effects.intents import Intent
+from lithos.storage.effects.shared import Answered, Item, SharedCommit, SharedWork
 from lithos.storage.effects.steps import Step, StepState, back, forward, state_of, step_of
 from lithos.storage.faults import Faults, NoFaults
 from lithos.storage.files import Root
@@ -84,17 +85,21 @@ class Effects:
         with self._idempotency.lock(call):
             try:
                 return self._database.write(lambda tx: self._commit_once(tx, call, work, audited))
-            except _Answered as answered:
+            except Answered as answered:
                 return answered.answer
 
+    def shared(self, work: SharedWork[Item]) -> SharedCommit[Item]:
+        """`commit`, without events, for calls that wait together: `work` gets their items as one list."""
+        return SharedCommit(self._database, self._idempotency, self._recall, work)
+
     def _commit_once(self, tx: Tx, call: Call, work: Callable[[Tx], Outcome], audited: bool = True) -> Answer:
-        known = self._recall(tx, call) if _has_key(call) else None
+        known = self._recall(tx, call) if has_key(call) else None
         if known is not None:
             return known
         end: ChainEnd | None = self._events.ask_end(tx) if audited else None
         outcome = work(tx)
         if outcome.refused:
-            raise _Answered(outcome.answer)
+            raise Answered(outcome.answer)
         for draft in outcome.events:
             self._events.append(tx, call, draft, end=end)
             end = None
@@ -109,7 +114,7 @@ class Effects:
         """
         with self._idempotency.lock(call):
             self.settle()
-            known = self._database.read(lambda tx: self._recall(tx, call)) if _has_key(call) else None
+            known = self._database.read(lambda tx: self._recall(tx, call)) if has_key(call) else None
             if known is not None:
                 return Applied(known)
             plan = decide()
@@ -118,7 +123,7 @@ class Effects:
             intent = self._intent(call, plan)
             try:
                 self._open(intent, plan)
-            except _Answered as answered:
+            except Answered as answered:
                 return Applied(answered.answer)
             originals: list[bytes | None] = [None] * len(intent.steps)
             with self._undo_on_error(intent, originals):
@@ -195,7 +200,7 @@ class Effects:
         def work(tx: Tx) -> None:
             known = self._recall(tx, intent.call)  # again, in this transaction: another host may have answered
             if known is not None:
-                raise _Answered(known)
+                raise Answered(known)
             if plan.before is not None:
                 plan.before(tx)
             self._events.append(tx, intent.call, plan.event, "pending", intent.id)
@@ -315,20 +320,8 @@ def _finished(step: Step, root: Root, state: StepState, touched: bool) -> bool:
     return state != "foreign"
 
 
-def _has_key(call: Call) -> bool:
-    return call.idempotency_key is not None or call.delivery is not None
-
-
 def _described(error: Exception) -> dict[str, Any]:
     """No stored text of an unexpected error: its message could contain anything."""
     if isinstance(error, LithosError):
         return {"code": error.code, "message": error.message}
     return {"code": "internal", "message": type(error).__name__}
-
-
-class _Answered(Exception):
-    """Undoes the transaction of a refused or repeated call on its way to the caller."""
-
-    def __init__(self, answer: Answer) -> None:
-        super().__init__("answered")
-        self.answer = answer

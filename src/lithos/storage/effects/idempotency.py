@@ -28,7 +28,7 @@ class Idempotency:
 
     def lock(self, call: Call) -> AbstractContextManager[None]:
         """Calls with the same key run one at a time."""
-        if call.idempotency_key is None and call.delivery is None:
+        if not has_key(call):
             return _UNLOCKED
         return self._locks.hold(*_keys(call))
 
@@ -55,7 +55,7 @@ class Idempotency:
         return orjson.loads(row["answer"]) if row is not None else None
 
     def record(self, tx: Tx, call: Call, answer: Answer) -> None:
-        if call.idempotency_key is None and call.delivery is None:
+        if not has_key(call):
             return
         text, now = orjson.dumps(answer).decode(), micros(self._clock.now())
         if call.idempotency_key is not None:
@@ -85,6 +85,10 @@ INSERT INTO deliveries (guest, request, tool, arguments_hash, answer, at) VALUES
 ON CONFLICT (guest, request)
 DO UPDATE SET tool = excluded.tool, arguments_hash = excluded.arguments_hash, answer = excluded.answer, at = excluded.at
 """
+
+
+def has_key(call: Call) -> bool:
+    return call.idempotency_key is not None or call.delivery is not None
 
 
 def _recalled(call: Call, row: Row | None) -> Answer | None:

@@ -1,7 +1,8 @@
 """Followers: waiting for the next entries of a journal without a thread and without polling.
 
 A waiter is a future of its event loop. A commit of any host posts one message per loop, and one read answers all of its
-waiters. They are kept by subject: an entry costs as much as the waiters that it concerns, however many others wait.
+waiters. They are kept by subject: an entry costs as much as the waiters that it concerns, however many others wait. A
+commit of this process that concerns no waiter of a loop does not wake the loop at all.
 """
 
 from __future__ import annotations
@@ -27,11 +28,13 @@ class _Waiter:
 
 @dataclass(eq=False, slots=True)
 class _LoopWaiters:
-    """The waiters of one event loop; only the thread of that loop touches them."""
+    """The waiters of one event loop. Its thread changes them; `looks`, `reading`, `passed` under the lock."""
 
     by_subject: dict[str | None, set[_Waiter]] = field(default_factory=dict)  # None: of every entry
     count: int = 0
     cursor: int = 0  # every entry up to here has been shown to those that wait
+    looks: int = 0  # posted to the loop, and not begun
+    passed: int = 0  # every entry up to here was shown, or concerned none that waited
     reading: bool = False
     again: bool = False  # a commit came during the read
 
@@ -56,6 +59,12 @@ class _LoopWaiters:
                 if entry.seq > waiter.cursor and not waiter.page.done():
                     yield waiter
 
+    def may_pass(self, subjects: Collection[str] | None) -> bool:
+        """Whether a commit about these concerns none that waits, and nothing before it is still to be shown."""
+        if subjects is None or self.looks or self.reading or None in self.by_subject:
+            return False
+        return not any(subject in self.by_subject for subject in subjects)
+
     def all(self) -> set[_Waiter]:
         return {waiter for group in self.by_subject.values() for waiter in group}
 
@@ -71,7 +80,7 @@ class Followers:
         self._loops: dict[asyncio.AbstractEventLoop, _LoopWaiters] = {}
         self._lock = threading.Lock()
         self._wakes = 0
-        self._stop_listening = database.listen(journal.channel, self._wake)
+        self._stop_listening = database.watch(journal.channel, self._wake)
 
     def __len__(self) -> int:
         """Those that wait now."""
@@ -97,8 +106,11 @@ class Followers:
             if page.entries or seconds <= 0:
                 return page
             cursor = page.cursor
-            if wakes == self._wakes:  # no commit since the read began, and nothing is awaited from here to the future
-                return await _answered(own, _Waiter(cursor, subjects, loop.create_future()), seconds)
+            waiter = _Waiter(cursor, subjects, loop.create_future())
+            own.add(waiter)
+            if wakes == self._wakes:  # no commit since the read began; the next one finds this waiter
+                return await _answered(own, waiter, seconds)
+            own.discard(waiter)
 
     def _of(self, loop: asyncio.AbstractEventLoop) -> _LoopWaiters:
         with self._lock:
@@ -106,11 +118,17 @@ class Followers:
                 del self._loops[closed]
             return self._loops.setdefault(loop, _LoopWaiters())
 
-    def _wake(self) -> None:
+    def _wake(self, subjects: Collection[str] | None, number: int) -> None:
         """After a commit, from any thread."""
+        loops = []
         with self._lock:
             self._wakes += 1
-            loops = [loop for loop in self._loops if not loop.is_closed()]
+            for loop, own in self._loops.items():
+                if own.may_pass(subjects):
+                    own.passed = number
+                elif not loop.is_closed():
+                    own.looks += 1
+                    loops.append(loop)
         for loop in loops:
             with suppress(RuntimeError):  # closed meanwhile: it has no waiters any more
                 loop.call_soon_threadsafe(self._look, loop)
@@ -118,27 +136,36 @@ class Followers:
     def _look(self, loop: asyncio.AbstractEventLoop) -> None:
         """Read once for all waiters of the loop. Commits during the read share the next one."""
         own = self._loops[loop]
+        with self._lock:
+            own.looks -= 1
+            if own.reading:
+                own.again = True
+                return
+            own.reading = bool(own.count)
         if own.reading:
-            own.again = True
-        elif own.count:
-            own.reading, own.again = True, False
-            begun, own.cursor = own.cursor, NEVER  # those that come during the read set it again
-            reading = loop.run_in_executor(None, self.read, begun)
-            reading.add_done_callback(lambda done: self._answer(loop, own, done))
+            self._read_for(loop, own)
+
+    def _read_for(self, loop: asyncio.AbstractEventLoop, own: _LoopWaiters) -> None:
+        own.again = False
+        begun, own.cursor = max(own.cursor, own.passed), NEVER  # those that come during the read set it again
+        reading = loop.run_in_executor(None, self.read, begun)
+        reading.add_done_callback(lambda done: self._answer(loop, own, done))
 
     def _answer(self, loop: asyncio.AbstractEventLoop, own: _LoopWaiters, done: asyncio.Future[JournalPage]) -> None:
-        own.reading = False
         if done.cancelled():  # the loop ends
+            own.reading = False
             return
         if (error := done.exception()) is not None:
+            own.reading = False
             for waiter in own.all():
                 if not waiter.page.done():
                     waiter.page.set_exception(error)
             own.cursor = min((waiter.cursor for waiter in own.all()), default=NEVER)
             return
         _show(own, done.result())
-        if own.again or done.result().more:  # one wake may stand for more entries than a page holds
-            self._look(loop)
+        own.reading = bool(own.count) and (own.again or done.result().more)  # one wake may be for several pages
+        if own.reading:
+            self._read_for(loop, own)
 
 
 def _show(own: _LoopWaiters, page: JournalPage) -> None:
@@ -152,11 +179,11 @@ def _show(own: _LoopWaiters, page: JournalPage) -> None:
 
 
 async def _answered(own: _LoopWaiters, waiter: _Waiter, seconds: float) -> JournalPage:
-    own.add(waiter)
     try:
         async with asyncio.timeout(seconds):
             return await waiter.page
     except TimeoutError:
-        return JournalPage((), waiter.cursor if own.reading else max(waiter.cursor, own.cursor))
+        shown = waiter.cursor if own.reading or own.looks else max(own.cursor, own.passed)
+        return JournalPage((), max(waiter.cursor, shown))
     finally:
         own.discard(waiter)

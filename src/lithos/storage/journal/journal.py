@@ -80,14 +80,15 @@ class Journal:
 
     def append(self, tx: Tx, head: JournalHead, *entries: NewEntry) -> int:
         """Number the entries from `head` on; the number of the last one."""
-        seq, at = head.seq, micros(head.now.wall)
+        seq, at, rows = head.seq, micros(head.now.wall), []
         for seq, entry in enumerate(entries, head.seq + 1):
             details = orjson.dumps(dict(entry.details)).decode() if entry.details else None
-            tx.put(_APPEND, self.topic, seq, entry.kind, entry.subject, entry.agent, at, details)
+            rows.append((self.topic, seq, entry.kind, entry.subject, entry.agent, at, details))
+            tx.notify(self.channel, entry.subject, seq)
+        tx.many(_APPEND, rows)
         self._move_head(tx, head, seq)
         if seq // TRIM_EVERY > head.seq // TRIM_EVERY:
             tx.put("DELETE FROM journal WHERE topic = ? AND seq <= ?", self.topic, seq - KEPT_ENTRIES)
-        tx.notify(self.channel)
         return seq
 
     def record_clock(self, tx: Tx, head: JournalHead) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import apsw
@@ -47,6 +48,33 @@ def test_a_failing_work_undoes_itself_and_leaves_the_others_of_its_batch(databas
     assert results[0] == results[2] == 1
     assert isinstance(results[1], NotFound)
     assert isinstance(results[3], Internal)
+    assert names(database) == ["a", "b"]
+
+
+def test_callers_that_wait_with_the_same_work_are_one_list_and_each_gets_its_own_answer(database: Database) -> None:
+    lists: list[list[str]] = []
+
+    def add_all(tx: Tx, items: Sequence[str]) -> list[int | NotFound]:
+        lists.append([*items])
+        tx.many("INSERT INTO things (name, size) VALUES (?, 1)", [(each,) for each in items if each != "bad"])
+        return [NotFound("no such thing") if each == "bad" else len(each) for each in items]
+
+    results = in_one_batch(
+        database, [lambda each=each: database.write_together(add_all, each) for each in ("a", "bad", "ccc")], calls=True
+    )
+    assert lists == [["a", "bad", "ccc"]]
+    assert results[0] == 1 and isinstance(results[1], NotFound) and results[2] == 3
+    assert names(database) == ["a", "ccc"]
+
+
+def test_a_shared_work_that_fails_is_done_for_each_caller_alone(database: Database) -> None:
+    def add_all(tx: Tx, items: Sequence[str]) -> list[int]:
+        return [add(each)(tx) for each in items]
+
+    results = in_one_batch(
+        database, [lambda each=each: database.write_together(add_all, each) for each in ("a", "a", "b")], calls=True
+    )
+    assert results[0] == results[2] == 1 and isinstance(results[1], Internal)
     assert names(database) == ["a", "b"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -182,6 +182,42 @@ def test_one_wake_for_more_entries_than_a_page_reaches_a_waiter_for_the_last_of_
         return await waiting
 
     assert numbers(asyncio.run(run())) == [2 * MOST_ENTRIES + 1]
+
+
+def test_a_commit_that_concerns_none_that_waits_wakes_no_loop_and_the_next_one_still_arrives(
+    database: Database, followers: Followers
+) -> None:
+    reads: list[int | None] = []
+    read = followers.read
+
+    def counted(cursor: int | None, subjects: Collection[str] | None = None) -> JournalPage:
+        reads.append(cursor)
+        return read(cursor, subjects)
+
+    async def run() -> JournalPage:
+        waiting = asyncio.create_task(followers.wait(None, SOON, ["mine"]))
+        await settled(followers, 1)
+        followers.read = counted  # type: ignore[method-assign]
+        for _ in range(5):
+            await asyncio.to_thread(write, database, *["other"] * MOST_ENTRIES)
+        assert database.commits(JOURNAL.channel) is None or reads == []
+        await asyncio.to_thread(write, database, "mine")
+        return await waiting
+
+    page = asyncio.run(run())
+    assert numbers(page) == [5 * MOST_ENTRIES + 1] and page.cursor == 5 * MOST_ENTRIES + 1
+    if database.commits(JOURNAL.channel) is not None:
+        assert reads == [5 * MOST_ENTRIES]  # what was passed over is not read afterwards
+
+
+def test_a_waiter_whose_time_ends_goes_on_after_what_was_passed_over(database: Database, followers: Followers) -> None:
+    async def run() -> int:
+        waiting = asyncio.create_task(followers.wait(None, 2.0, ["mine"]))
+        await settled(followers, 1)
+        await asyncio.to_thread(write, database, "other", "other")
+        return (await waiting).cursor
+
+    assert asyncio.run(run()) == 2
 
 
 def test_a_waiter_whose_cursor_has_expired_is_refused_at_once(database: Database, followers: Followers) -> None:
