@@ -68,6 +68,7 @@ from lithos.storage import (
 
 LONGEST_WAIT_S = 55  # clients give up a call after a minute
 REBOOT_GRACE_S = 120.0
+_TIMER = Call("messages", agent="lithos")
 _log = logging.getLogger(__name__)
 
 
@@ -108,15 +109,17 @@ class Messages(Part):
     def open(self) -> None:
         """Give the leases of an earlier boot their grace, and do what fell due without a host."""
 
-        def work(tx: Tx) -> float:
+        def work(tx: Tx) -> Outcome:
             head = store.JOURNAL.lock(tx)()
             carry_over(tx, "messages", head.last_era, head.last_steady, head.now, REBOOT_GRACE_S)
             store.JOURNAL.record_clock(tx, head)
             alone = self._database.dialect.name == "sqlite"
-            upkeep.bury_hosts(store.Change(tx), self.limits, self.host, alone=alone)
-            return upkeep.tick(tx, self.limits, self.host)
+            change = store.Change(tx)
+            upkeep.bury_hosts(change, self.limits, self.host, alone=alone)
+            done = upkeep.tick(tx, self.limits, self.host)
+            return Outcome(done.answer, (*change.events, *done.events))
 
-        if self._database.write(work) == 0.0:
+        if self._effects.commit(_TIMER, work, audited=False)["wait"] == 0.0:
             self.tick()
 
     def start(self) -> None:
@@ -143,7 +146,8 @@ class Messages(Part):
         """Handle everything that is due; the seconds until the next."""
         wait = 0.0
         while wait == 0.0:
-            wait = self._database.write(lambda tx: upkeep.tick(tx, self.limits, self.host))
+            answer = self._effects.commit(_TIMER, lambda tx: upkeep.tick(tx, self.limits, self.host), audited=False)
+            wait = answer["wait"]
         return wait
 
     def _timed(self) -> float:
@@ -506,8 +510,8 @@ class Messages(Part):
 
     # -- pipelines
 
-    def close_pipeline(self, tx: Tx, pipeline_id: str) -> None:
-        """It takes no more messages; what waits in it becomes dead letters."""
+    def close_pipeline(self, tx: Tx, pipeline_id: str) -> tuple[EventDraft, ...]:
+        """It takes no more messages; what waits in it becomes dead letters, with events for the caller's outcome."""
         change = store.Change(tx)
         sql = "INSERT INTO message_pipelines (id, closed_at) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
         tx.put(sql, pipeline_id, change.wall)
@@ -516,6 +520,7 @@ class Messages(Part):
             message = store.found(store.ask(tx, row["id"]), row["id"])
             if message.row["status"] == "queued":
                 store.bury(change, message, "unroutable", "its pipeline is closed")
+        return tuple(change.events)
 
     # -- snapshots of sessions
 

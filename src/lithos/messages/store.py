@@ -17,7 +17,7 @@ from lithos.errors import NotFound
 from lithos.messages.model import OPEN, DeadReason, Message, MessageStatus
 from lithos.messages.rules import BEAT_SECONDS, BreakerState, LaneRow, breaker_of
 from lithos.messages.topics import agent_topic
-from lithos.storage import Deferred, Journal, JournalHead, Lease, Moment, NewEntry, Row, Tx
+from lithos.storage import Deferred, EventDraft, Journal, JournalHead, Lease, Moment, NewEntry, Row, Tx
 
 JOURNAL = Journal("messages")
 DUE_CHANNEL = "messages due"  # wakes the timers
@@ -52,9 +52,10 @@ _HAND_OUT = """
 UPDATE messages SET status = 'processing', ready = 0, attempt = attempt + 1, taken_at = ?, host = ?, expires_at = ?,
     era = ?, until = ?, grace = 0
 WHERE seq = (
-    SELECT seq FROM messages WHERE target = ? AND lane = ? AND session_id = ? AND ready = 1{types} ORDER BY seq LIMIT 1
+    SELECT seq FROM messages WHERE target = ? AND lane = ? AND session_id = ? AND ready = 1 ORDER BY seq LIMIT 1
 ) AND (ends_at IS NULL OR ends_at > ?) RETURNING *
 """
+_HAND_OUT_OF = _HAND_OUT.replace("ready = 1 ORDER", "ready = 1 AND type IN ({}) ORDER")
 # All that a settlement needs but the payload; `follower` is the next of its correlation.
 _HELD = """
 SELECT m.seq, m.id, m.correlation_id, m.session_id, m.source, m.target, m.topic, m.type, m.sent_at, m.ends_at,
@@ -74,7 +75,7 @@ UPDATE messages SET status = ?, error = ?, processed_at = ?, ready = 0, due_at =
 class Change:
     """One transaction under the journal's lock: its time, and the entries that it appends."""
 
-    __slots__ = ("_head", "_locked", "_moment", "_now", "_wall", "tx")
+    __slots__ = ("_head", "_locked", "_moment", "_now", "_wall", "events", "tx")
 
     def __init__(self, tx: Tx, *, announces: bool = False) -> None:
         """`announces`: it is going to append, so the journal's end is read with the other questions."""
@@ -82,6 +83,7 @@ class Change:
         self._head: JournalHead | None = None
         self._moment: Moment | None = None
         self._wall = 0
+        self.events: list[EventDraft] = []  # of dead letters, for the outcome of the transaction
         self._locked = JOURNAL.lock(tx) if announces else None
         if self._locked is None:
             tx.lock(JOURNAL.channel)
@@ -201,10 +203,10 @@ def hand_out(
     change: Change, inbox: str, lane: LaneRow, types: Sequence[str], host: str | None, lease: Lease
 ) -> Row | None:
     """The first of a lane, now leased. None: none has these types, or it has ended and the timer has to see it."""
-    chosen = f" AND type IN ({', '.join('?' * len(types))})" if types else ""
+    sql = _HAND_OUT_OF.format(", ".join("?" * len(types))) if types else _HAND_OUT
     at = change.wall
     return change.tx.one(
-        _HAND_OUT.format(types=chosen),
+        sql,
         *(at, host, micros(lease.expires_at), lease.era, lease.until, inbox, lane.lane, lane.session_id, *types, at),
     )
 
@@ -227,8 +229,10 @@ def ask_agent(tx: Tx, name: str) -> Deferred:
 
 def save_agent(tx: Tx, name: str, known: Row | None, state: BreakerState, *, ended_leases: int) -> None:
     """Only what changed: nearly always nothing has."""
-    if known and known["ended_leases"] == ended_leases and breaker_of(known) == state:
-        return
+    if known and known["ended_leases"] == ended_leases:
+        before = breaker_of(known)
+        if before is state or before == state:
+            return
     values = (state.breaker, state.failures, state.era, state.steady, state.probes, state.successes, ended_leases)
     tx.put(_SAVE_AGENT, name, *values)
 
@@ -308,6 +312,8 @@ def bury(
         *(message.id, reason, error, change.wall),
     )
     settle(change, message, status, error or reason)
+    facts = {"reason": reason, "source": row["source"], "target": row["target"]}
+    change.events.append(EventDraft("message", "dead_letter", thing=message.id, details=facts))
     details = {
         "topic": agent_topic(row["target"] or row["source"], "errors"),
         "message_id": message.id,

@@ -70,12 +70,13 @@ def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[s
             continue
         picks += 1
         turn = after_turn(lane.contender, picks)
-        lanes[key] = replace(lane, ready=lane.ready - 1, contender=turn)
         store.save_turn(tx, request.inbox, turn, picks)
         taken.append(_shown(row, lease, room))
-        room -= min(room, row["bytes"])
         if lane.lane != CRITICAL and allowed is not None:
             allowed -= 1
+        if len(taken) < request.limit:
+            lanes[key] = replace(lane, ready=lane.ready - 1, contender=turn)
+            room -= min(room, row["bytes"])
     if taken:
         change.due_in(request.lease_seconds)
     probes = 0 if state.allows is None or allowed is None else state.allows - allowed
@@ -163,7 +164,7 @@ def fail(tx: Tx, settlement: Settlement, error: str, limits: MessageLimits, *, r
     answer: Answer = {"success": True, "message_id": held.message.id, "status": "queued" if due else "failed"}
     if due:
         answer["retry_at"] = rfc3339(due)
-    return Outcome(answer)
+    return Outcome(answer, tuple(held.change.events))
 
 
 def give_back(

@@ -11,7 +11,7 @@ from lithos.messages.model import OPEN, Message
 from lithos.messages.rules import BEAT_SECONDS, DEAD_BEATS, HALF_OPEN_SECONDS, MessageLimits
 from lithos.messages.taking import lease_ended
 from lithos.sessions import SESSIONS_JOURNAL
-from lithos.storage import JournalEntry, Moment, NewEntry, Row, Tx
+from lithos.storage import JournalEntry, Moment, NewEntry, Outcome, Row, Tx
 
 AT_ONCE = 500  # rows of one kind in one transaction
 PRUNED_AT_ONCE = 5_000
@@ -23,8 +23,8 @@ _GOES_ON = frozenset({"resumed", "activated"})
 _ENDS = frozenset({"completed", "failed", "closed"})
 
 
-def tick(tx: Tx, limits: MessageLimits, host: str | None) -> float:
-    """Do what is due; the seconds until something is due next."""
+def tick(tx: Tx, limits: MessageLimits, host: str | None) -> Outcome:
+    """Do what is due; `wait`: the seconds until something is due next."""
     change = store.Change(tx, announces=True)
     follow_sessions(change)
     head, now = change.head, change.wall
@@ -47,9 +47,8 @@ def tick(tx: Tx, limits: MessageLimits, host: str | None) -> float:
         lease_ended(change, row["id"], limits)
     bury_hosts(change, limits, host)
     store.JOURNAL.record_clock(tx, change.head)
-    if max(len(due), len(ended), len(lost)) == AT_ONCE:
-        return 0.0
-    return _next_due(tx, head.now)
+    more = max(len(due), len(ended), len(lost)) == AT_ONCE
+    return Outcome({"wait": 0.0 if more else _next_due(tx, head.now)}, tuple(change.events))
 
 
 _LOST = """

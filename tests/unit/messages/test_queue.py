@@ -318,6 +318,27 @@ def test_what_waits_in_a_session_that_ends_becomes_a_dead_letter_that_a_person_r
         office.messages.get(by("eve"), sent["message_id"])
 
 
+def test_dead_letters_replays_and_drops_are_audited_and_sends_are_not(office: PostOffice) -> None:
+    def events() -> list[tuple[str, str]]:
+        rows = office.database.read(
+            lambda tx: tx.all("SELECT op, thing FROM events WHERE type = 'message' ORDER BY sequence")
+        )
+        return [(row["op"], row["thing"]) for row in rows]
+
+    rejected, expired = (
+        office.send("ann", "bob", "no")["message_id"],
+        office.send("ann", "cat", ttl_seconds=5)["message_id"],
+    )
+    [taken] = office.take("bob")
+    assert events() == []
+    office.messages.fail(by("bob"), rejected, taken["token"], "never", retry=False)
+    office.advance(6)
+    assert events() == [("dead_letter", rejected), ("dead_letter", expired)]
+    office.messages.dead_letters.replay(PERSON, rejected)
+    office.messages.dead_letters.drop(PERSON, expired)
+    assert events()[2:] == [("replay", rejected), ("drop", expired)]
+
+
 def test_a_dead_host_returns_its_leases_and_a_message_that_kills_twice_is_set_aside(office: PostOffice) -> None:
     from lithos.messages import TakeRequest, upkeep
 
