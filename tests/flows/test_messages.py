@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 import pytest
@@ -200,6 +201,42 @@ def test_a_long_payload_comes_as_head_and_size_and_is_read_in_pages(ask: Any) ->
             break
         offset = page["next_offset"]
     assert pages.count("line ") == 4_000
+
+
+def test_no_list_of_messages_is_longer_than_four_thousand_tokens(ask: Any) -> None:
+    for number in range(40):
+        ask(ANN, "lithos_message_send", body=f"{number} " + "ä" * 400, target="bob", topic=None)
+    ask(ANN, "lithos_message_send", body="long " + "ö" * 30_000, target="bob")
+    first = ask(ANN, "lithos_message_send", body="root", target="bob")["correlation_id"]
+    for number in range(40):
+        ask(ANN, "lithos_message_send", body=f"{number} " + "ü" * 200, target="bob", correlation_id=first)
+        ask(ANN, "lithos_message_send", body="é" * 500, topic="build.log")
+    for tool, arguments, name in (
+        ("lithos_message_thread", {"correlation_id": first, "limit": 200}, "messages"),
+        ("lithos_inbox_list", {"limit": 200}, "messages"),
+    ):
+        found: list[str] = []
+        cursor = None
+        while True:
+            page = ask(BOB, tool, **arguments, cursor=cursor)
+            assert _tokens(page) <= 4_000
+            found += [each["id"] for each in page[name]]
+            if (cursor := page.get("next_cursor")) is None:
+                break
+        assert len(found) == len(set(found)) == (41 if "thread" in tool else 82)
+    follow = {"pattern": "build.**", "since": 0, "timeout": 0, "limit": 200}
+    page = ask(BOB, "lithos_topic_follow", **follow)
+    more = ask(BOB, "lithos_topic_follow", **follow | {"since": page["cursor"]})
+    assert _tokens(page) <= 4_000 and len(page["entries"]) < 40 and more["entries"]
+    taken = 0
+    while answer := ask(BOB, "lithos_inbox_take", limit=32)["messages"]:
+        assert _tokens(answer) <= 4_000
+        taken += len(answer)
+    assert taken == 42  # the others of the conversation come one by one
+
+
+def _tokens(answer: Any) -> float:
+    return len(json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()) / 4
 
 
 def test_dead_letters_are_replayed_and_dropped_by_persons_alone(ask: Any) -> None:

@@ -15,6 +15,7 @@ from lithos.messages.model import (
     SHOWN_PAYLOAD,
     DeadLetterPage,
     DeadLetterRow,
+    Envelope,
     InboxPage,
     InboxRow,
     InboxState,
@@ -24,6 +25,7 @@ from lithos.messages.model import (
     MessagePage,
     MessageShown,
     MessageStatusAnswer,
+    Room,
     ThreadPage,
     ThreadRow,
     TopicEntry,
@@ -61,12 +63,14 @@ def list_inbox(tx: Tx, query: InboxQuery) -> InboxPage:
         f"SELECT * FROM messages WHERE target = ? AND seq < ?{chosen}{open_to} ORDER BY seq DESC LIMIT ?",
         *(query.name, place[0] if place else 2**62, *closed, query.limit + 1),
     )
-    page: InboxPage = {
-        "messages": [_inbox_row(Message(row)) for row in rows[: query.limit]],
-        "waiting": waiting_count(tx, query.name, query.closed),
-    }
-    if len(rows) > query.limit:
-        page["next_cursor"] = next_cursor(of, [rows[query.limit - 1]["seq"]])
+    room, shown = Room(), list[InboxRow]()
+    for row in rows[: query.limit]:
+        shown.append(_inbox_row(Message(row)))
+        if not room.spend(shown[-1]):
+            break
+    page: InboxPage = {"messages": shown, "waiting": waiting_count(tx, query.name, query.closed)}
+    if len(rows) > len(shown):
+        page["next_cursor"] = next_cursor(of, [rows[len(shown) - 1]["seq"]])
     return page
 
 
@@ -126,14 +130,17 @@ def list_thread(tx: Tx, correlation_id: str, sees: Sees, *, limit: int, cursor: 
         "SELECT * FROM messages WHERE correlation_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         *(correlation_id, place[0] if place else 0, limit + 1),
     )
-    room, shown = SHOWN_PAYLOAD, []
+    room, shown, last = Room(), list[Envelope](), 0
     for row in rows[:limit]:
-        if sees(Message(row)):
-            shown.append(Message(row).envelope(budget=room))
-            room -= min(room, row["bytes"])
+        last = row["seq"]
+        if not sees(Message(row)):
+            continue
+        shown.append(Message(row).envelope(budget=room.payload))
+        if not room.spend(shown[-1]):
+            break
     page: MessagePage = {"messages": shown, "fence": FENCE}
-    if len(rows) > limit:
-        page["next_cursor"] = next_cursor(of, [rows[limit - 1]["seq"]])
+    if rows and last < rows[-1]["seq"]:
+        page["next_cursor"] = next_cursor(of, [last])
     return page
 
 
@@ -250,12 +257,12 @@ def _hop(row: Row) -> dict[str, Any]:
 def topic_page(tx: Tx, page: JournalPage, patterns: TopicPatterns, sees: Sees, limit: int) -> TopicPage:
     """Entries of the journal that match, with the payload of what was sent to a topic."""
     shown: list[TopicEntry] = []
-    cursor, room = page.cursor, SHOWN_PAYLOAD
+    cursor, room, full = page.cursor, Room(), False
     for entry in page.entries:
         topic = str(entry.details.get("topic", ""))
         if not topic or not patterns.matches(topic):
             continue
-        if len(shown) == limit:
+        if len(shown) == limit or full:
             return {"entries": shown, "cursor": shown[-1]["seq"], "fence": FENCE}
         one: TopicEntry = {
             "seq": entry.seq,
@@ -269,18 +276,19 @@ def topic_page(tx: Tx, page: JournalPage, patterns: TopicPatterns, sees: Sees, l
         if row is not None:
             if not sees(Message(row)):
                 continue
-            room = _add_message(one, Message(row), room)
+            _add_message(one, Message(row), room.payload)
         elif session := entry.details.get("session_id"):
             if not sees(_bare(session, entry.agent)):
                 continue
             one["session_id"] = session
         shown.append(one)
+        full = not room.spend(one)
     answer: TopicPage = {"entries": shown, "cursor": cursor}
     return {**answer, "fence": FENCE} if shown else answer
 
 
-def _add_message(one: TopicEntry, message: Message, room: int) -> int:
-    envelope = message.envelope(budget=room)
+def _add_message(one: TopicEntry, message: Message, budget: int) -> None:
+    envelope = message.envelope(budget=budget)
     one["message_id"], one["type"], one["bound"] = envelope["id"], envelope["type"], envelope["bound"]
     if message.session_id:
         one["session_id"] = message.session_id
@@ -288,8 +296,6 @@ def _add_message(one: TopicEntry, message: Message, room: int) -> int:
         for name in ("payload", "payload_head", "payload_bytes"):
             if name in envelope:
                 one[name] = envelope[name]
-        return room - min(room, int(message.row["bytes"]))
-    return room
 
 
 def _bare(session_id: str, agent: str) -> Message:

@@ -15,9 +15,9 @@ from lithos.messages.model import (
     CRITICAL,
     FENCE,
     LONGEST_ERROR,
-    SHOWN_PAYLOAD,
     DeadReason,
     Message,
+    Room,
     TakenMessage,
 )
 from lithos.messages.rules import POISON_DEATHS, MessageLimits, breaker_of, next_lane, refused
@@ -40,7 +40,7 @@ class TakeRequest:
 
 
 def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[str]]) -> Answer:
-    """Hand out what is ready, by lane and turn. Costs the same whether ten or 100,000 wait.
+    """Hand out what is ready, by lane and turn, as much as one answer holds. Costs the same for ten and for 100,000.
 
     `closed_sessions`: those whose messages the caller may not have, asked where something of a session waits.
     """
@@ -56,8 +56,8 @@ def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[s
     waiting = sum(row["waiting"] or 0 for row in rows)
     lanes = {each.contender.key: each for each in store.lanes_of(rows)}
     state = breaker_of(agent).at(change.now)
-    allowed, picks, taken, room = state.allows, first["picks"] or 0, list[TakenMessage](), SHOWN_PAYLOAD
-    while len(taken) < request.limit:
+    allowed, picks, taken, room = state.allows, first["picks"] or 0, list[TakenMessage](), Room()
+    while True:
         open_lanes = [each for each in lanes.values() if allowed is None or allowed > 0 or each.lane == CRITICAL]
         lane = next_lane(open_lanes, picks)
         if lane is None:
@@ -71,12 +71,12 @@ def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[s
         picks += 1
         turn = after_turn(lane.contender, picks)
         store.save_turn(tx, request.inbox, turn, picks)
-        taken.append(_shown(row, lease, room))
+        taken.append(_shown(row, lease, room.payload))
         if lane.lane != CRITICAL and allowed is not None:
             allowed -= 1
-        if len(taken) < request.limit:
-            lanes[key] = replace(lane, ready=lane.ready - 1, contender=turn)
-            room -= min(room, row["bytes"])
+        if len(taken) == request.limit or not room.spend(taken[-1]):
+            break
+        lanes[key] = replace(lane, ready=lane.ready - 1, contender=turn)
     if taken:
         change.due_in(request.lease_seconds)
     probes = 0 if state.allows is None or allowed is None else state.allows - allowed
@@ -90,9 +90,9 @@ def number_of(token: int) -> int:
     return token // store.MOST_ATTEMPTS
 
 
-def _shown(row: Row, lease: Lease, room: int) -> TakenMessage:
+def _shown(row: Row, lease: Lease, budget: int) -> TakenMessage:
     return {
-        "message": Message(row).envelope(budget=room),
+        "message": Message(row).envelope(budget=budget),
         "token": store.token_of(row),
         "expires_at": rfc3339(lease.expires_at),
     }
