@@ -75,7 +75,7 @@ def test_a_source_is_never_an_argument_and_an_inbox_never_anothers(client: Any) 
     for wrong in ({"agent": "bob"}, {"source": "bob"}, {"bound": True}, {"person": True}):
         assert ann("lithos_message_send", body="x", target="eve", **wrong) in ("forbidden", "invalid_input")
     assert eve("lithos_message_send", body="x", target="ann", agent="bob") in ("forbidden", "invalid_input")
-    assert eve("lithos_inbox_list")["messages"] == []
+    assert not eve("lithos_inbox_list").get("messages")
     sent = ann("lithos_message_send", body="for bob", target="bob")
     for tool in ("lithos_inbox_take", "lithos_inbox_list"):
         assert ann(tool, agent="bob") == "forbidden"
@@ -108,9 +108,9 @@ def test_a_message_of_another_session_is_unknown_in_every_tool(client: Any) -> N
     assert eve("lithos_message_send", body="x", target="bob", session_id=session) == "not_found"
     for more in ({"parent_id": sent["message_id"]}, {"correlation_id": sent["correlation_id"]}):
         assert eve("lithos_message_send", body="x", target="bob", **more) == "not_found"
-    assert eve("lithos_dead_letter_list")["dead_letters"] == []
+    assert not eve("lithos_dead_letter_list").get("dead_letters")
     assert eve("lithos_dead_letter_replay", **of) == "forbidden"
-    entries = eve("lithos_topic_follow", pattern="**", since=0, timeout=0)["entries"]
+    entries = eve("lithos_topic_follow", pattern="**", since=0, timeout=0).get("entries", [])
     assert not [each for each in entries if each.get("message_id") or each.get("session_id") == session]
     assert "launch" not in str(eve("lithos_recall", query="the launch code"))
     assert bob("lithos_message_get", **of)["message"]["payload"]["body"] == "the launch code"
@@ -154,4 +154,4 @@ def test_what_is_too_large_or_out_of_range_is_refused_by_code(client: Any) -> No
         assert ann("lithos_message_send", topic=topic, body="x") in ("invalid_input", "forbidden"), topic
     for arguments in ({"lease_seconds": 1e9}, {"limit": 33}, {"limit": 0}, {"timeout": 56}, {"types": ["*"]}):
         assert ann("lithos_inbox_take", **arguments) == "invalid_input", arguments
-    assert ann("lithos_inbox_list")["messages"] == []
+    assert not ann("lithos_inbox_list").get("messages")
