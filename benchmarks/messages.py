@@ -1,7 +1,7 @@
 """Messages beside one durable row in the same run: 64 callers, a message's whole way, growth, waiting takers, a flood.
 
 In process on SQLite, then on PostgreSQL. Over MCP in memory (protocol and all, without a network), over HTTP, and over
-stdio with the host in a process of its own. Works are measured by turns and the smallest CPU of each counts, so that a
+stdio with the host in another process. Works are measured by turns and the smallest CPU of each counts, so that a
 busy machine disturbs little.
 """
 
