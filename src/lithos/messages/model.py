@@ -373,7 +373,7 @@ class Message:
 
 
 class Room:
-    """What is left of the bytes of one answer."""
+    """The bytes that are left of one answer."""
 
     __slots__ = ("left",)
 

@@ -80,7 +80,7 @@ def checked_draft(draft: MessageDraft, sender: Sender, limits: MessageLimits) ->
 
 @dataclass(frozen=True, slots=True)
 class PostRules:
-    """What a send needs of its host."""
+    """Ids, limits and rate of the host that sends."""
 
     ids: Ids
     limits: MessageLimits
