@@ -164,8 +164,8 @@ def test_true_claims_do_not_vouch_for_a_false_one_behind_them(desk: Desk) -> Non
 
 
 def test_names_that_differ_by_case_do_not_share_an_answer(desk: Desk) -> None:
-    desk.changed({"shop/tally.py": "class Count:\n    pass\n\n\ndef count(rows):\n    return len(rows)\n"})
-    upper, lower = desk("ask", query="where is Count"), desk("ask", query="where is count")
+    desk.changed({"shop/tally.py": "class Tally:\n    pass\n\n\ndef tally(rows):\n    return len(rows)\n"})
+    upper, lower = desk("ask", query="where is Tally"), desk("ask", query="where is tally")
     assert lower["level"] == "graph" and ":1" in upper["sources"][0] and ":5" in lower["sources"][0]
 
 
