@@ -68,6 +68,30 @@ def test_no_sender_over_http_sends_a_type_that_is_not_its_own(client: Any, who: 
         assert allowed or answer["reason"] == "type_reserved"
 
 
+def test_a_source_is_never_an_argument_and_an_inbox_never_anothers(client: Any) -> None:
+    ann, bob, eve = client(agent="ann"), client(agent="bob"), client("eve")
+    for each in (ann, bob, eve):
+        each("lithos_inbox_list")
+    for wrong in ({"agent": "bob"}, {"source": "bob"}, {"bound": True}, {"person": True}):
+        assert ann("lithos_message_send", body="x", target="eve", **wrong) in ("forbidden", "invalid_input")
+    assert eve("lithos_message_send", body="x", target="ann", agent="bob") in ("forbidden", "invalid_input")
+    assert not eve("lithos_inbox_list").get("messages")
+    sent = ann("lithos_message_send", body="for bob", target="bob")
+    for tool in ("lithos_inbox_take", "lithos_inbox_list"):
+        assert ann(tool, agent="bob") == "forbidden"
+        assert eve(tool, agent="operator") == "forbidden"
+    [taken] = bob("lithos_inbox_take")["messages"]
+    assert taken["message"]["source"] == "ann" and taken["message"]["bound"] is True
+    held = {"message_id": sent["message_id"], "token": taken["token"]}
+    assert ann("lithos_inbox_ack", **held) == "not_found"
+    assert ann("lithos_inbox_reply", **held, body="mine") == "not_found"
+    for wrong_token in (taken["token"] + 1, taken["token"] - 1, 0, -1, 2**62):
+        refused = bob("lithos_inbox_ack", message_id=sent["message_id"], token=wrong_token)
+        assert refused == "invalid_input" or refused["reason"] == "claim_lost", wrong_token
+    assert bob("lithos_inbox_ack", **held)["success"]
+    assert bob("lithos_inbox_ack", **held)["reason"] == "settled"
+
+
 def test_a_message_of_another_session_is_unknown_in_every_tool(client: Any) -> None:
     ann, bob, eve = client(agent="ann"), client(agent="bob"), client(agent="eve")
     for each in (ann, bob, eve):
