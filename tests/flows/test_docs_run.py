@@ -51,7 +51,7 @@ def test_the_commands_of_a_page_work_in_an_empty_home(page: Path, tmp_path: Path
     path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
     environment = {"HOME": str(tmp_path), "PATH": path, "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
     done = subprocess.run(
-        ["bash", "-euxo", "pipefail", "-c", script(page)],
+        ["bash", "-euxo", "pipefail", "-c", f"trap 'lithos stop' EXIT\n{script(page)}"],  # a page may start a host
         cwd=tmp_path,
         env=environment,
         capture_output=True,
