@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
@@ -172,5 +173,10 @@ def make_private_folder(folder: Path) -> None:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files beneath it; 0 while there is no such folder."""
-    return sum(each.stat().st_size for each in folder.rglob("*") if each.is_file())
+    """Bytes of all files beneath it; 0 while there is no such folder. What a rebuild removes meanwhile is left out."""
+    total = 0
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += os.lstat(f"{path}/{name}").st_size
+    return total

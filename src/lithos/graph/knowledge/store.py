@@ -154,9 +154,10 @@ class Derived:
 
 def open_knowledge(data_dir: Path, clock: Clock) -> KnowledgeStore:
     """The store of a memory; damage, or another version of the tables, makes it start empty."""
-    path = derived_folder(data_dir / ".graph") / "knowledge.db"
+    path = data_dir / ".graph" / "knowledge.db"
 
     def open_it() -> Database:
+        derived_folder(path.parent)  # at the first use: a host starts on a disk that cannot be written
         database = open_database(path, MIGRATIONS, synchronous="NORMAL", clock=clock, reserve_bytes=0)
         try:
             found = database.read(lambda tx: tx.one("SELECT value FROM meta WHERE name = 'fingerprint'"))

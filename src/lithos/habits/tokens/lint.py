@@ -37,7 +37,6 @@ class TokenLint(TypedDict):
     findings: list[RawValue]
     count: int
     files: NotRequired[int]
-    truncated: NotRequired[bool]
 
 
 def lint_tokens(code: Code, systems: DesignSystems, call: Call, path: str) -> TokenLint:
@@ -48,16 +47,17 @@ def lint_tokens(code: Code, systems: DesignSystems, call: Call, path: str) -> To
         root, inside, data, _ = file_bytes(code, call, path)
         found = [*_raw_values(systems.system(root), inside, data)]
         return {"path": inside, "findings": found[:MOST_FINDINGS], "count": len(found)}
+    if len(beneath) > MOST_FILES:
+        raise InvalidInput(f"{inside[:200]!r} has {len(beneath):,} such files", hint="Name a folder inside it.")
     findings: list[RawValue] = []
-    for each in beneath[:MOST_FILES]:
+    for each in beneath:
         try:
             data = file_bytes(code, call, f"{root.spec.name}:{each}")[2]
         except (NotFound, Forbidden, InvalidInput, Unavailable):  # gone or left out since it was listed
             continue
         findings += ({**raw, "path": each} for raw in _raw_values(systems.system(root), each, data))
     answer: TokenLint = {"path": inside, "findings": findings[:MOST_FINDINGS], "count": len(findings)}
-    answer["files"] = min(len(beneath), MOST_FILES)
-    return {**answer, "truncated": True} if len(beneath) > MOST_FILES else answer
+    return {**answer, "files": len(beneath)}
 
 
 def _files_beneath(root: OpenRoot, folder: str) -> list[str]:

@@ -95,8 +95,6 @@ def _move_former(former: Path, folder: Path) -> None:
     for path in (*ours, *(former.glob("damaged.db*") if ours else ())):  # without a catalogue it is the graph's
         if not (folder / path.name).exists():
             path.replace(folder / path.name)
-    with suppress(OSError):  # not there, or not empty: then it is the graph's
-        former.rmdir()
 
 
 class Catalogue:

@@ -531,7 +531,7 @@ class _Readers:
             if session is None:
                 session = self._dialect.connect(write=False)
                 self._current.add(session)
-        except BaseException:
+        except BaseException:  # also an interrupt: the place must come back
             self._push(None)
             raise
         return session
