@@ -145,9 +145,9 @@ class Catalogue:
 
     def needs_embedding(self) -> bool:
         """Whether anything came since every passage had its vector; does not open the vectors."""
-        sql = "SELECT value FROM meta WHERE name IN ('next', 'embedded')"
-        values = {row["value"] for row in self._database.read(lambda tx: tx.all(sql))}
-        return values not in ({"0"}, set()) and len(values) != 1
+        sql = "SELECT name, value FROM meta WHERE name IN ('next', 'embedded')"
+        values = {row["name"]: row["value"] for row in self._database.read(lambda tx: tx.all(sql))}
+        return bool(values.get("next", "0") != values.get("embedded", "0"))  # no row: never were all embedded
 
     def all_embedded(self, next_ordinal: int) -> None:
         self._remember("embedded", next_ordinal)

@@ -381,3 +381,22 @@ def test_a_text_that_is_not_cut_is_one_passage_and_its_body_is_found(tmp_path: P
             assert [hit.id for hit in cards.query(Query("giraffe", by="words")).hits] == ["b"]
             assert cards.difference() is None
             cards._indexer.run(cards._indexer.rebuild_text)
+
+
+def test_what_a_stop_left_without_vectors_gets_them_at_the_next_start(tmp_path: Path) -> None:
+    """No question is asked: opening the catalogue, as every host does, is enough, and the count tells the truth."""
+    unstarted = Embedding(HashedEmbedder())
+    made = opened(tmp_path, unstarted)
+    made.apply([note(f"n{number}", f"lava{number}") for number in range(5)])
+    assert made._indexer.indexed(time.monotonic() + 60)
+    assert made.status().embedded == 0
+    made.close()
+    unstarted.close()
+    embedding = Embedding(HashedEmbedder())
+    made = opened(tmp_path, embedding)
+    assert len(made.known()) == 5
+    until(lambda: made.status().embedded == 0, "the passages that wait")
+    embedding.start()
+    until(lambda: made.status().embedded == 5, "their vectors")
+    made.close()
+    embedding.close()
