@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 from xml.etree import ElementTree
 
@@ -148,6 +149,7 @@ def go_test(output: ToolOutput, place: Place) -> SuiteReport:
             results[key] = action
     report = SuiteReport()
     explained = _failed_inside(results)
+    folder_of = cache(partial(_go_folder, place))  # of one report: the next run may find other files
     for (package, test), action in results.items():
         if not test:
             if action == "fail" and (package, "") not in explained:
@@ -162,7 +164,7 @@ def go_test(output: ToolOutput, place: Place) -> SuiteReport:
             report.passed += action == "pass"
             if action == "fail":
                 report.failures.append(
-                    _go_failure(package, test, "".join(said[package, test])[:LONGEST_SEARCHED], place)
+                    _go_failure(package, test, "".join(said[package, test])[:LONGEST_SEARCHED], place, folder_of)
                 )
     return report
 
@@ -178,9 +180,9 @@ def _failed_inside(results: dict[tuple[str, str], str]) -> set[tuple[str, str]]:
     return found
 
 
-def _go_failure(package: str, test: str, text: str, place: Place) -> TestFailure:
+def _go_failure(package: str, test: str, text: str, place: Place, folder_of: Callable[[str, str], str]) -> TestFailure:
     match = _GO_LINE.search(text)
-    folder = _go_folder(package, match["file"] if match else "", place)
+    folder = folder_of(package, match["file"] if match else "")
     file = "/".join(part for part in (folder, match["file"] if match else "") if part)
     message = match["message"] if match else text
     found = failure(f"{package}.{test}", place.relative(file), message, int(match["line"]) if match else None, text)
@@ -192,11 +194,11 @@ def _go_package(package: str, lines: list[str], place: Place) -> TestFailure:
     text = "".join(lines)[:LONGEST_SEARCHED]
     match = re.search(r"^(?P<file>\S+\.go):(?P<line>\d+):(?:\d+:)? (?P<message>.+)$", text, re.MULTILINE)
     if match is None:
-        return failure(package, _go_folder(package, "", place), text.strip())
+        return failure(package, _go_folder(place, package, ""), text.strip())
     return failure(package, place.relative(match["file"]), match["message"], int(match["line"]), text)
 
 
-def _go_folder(package: str, file: str, place: Place) -> str:
+def _go_folder(place: Place, package: str, file: str) -> str:
     """The folder of an import path: its longest end that is a folder here and holds the file."""
     parts = package.split("/")
     for start in range(len(parts)):
