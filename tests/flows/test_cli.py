@@ -198,7 +198,7 @@ def test_an_unknown_verb_or_option_is_usage(capsys: pytest.CaptureFixture[str]) 
     assert "No such" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["task", "--help"], ["serve", "--help"]])
+@pytest.mark.parametrize("arguments", [["task", "--help"], ["serve", "--help"], ["note", "write", "-h"]])
 def test_help_that_reads_only_what_is_asked_for_says_the_same(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,8 +13,8 @@ import pytest
 from scripts.generate import _verbs
 
 from lithos.cli.examples import EXAMPLES
-from lithos.cli.overview import GROUPS
-from lithos.cli.root import run
+from lithos.cli.overview import GROUPS, MODULES
+from lithos.cli.root import app, run
 from tests.support.guests import Household, household
 
 VERBS: dict[str, Any] = {" ".join(path): command for path, command in _verbs() if not command.hidden}
@@ -52,12 +52,18 @@ def a_home_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def test_the_overview_shows_every_verb_once(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = [name for _, names in GROUPS for name in names]
+def test_the_overview_names_every_verb_its_module_and_a_line_that_fits(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = [name for _, verbs in GROUPS for name, _, _ in verbs]
     assert sorted(shown) == sorted({verb.split()[0] for verb in VERBS})
+    for name, module in MODULES.items():
+        alone = app([module])
+        assert name in {each.name for each in (*alone.registered_commands, *alone.registered_groups)}
     assert run(["--help"]) == 0
     printed = capsys.readouterr().out
     assert [name for name in shown if f"\n  {name} " not in printed] == []
+    assert [line for line in printed.splitlines() if len(line) > 80] == []
+    assert run([]) == 2  # a script that forgot its verb must notice
+    assert capsys.readouterr().err == printed
 
 
 @pytest.mark.parametrize("verb", sorted(VERBS))

@@ -156,6 +156,19 @@ def test_the_command_line_imports_nothing_heavy_before_a_verb_runs() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(
+    ("words", "unread"),
+    [(["--help"], ["typer", "inspect"]), (["note", "write", "--help"], ["pydantic", "lithos.cli.task"])],
+)
+def test_help_imports_only_what_it_prints(words: list[str], unread: list[str]) -> None:
+    script = (
+        f"import sys; from lithos.cli.root import run; code = run({words!r}); "
+        f"sys.exit(code or str([m for m in {unread!r} if m in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.stderr.strip(), "Usage: lithos" in done.stdout) == ("[]", True)
+
+
 def test_the_guest_imports_the_standard_library_alone() -> None:
     script = (
         "import sys, lithos.host.guest.guest; "

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lithos.cli.overview import GROUPS
 from lithos.cli.terminal import Terminal, show, verb
 from lithos.cli.things import THINGS, listed
 from lithos.errors import InvalidInput
@@ -62,8 +63,8 @@ def complete(
 ) -> None:
     """Print what may come next: one candidate a line, a tab, and what it is."""
     *before, last = words or [""]
-    whole = context.find_root().command  # `cli.root` leaves it whole for this verb
-    found = [(name, about) for name, about in candidates(terminal, whole, before, last) if name.startswith(last)]
+    root = context.find_root().command  # `cli.root` gives it the verb to complete, and this one
+    found = [(name, about) for name, about in candidates(terminal, root, before, last) if name.startswith(last)]
     if terminal.as_json:
         show([{"word": name, "about": about} for name, about in found])
         return
@@ -72,6 +73,9 @@ def complete(
 
 
 def candidates(terminal: Terminal, at: Any, before: list[str], last: str) -> Iterator[tuple[str, str]]:
+    if not before:
+        yield from ((name, about) for _, verbs in GROUPS for name, _, about in verbs)
+        return
     path: list[str] = []
     for word in before:
         if word not in getattr(at, "commands", {}):

@@ -1,105 +1,38 @@
-"""All verbs, joined: a noun adds its file to `NOUNS`. Files import nothing heavy but inside their verbs."""
+"""All verbs, joined: a noun is named in `overview.GROUPS`. Its file imports nothing heavy but inside its verbs."""
 
 from __future__ import annotations
 
-import inspect
 import sys
-from typing import Annotated
-
-import typer
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from lithos import __version__
-from lithos.cli import (
-    backup,
-    board,
-    call,
-    code,
-    completion,
-    config,
-    db,
-    doctor,
-    events,
-    garden,
-    graph,
-    hook,
-    host,
-    import_memory,
-    keys,
-    ledger,
-    lifecycle,
-    log,
-    message,
-    note,
-    page,
-    search,
-    serve,
-    service,
-    session,
-    setup,
-    stats,
-    status,
-    task,
-    token,
-    uninstall,
-    vault,
-    work,
-)
-from lithos.cli.overview import Overview
+from lithos.cli.overview import MODULES, show_overview
+
+if TYPE_CHECKING:
+    import typer
 
 UNEXPECTED = 70  # EX_SOFTWARE of sysexits
-
-NOUNS = (
-    serve,
-    page,
-    host,
-    note,
-    vault,
-    search,
-    lifecycle,
-    code,
-    graph,
-    call,
-    config,
-    token,
-    stats,
-    status,
-    completion,
-    doctor,
-    task,
-    board,
-    session,
-    work,
-    setup,
-    service,
-    uninstall,
-    import_memory,
-    backup,
-    hook,
-    message,
-    events,
-    keys,
-    db,
-    garden,
-    ledger,
-    log,
-)
+HELP = ("-h", "--help")
+_CONTEXT: dict[str, Any] = {"help_option_names": [*HELP], "max_content_width": 110}
 
 
-def app() -> typer.Typer:
+def app(modules: Iterable[str] = tuple(MODULES.values())) -> typer.Typer:
+    """The verbs of these modules; without an argument all of them."""
+    import typer  # 60 ms, which the overview does without
+
     root = typer.Typer(
         name="lithos",
-        cls=Overview,
         help="Shared memory and coordination for teams of AI agents.",
-        epilog="`lithos VERB -h` explains a verb and shows examples. Begin with `lithos setup`.",
-        no_args_is_help=True,
         add_completion=False,
-        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+        context_settings=_CONTEXT,
         rich_markup_mode=None,  # rich costs 40 ms of every --help
         pretty_exceptions_enable=False,
     )
-    root.callback()(_options)  # without it an app of one verb would take the verb's name for an argument
-    for noun in NOUNS:
-        noun.join(root)
+    root.callback()(lambda: None)  # without it an app of one verb would take the verb's name for an argument
+    for module in dict.fromkeys(modules):
+        import_module(f"lithos.cli.{module}").join(root)
     _add_examples(root, ())
     return root
 
@@ -114,23 +47,14 @@ def _add_examples(at: typer.Typer, path: tuple[str, ...]) -> None:
             _add_examples(group.typer_instance, (*path, str(group.name)))
 
 
-def _tell_version(asked: bool) -> None:
-    if asked:
-        print(f"lithos {__version__}")
-        raise typer.Exit
-
-
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_tell_version, is_eager=True)
-    ] = False,
-) -> None: ...
-
-
 def run(arguments: list[str]) -> int:
     """Runs one verb; the exit code is the answer. A person sees no traceback: it goes to a file that is named."""
     try:
-        _narrowed(app(), arguments)(arguments, prog_name="lithos", obj=arguments)
+        if (shown := show_overview(arguments)) is not None:
+            return shown
+        root = _app_for(arguments)
+        if not (arguments[-1] in HELP and _show_help(root, arguments[:-1])):
+            root(arguments, prog_name="lithos", obj=arguments)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     except BrokenPipeError:  # `lithos log | head`
@@ -139,6 +63,19 @@ def run(arguments: list[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort
         return _unexpected(error)
     return 0
+
+
+def _show_help(root: typer.Typer, path: list[str]) -> bool:
+    """Print the help of this verb, if it is one. The parser would import pydantic, 0.2 s CPU, to learn the same."""
+    import typer
+
+    command: Any = typer.main.get_command(root)
+    for word in path:
+        command = getattr(command, "commands", {}).get(word)
+    if command is None:
+        return False
+    print(command.get_help(typer.Context(command, info_name=" ".join(("lithos", *path)), **_CONTEXT)))
+    return True
 
 
 def _unexpected(error: Exception) -> int:
@@ -154,25 +91,15 @@ def _unexpected(error: Exception) -> int:
     return UNEXPECTED
 
 
-def _narrowed(root: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """Only what is asked for: typer reads the options of every verb it knows, 1.5 ms each, before it runs one."""
-    if arguments[:1] in ([], ["--help"], ["-h"]):
-        return _overview(root)
-    if arguments[:1] == ["complete"]:  # it looks at all of them
-        return root
-    commands = [each for each in root.registered_commands if [each.name] == arguments[:1]]
-    groups = [each for each in root.registered_groups if [each.name] == arguments[:1]]
-    if commands or groups:  # else all of them: the refusal names the nearest
-        root.registered_commands, root.registered_groups = commands, groups
-    return root
-
-
-def _overview(root: typer.Typer) -> typer.Typer:
-    """Names and first lines."""
-    for command in root.registered_commands:
-        command.help = command.help or inspect.getdoc(command.callback)
-        command.callback = lambda: None
-    for group in root.registered_groups:
-        if group.typer_instance is not None:
-            group.typer_instance.registered_commands = []
+def _app_for(arguments: list[str]) -> typer.Typer:
+    """Only the verb that is asked for: a module costs 2 to 10 ms to import, and typer 1.5 ms per verb."""
+    wanted = arguments[:1]
+    if wanted == ["complete"] and "--" in arguments:  # it looks at the options of the verb that it completes
+        wanted += arguments[arguments.index("--") + 1 :][:1]
+    known = [name for name in wanted if name in MODULES]
+    if not known:
+        return app()  # the refusal names the nearest of all
+    root = app(MODULES[name] for name in known)
+    root.registered_commands = [each for each in root.registered_commands if each.name in known]
+    root.registered_groups = [each for each in root.registered_groups if each.name in known]
     return root
