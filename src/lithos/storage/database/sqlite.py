@@ -328,8 +328,11 @@ class Reserve:
             return
         clear_place(self._path)
         with os.fdopen(open_file(self._path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
-            file.write(bytes(self._size))
-            file.flush()
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, self._size)  # space without writing it; not on macOS
+            else:
+                file.write(bytes(self._size))
+                file.flush()
             os.fsync(file.fileno())
 
 
