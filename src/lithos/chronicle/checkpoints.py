@@ -31,7 +31,7 @@ Texts = list[str]
 
 
 class Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)
 
 
 class Summary(Part):

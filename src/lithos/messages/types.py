@@ -18,7 +18,7 @@ Texts = Annotated[list[str], Field(default_factory=list)]
 
 
 class Payload(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, defer_build=True)  # 60 models: 0.1 s of each start
 
 
 class Text(Payload):
