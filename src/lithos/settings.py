@@ -279,7 +279,9 @@ class WorkshopSettings(Section):
     merge: Literal["ask", "auto"] = Field(
         "ask", description="auto: a base branch that is checked out nowhere is fast-forwarded."
     )
-    toolchains: Names = Field((), description="More folders that runs may read, for example `/opt/go`.")
+    toolchains: Names = Field(
+        (), description="More folders that runs may read, their programs on PATH, for example `/opt/go`."
+    )
     exclusive: Names = Field((), description="Paths that one agent at a time may write, for example `*.lock`.")
     run_seconds: float = Field(120, gt=0, description="How long a command or check may take.")
     test_seconds: float = Field(600, gt=0, description="How long a test run may take; no timeout is longer.")

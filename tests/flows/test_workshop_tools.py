@@ -106,6 +106,14 @@ def test_planted_faults_are_found_at_their_lines_and_none_after_fixing(ask: Ask,
     ]
 
 
+def test_a_check_counts_no_staged_file_of_an_edit(ask: Ask, top: Path) -> None:
+    for text in ("a = 1\n", "a = 2\n"):
+        ask("lithos_work_write", path="inner/a.py", content=text)
+    found = ask("lithos_work_check", categories=["linter"])
+    assert (found["files"], found["tools"][0]["files"]) == (1, 1)
+    assert [each.name for each in (top / "inner").iterdir()] == ["a.py"]
+
+
 def test_a_test_that_passes_alone_is_flaky_and_no_failure(ask: Ask, top: Path) -> None:
     text = (
         "from pathlib import Path\n\n\ndef test_sometimes():\n    seen = Path('seen')\n    known = seen.exists()\n"

@@ -67,12 +67,16 @@ def list_worktrees(
 @verb
 def close(
     terminal: Terminal,
-    worktree_id: Annotated[str, typer.Argument(help="The worktree's id.")],
+    worktree_id: Annotated[str | None, typer.Argument(help="The worktree's id; default: the session's.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Throw uncommitted work away.")] = False,
+    session: Session = None,
+    project: Project = None,
+    pipeline: Pipeline = None,
     agent: Agent = None,
 ) -> None:
     """Remove a checkout; its branch stays."""
-    answer = ask(terminal, "lithos_worktree_close", {"worktree_id": worktree_id, "force": force}, agent)
+    place = {"session_id": session, "project": project, "pipeline": pipeline}
+    answer = ask(terminal, "lithos_worktree_close", {"worktree_id": worktree_id, "force": force, **place}, agent)
     terminal.tell(answer, f"closed; its branch stays: {answer['branch']}")
 
 
@@ -95,10 +99,13 @@ def run(
 
 @verb
 def result(
-    terminal: Terminal, run_id: Annotated[str, typer.Argument(help="The run's id.")], agent: Agent = None
+    terminal: Terminal,
+    run_id: Annotated[str, typer.Argument(help="The run's id.")],
+    session: Session = None,
+    agent: Agent = None,
 ) -> None:
     """The result of a run that took longer than its call."""
-    _end(terminal, ask(terminal, "lithos_work_result", {"run_id": run_id}, agent))
+    _end(terminal, ask(terminal, "lithos_work_result", {"run_id": run_id, "session_id": session}, agent))
 
 
 @verb

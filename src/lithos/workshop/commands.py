@@ -31,11 +31,8 @@ async def run_command(
     """Start the command. What can be refused is refused before anything has a run id."""
 
     def start() -> Job:
-        workshop.allow(call)
         vector = checked_argv(argv)
-        worktree = workshop.worktree(call, *place)
-        workshop.runner.sandbox.wall()
-        workshop.files.settle(worktree)
+        worktree = workshop.ready(call, *place)
 
         def work() -> dict[str, Any]:
             try:

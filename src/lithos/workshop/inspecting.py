@@ -18,9 +18,7 @@ async def start_check(
     workshop: Workshop, call: Call, place: Place, paths: Sequence[str], categories: Sequence[str]
 ) -> Job:
     def start() -> Job:
-        workshop.allow(call)
-        worktree = workshop.worktree(call, *place)
-        workshop.runner.sandbox.wall()
+        worktree = workshop.ready(call, *place)
         for path in paths:
             checked_path(worktree.path, path)
 
@@ -34,9 +32,7 @@ async def start_check(
 
 async def start_tests(workshop: Workshop, call: Call, place: Place, question: TestQuestion) -> Job:
     def start() -> Job:
-        workshop.allow(call)
-        worktree = workshop.worktree(call, *place)
-        workshop.runner.sandbox.wall()
+        worktree = workshop.ready(call, *place)
         for path in question.paths:
             checked_path(worktree.path, path)
 

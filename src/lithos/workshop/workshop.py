@@ -14,7 +14,7 @@ from lithos.core.call import Call
 from lithos.core.clock import micros
 from lithos.core.names import one_line
 from lithos.core.part import Part
-from lithos.errors import Forbidden, LithosError
+from lithos.errors import Forbidden, LithosError, NotFound
 from lithos.graph.code import Code, KeptTexts
 from lithos.graph.history import HistoryWriter
 from lithos.habits import UserPreferences
@@ -105,6 +105,14 @@ class Workshop(Part):
         self._storage.database.write(lambda tx: rows.touch(tx, found.id))
         return found
 
+    def ready(self, call: Call, session_id: str | None, project: str | None, pipeline: str) -> Worktree:
+        """The worktree, ready for a command of this caller: there is a wall, and no staged file of ours is seen."""
+        self.allow(call)
+        worktree = self.worktree(call, session_id, project, pipeline)
+        self.runner.sandbox.wall()
+        self.files.settle(worktree)
+        return worktree
+
     def readable(self, call: Call, session_id: str | None, project: str | None = None, pipeline: str = "") -> Worktree:
         """The worktree to read; members may in every state of the session."""
         return self.worktrees.find(call, session_id, project, pipeline, make=False)
@@ -116,8 +124,10 @@ class Workshop(Part):
         shown = self.worktrees.shown(row)
         return {**shown, "dirty_project": True} if dirty else shown
 
-    def close_worktree(self, call: Call, worktree_id: str, *, force: bool = False) -> dict[str, Any]:
-        self.worktrees.check_member(call, worktree_id)
+    def close_worktree(
+        self, call: Call, worktree_id: str, *, session_id: str | None = None, force: bool = False
+    ) -> dict[str, Any]:
+        self.worktrees.check_member(call, worktree_id, session_id)
         self.jobs.stop_worktree(worktree_id)
         closed = self.worktrees.close(call, worktree_id, force=force)
         self.runner.sandbox.forget(worktree_id)
@@ -134,9 +144,11 @@ class Workshop(Part):
         task = task_id or session.scalars.get("current_task")
         return self._commits.commit(call, worktree, message, one_line(task, "task_id", 200) if task else None)
 
-    async def find_job(self, call: Call, run_id: str) -> Job:
-        """A job of a session that the caller belongs to."""
+    async def find_job(self, call: Call, run_id: str, session_id: str | None = None) -> Job:
+        """A job of a session that the caller belongs to; of that session, if one is named."""
         job = await asyncio.to_thread(self.jobs.find, run_id)
+        if session_id not in (None, job.session_id):
+            raise NotFound(f"the session has no run {run_id[:80]!r}", hint="A run answers with its run_id.")
         await asyncio.to_thread(self.worktrees.member, call, job.session_id)
         return job
 

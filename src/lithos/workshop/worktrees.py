@@ -80,6 +80,15 @@ class Worktrees:
     ) -> Worktree:
         """The worktree of the caller's session, present on disk. Members alone may use it."""
         session = self.member(call, session_id)
+        found = self._only(session, project, pipeline)
+        if found is not None:
+            return self.present(found)
+        if make and session.config.enable_git_isolation and not pipeline:
+            return self.open(call, NewWorktree(session.id, project))
+        raise _no_worktree(session, pipeline)
+
+    def _only(self, session: Session, project: str | None, pipeline: str) -> WorktreeRow | None:
+        """The session's worktree of that project and pipeline; InvalidInput where several projects have one."""
         found = [
             each
             for each in self._database.read(lambda tx: self.rows.of_session(tx, session.id))
@@ -88,12 +97,15 @@ class Worktrees:
         if len(found) > 1:
             names = ", ".join(each.worktree.project for each in found)
             raise InvalidInput("the session has worktrees of several projects", hint=f"Pass project: {names}.")
-        if found:
-            return self.present(found[0])
-        if make and session.config.enable_git_isolation and not pipeline:
-            return self.open(call, NewWorktree(session.id, project))
-        what = f"no worktree for the pipeline {pipeline[:60]!r}" if pipeline else "no worktree"
-        raise NotFound(f"the session has {what}", hint="lithos_worktree_open makes one.", session_id=session.id)
+        return found[0] if found else None
+
+    def id_of(self, call: Call, session_id: str | None, project: str | None, pipeline: str) -> str:
+        """The id of the session's worktree, whether or not its checkout is there."""
+        session = self.member(call, session_id)
+        found = self._only(session, project, pipeline)
+        if found is None:
+            raise _no_worktree(session, pipeline)
+        return found.worktree.id
 
     def member(self, call: Call, session_id: str | None) -> Session:
         """The session, for its members. A suspended or ended one keeps its worktrees and lets no one work in them."""
@@ -239,10 +251,10 @@ class Worktrees:
         details = {"session_id": worktree.session_id, "branch": worktree.branch}
         return Outcome({}, (EventDraft("workshop", "close", worktree.id, details=details),))
 
-    def check_member(self, call: Call, worktree_id: str) -> WorktreeRow:
+    def check_member(self, call: Call, worktree_id: str, session_id: str | None = None) -> WorktreeRow:
         """The row; NotFound or Forbidden for those who may not touch it."""
         row = self._database.read(lambda tx: self.rows.find(tx, worktree_id))
-        if row is None:
+        if row is None or session_id not in (None, row.worktree.session_id):
             raise NotFound(f"there is no worktree {worktree_id[:80]!r}", hint="lithos_worktree_list shows them.")
         self.member(call, row.worktree.session_id)
         return row
@@ -380,6 +392,11 @@ class Worktrees:
         session = self.member(call, session_id)
         found = self._database.read(lambda tx: self.rows.of_session(tx, session.id, closed=closed))
         return {"session_id": session.id, "worktrees": [self.shown(each) for each in found]}
+
+
+def _no_worktree(session: Session, pipeline: str) -> NotFound:
+    what = f"no worktree for the pipeline {pipeline[:60]!r}" if pipeline else "no worktree"
+    return NotFound(f"the session has {what}", hint="lithos_worktree_open makes one.", session_id=session.id)
 
 
 def _free_branch(branches: Branches, session: Session, name: str) -> str:

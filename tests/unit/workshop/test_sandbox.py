@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from lithos.workshop.runs import Runner, checked_argv
 from lithos.workshop.sandbox import Command, Sandbox, bubblewrap
 from lithos.workshop.sandbox import sandbox as sandbox_module
 from lithos.workshop.sandbox.output import Output
-from lithos.workshop.values import MB, Worktree
+from lithos.workshop.values import BASE_SUFFIX, MB, Worktree
 from tests.support.attacks import BOMB, PYTHON
 from tests.support.sandboxed import LIMITS, python, run
 from tests.support.waiting import until
@@ -237,6 +238,29 @@ def test_dependencies_of_the_main_checkout_are_shown_and_cannot_be_changed(place
     done = run(place, "sh", "-c", "echo x > .venv/bin/tool; rm -rf .venv/bin")
     assert done.exit_code != 0 and (folder / "tool").read_text().startswith("#!")
     shutil.rmtree(place.main / ".venv")
+
+
+def test_programs_of_toolchains_are_found_wherever_they_are_installed(
+    place: Worktree, wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One beneath `bin`, one in a folder of the host's own PATH; tmp_path may be where a run has its own mounts."""
+    for name, folder in (("planted-one", "sdk/bin"), ("planted-two", "sdk/versions/2")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / name).write_text(f"#!/bin/sh\necho {name}\n")
+        (tmp_path / folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/sdk/versions/2:{tmp_path}/other:{os.environ['PATH']}")
+    (tmp_path / "other").mkdir()
+    sandbox = Sandbox(place.path.parent / ".scratch", LIMITS, toolchains=(tmp_path / "sdk",))
+    for name in ("planted-one", "planted-two"):
+        assert sandbox.run(place, Command([name], place.path, 60)).stdout == f"{name}\n".encode()
+    shown = sandbox.run(place, Command(["sh", "-c", "echo $PATH"], place.path, 60)).stdout.decode().split(":")
+    assert f"{tmp_path}/other" not in shown and "/usr/bin" in shown
+
+
+def test_the_base_of_a_worktree_uses_the_caches_of_the_worktree(place: Worktree) -> None:
+    run(place, "sh", "-c", "echo compiled > $HOME/cache")
+    base = replace(place, id=f"{place.id}{BASE_SUFFIX}")
+    assert run(base, "sh", "-c", "cat $HOME/cache").stdout == b"compiled\n"
 
 
 def test_a_program_that_is_not_installed_and_lines_for_a_shell_are_refused(place: Worktree) -> None:

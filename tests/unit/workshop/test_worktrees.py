@@ -11,6 +11,7 @@ import pytest
 from lithos.core.clock import FakeClock
 from lithos.errors import Conflict, Forbidden, InvalidInput, LithosError, NotFound, Unsupported
 from lithos.tools.caller import Caller
+from lithos.tools.catalogue import catalogue
 from tests.support.workbench import Workbench, change, git, make_project
 
 
@@ -165,6 +166,29 @@ def test_closing_keeps_the_branch_and_refuses_to_lose_work(tmp_path: Path) -> No
         assert git(bench.project, "show", f"{opened['branch']}:new.py") == "x"
         assert len(git(bench.project, "worktree", "list").splitlines()) == 1
         assert not any((tmp_path / "data/.lithos/history").glob("work-*"))
+
+
+def test_a_worktree_is_closed_by_its_session(tmp_path: Path) -> None:
+    with Workbench(tmp_path) as bench:
+        opened = bench.open()
+        second = bench.open(pipeline="second")
+        other = bench.begin("Other", by="bob")
+        with pytest.raises(NotFound, match="no worktree"):
+            bench.call("lithos_worktree_close", by="bob", session_id=other)
+        with pytest.raises(NotFound, match=opened["worktree_id"]):  # not of that session
+            bench.call("lithos_worktree_close", by="bob", worktree_id=opened["worktree_id"], session_id=other)
+        with pytest.raises(Forbidden):
+            bench.call("lithos_worktree_close", by="eve", session_id=bench.session)
+        for pipeline, worktree in (("second", second), ("", opened)):
+            place = {"session_id": bench.session, "pipeline": pipeline}
+            assert bench.call("lithos_worktree_close", **place)["worktree_id"] == worktree["worktree_id"]
+        assert bench.call("lithos_worktree_list")["worktrees"] == []
+
+
+def test_every_tool_of_the_workshop_takes_a_session() -> None:
+    tools = [each for each in catalogue() if each.toolset == "workshop"]
+    assert len(tools) > 12
+    assert [each.name for each in tools if "session_id" not in each.input_schema["properties"]] == []
 
 
 def test_git_isolation_opens_the_worktree_with_the_first_work(tmp_path: Path) -> None:

@@ -55,8 +55,9 @@ async def lithos_work_result(
     call: Call,
     run_id: Annotated[str, Field(max_length=100)],
     wait: Annotated[float, Field(ge=0, le=ANSWER_S)] = ANSWER_S,
+    session_id: SessionId = None,
     agent: Agent = None,
 ) -> RunAnswer:
     """Wait for a pending run, check or test."""
-    job = await lithos.workshop.find_job(call, run_id)
+    job = await lithos.workshop.find_job(call, run_id, session_id)
     return cast(RunAnswer, await lithos.workshop.jobs.answer(job, wait, owner=False))

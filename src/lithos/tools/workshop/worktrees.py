@@ -78,9 +78,14 @@ def lithos_worktree_list(
 def lithos_worktree_close(
     lithos: Lithos,
     call: Call,
-    worktree_id: Annotated[str, Field(max_length=100)],
+    worktree_id: Annotated[str | None, Field(max_length=100, description="Default: your session's")] = None,
     force: Annotated[bool, Field(description="Throw uncommitted work away")] = False,
+    session_id: SessionId = None,
+    project: ProjectName = None,
+    pipeline: Pipeline = "",
     agent: Agent = None,
 ) -> WorktreeClosed:
     """Remove the checkout; its branch stays."""
-    return cast(WorktreeClosed, lithos.workshop.close_worktree(call, worktree_id, force=force))
+    workshop = lithos.workshop
+    chosen = worktree_id or workshop.worktrees.id_of(call, session_id, project, pipeline)
+    return cast(WorktreeClosed, workshop.close_worktree(call, chosen, session_id=session_id, force=force))

@@ -74,13 +74,13 @@ def _mount(path: Path) -> tuple[str, str, str]:
 
 
 def _mounts(view: View) -> Iterator[str]:
-    for path in view.readable:
-        yield from _mount(path)
     yield from ("--proc", "/proc")
     for name in _KERNEL_SETTINGS:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     yield from ("--dev", "/dev", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm")
     yield from ("--bind", str(view.scratch.temporary), TEMPORARY, "--bind", str(view.scratch.home), HOME)
+    for path in view.readable:  # a toolchain beneath /tmp or /dev/shm would be hidden by what is mounted there
+        yield from _mount(path)
     worktree = view.worktree
     yield from ("--bind", str(worktree.path), str(worktree.path))
     yield from ("--ro-bind", str(worktree.main / ".git"), str(worktree.main / ".git"))

@@ -91,7 +91,7 @@ class Sandbox:
 
     def private_file(self, worktree: Worktree, name: str) -> tuple[str, Path]:
         """A file in the private home of a worktree's runs: as a run names it, and as it is on this machine."""
-        home = self._scratch / worktree.id / "home"
+        home = self._own(worktree) / "home"
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         inside = HOME if self.wall() == "bubblewrap" else str(home)
         return f"{inside}/{name}", home / name
@@ -105,13 +105,12 @@ class Sandbox:
 
     def forget(self, worktree_id: str) -> None:
         """Delete the homes and caches of a worktree that is gone."""
-        for name in (worktree_id, f"{worktree_id}{BASE_SUFFIX}"):
-            remove_tree(self._scratch / name)
+        remove_tree(self._scratch / worktree_id)
 
     def sweep(self, known: Container[str]) -> None:
         """At the start of a host: temporary folders that a killed one left, and homes of worktrees that are gone."""
         for own in self._scratch.iterdir() if self._scratch.is_dir() else ():
-            if own.name.removesuffix(BASE_SUFFIX) not in known:
+            if own.name not in known:
                 remove_tree(own)
                 continue
             for each in own.glob("tmp-*"):
@@ -120,15 +119,19 @@ class Sandbox:
     def trim(self, busy: Callable[[str], bool], locks: KeyedLock) -> None:
         """Delete homes that hold more than a run may write: each run may add so much, and caches fill again."""
         for own in self._scratch.iterdir() if self._scratch.is_dir() else ():
-            if busy(own.name.removesuffix(BASE_SUFFIX)):
+            if busy(own.name):
                 continue
             with locks.hold(own.name):
                 if changed_bytes(own, 0.0, self._limits.disk_bytes) > self._limits.disk_bytes:
                     remove_tree(own)
 
+    def _own(self, worktree: Worktree) -> Path:
+        """A worktree shares its home with its base: what one run compiled, Go and others need not compile again."""
+        return self._scratch / worktree.id.removesuffix(BASE_SUFFIX)
+
     @contextmanager
     def _private_folders(self, worktree: Worktree) -> Iterator[Scratch]:
-        own = self._scratch / worktree.id
+        own = self._own(worktree)
         home, temporary = own / "home", own / f"tmp-{secrets.token_hex(8)}"
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary.mkdir(mode=0o700)

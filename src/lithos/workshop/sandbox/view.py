@@ -23,8 +23,11 @@ OF_NETWORK = ("/etc/resolv.conf", "/run/systemd/resolve/stub-resolv.conf")
 # Toolchains that are installed in a home: the programs alone, not the credentials beside them.
 OF_HOME = (
     *(".cargo/bin", ".rustup", ".pyenv/versions", ".nvm/versions", ".volta/tools", ".bun/bin", ".deno/bin"),
-    *(".local/share/uv/python", ".local/share/mise/installs", ".asdf/installs", ".sdkman/candidates", "sdk"),
+    *(".local/share/uv/python", ".local/share/mise/installs", ".asdf/installs", ".sdkman/candidates", "sdk", "go/bin"),
 )
+# Folders of programs that installers name, whether or not the host was started with them on its PATH.
+PROGRAMS_OF_HOME = (".cargo/bin", "go/bin", ".bun/bin", ".deno/bin")
+PROGRAMS = ("/usr/local/go/bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin")
 DEPENDENCIES = ("node_modules", ".venv", "vendor")
 _KEPT = ("LANG", "LC_ALL", "LC_CTYPE", "TZ")  # of our own environment
 HOME, TEMPORARY = "/home/lithos", "/tmp"
@@ -73,7 +76,8 @@ def view_of(worktree: Worktree, scratch: Scratch, *, toolchains: Sequence[Path],
     readable = (*_system(tuple(toolchains), network), *interpreters)
     home, temporary = (HOME, TEMPORARY) if inside else (str(scratch.home), str(scratch.temporary))
     shown = [place if inside else source for source, place in dependencies]
-    environment = _environment(worktree, shown, home, temporary)
+    programs = _programs(tuple(toolchains), os.environ.get("PATH", ""))
+    environment = _environment(worktree, shown, programs, home, temporary)
     return View(worktree, tuple(dict.fromkeys(readable)), dependencies, scratch, environment, network)
 
 
@@ -86,6 +90,17 @@ def _system(toolchains: tuple[Path, ...], network: bool) -> tuple[Path, ...]:
     if network:
         found += [Path(each) for each in OF_NETWORK]
     return tuple(each for each in found if os.access(each, os.R_OK))  # a folder that we may not read is not there
+
+
+@cache
+def _programs(toolchains: tuple[Path, ...], path: str) -> tuple[str, ...]:
+    """Folders of programs: the operator's toolchains, what a run sees of the host's own PATH, the usual places."""
+    seen = _system(toolchains, network=False)
+    own = [Path(each) for each in path.split(":") if each.startswith("/")]
+    found = [each / "bin" if (each / "bin").is_dir() else each for each in toolchains]
+    found += [each for each in own if any(each.is_relative_to(top) for top in seen)]
+    found += [*(Path.home() / name for name in PROGRAMS_OF_HOME), *map(Path, PROGRAMS)]
+    return tuple(str(each) for each in dict.fromkeys(found) if each.is_dir())
 
 
 def _dependencies(worktree: Worktree) -> Iterator[tuple[Path, Path]]:
@@ -113,16 +128,16 @@ def _interpreter(venv: Path) -> Path | None:
     return base
 
 
-def _environment(worktree: Worktree, dependencies: Sequence[Path], home: str, temporary: str) -> dict[str, str]:
+def _environment(
+    worktree: Worktree, dependencies: Sequence[Path], programs: Sequence[str], home: str, temporary: str
+) -> dict[str, str]:
     """An allow list: no token, key or agent socket of the host's environment is passed on."""
     names = [*dependencies, *(worktree.path / each for each in DEPENDENCIES)]
     folders = [each / "bin" for each in names if each.name == ".venv"]
     folders += [each / ".bin" for each in names if each.name == "node_modules"]
-    folders += [Path.home() / ".cargo/bin"]
-    programs = [*dict.fromkeys(map(str, folders)), "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
     found = {name: os.environ[name] for name in _KEPT if name in os.environ}
     found |= {
-        "PATH": ":".join(programs),
+        "PATH": ":".join(dict.fromkeys([*map(str, folders), *programs])),
         "HOME": home,
         "USER": "lithos",
         "LOGNAME": "lithos",
