@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import zipfile
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from lithos.cli.root import run
+from lithos.importing import ImportedNote, ImportReport, Skipped, place_note, read_source
 
 
 def vault(folder: Path) -> Path:
@@ -211,8 +213,6 @@ def test_a_source_that_is_broken_is_named(
 def test_two_gigabytes_and_a_million_entries_are_read_piece_by_piece(tmp_path: Path) -> None:
     import resource
 
-    from lithos.importing import read_source
-
     turn = json.dumps({"sender": "human", "text": "x" * 2000})
     with open(tmp_path / "conversations.json", "w") as file:
         file.write("[")
@@ -222,3 +222,70 @@ def test_two_gigabytes_and_a_million_entries_are_read_piece_by_piece(tmp_path: P
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert sum(1 for _ in read_source("claude", tmp_path / "conversations.json")) == 1_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+
+
+def test_a_stopped_import_says_how_to_go_on_and_doubles_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, data = tmp_path / "memory.jsonl", tmp_path / "data"
+    rows = [{"type": "entity", "name": f"Entity {number}", "observations": [f"Fact {number}."]} for number in range(6)]
+    source.write_text("\n".join(map(json.dumps, rows)))
+    arguments = ["import", str(source), "--from", "memory-server", "--data-dir", str(data)]
+    link, made = os.link, []
+
+    def interrupted(*names: Any) -> None:
+        made.extend(name for name in names[1:] if "entity-" in str(name))
+        if len(made) == 4:
+            raise KeyboardInterrupt
+        link(*names)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", interrupted)
+        assert run(arguments) == 130
+    said = capsys.readouterr().err
+    assert "stopped after 4 entries; run it again to go on" in said and "Traceback" not in said
+    assert len(list(data.rglob("entity-*.md"))) == 3 and not list(data.rglob(".lithos-new-*"))
+    assert run([*arguments, "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert (again["imported"], again["already_there"]) == (3, 3)
+    assert len(list(data.rglob("entity-*.md"))) == 6
+
+
+def test_entries_whose_names_meet_are_both_imported_and_found_again(tmp_path: Path) -> None:
+    here = ("same-00000000.md", "same-000000000000000000000000.md", "same-000000001111111111111111.md")
+    first = ImportedNote(here[0], "One.", "Same", (), "import:x:1", second_path=here[1])
+    second = ImportedNote(here[0], "Two.", "Same", (), "import:x:2", second_path=here[2])
+    for outcome in ("imported", "already there"):
+        assert [place_note(each, tmp_path, dry_run=False) for each in (first, second)] == [outcome, outcome]
+    assert sorted(each.name for each in tmp_path.iterdir()) == [here[0], here[2]]
+    (tmp_path / here[0]).write_text((tmp_path / here[0]).read_text().replace("One.", "Edited here."))
+    assert place_note(first, tmp_path, dry_run=False) == "changed"
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_what_is_reported_as_imported_was_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "sync", lambda: flushed.append(len(list((tmp_path / "data").rglob("*.md")))))
+    assert run(["import", str(vault(tmp_path / "source")), "--data-dir", str(tmp_path / "data")]) == 0
+    assert flushed == [2]
+
+
+def test_relations_are_kept_in_order_and_named_when_their_entity_is_missing(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"type": "relation", "from": "Gone", "to": "A", "relationType": "knows"},
+        {"type": "relation", "from": "A", "to": "\ud800", "relationType": "b"},
+        {"type": "entity", "name": "A", "observations": []},
+        {"type": "relation", "from": "A", "to": "C", "relationType": "a"},
+    ]
+    (tmp_path / "m.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    note, missing = read_source("memory-server", tmp_path / "m.jsonl")
+    assert isinstance(note, ImportedNote) and isinstance(missing, Skipped)
+    assert note.content.splitlines()[-2:] == ["- b [[?]]", "- a [[C]]"]
+    assert missing.name == "Gone"
+
+
+def test_a_report_lists_the_first_thousand_and_counts_all() -> None:
+    report = ImportReport("x")
+    for number in range(1_200):
+        report.count("changed", f"{number}.md")
+    assert (report.differ, len(report.changed)) == (1_200, 1_000)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -75,13 +78,24 @@ def _import(terminal: Terminal, path: Path, report: ImportReport, folder: str | 
             call("lithos_agent_list", {"limit": 1})
     try:
         _place_all(terminal, path, report, vault / place, dry_run)
-    finally:
-        if report.imported and not dry_run:
-            _index(terminal)
+    except KeyboardInterrupt:
+        print(f"\nlithos: stopped after {report.read:,} entries; run it again to go on", file=sys.stderr)
+        raise
+    except Exception:  # what came before it is there
+        _finish(terminal, report, dry_run)
+        raise
+    _finish(terminal, report, dry_run)
     skipped = [{"name": each.name, "why": each.why} for each in report.skipped]
     counts = {"read": report.read, "imported": report.imported, "already_there": report.already_there}
-    lists = {"changed": report.changed, "left_out": report.left_out, "skipped": skipped}
+    lists = {"differ": report.differ, "changed": report.changed, "left_out": report.left_out, "skipped": skipped}
     return {"kind": report.kind, "folder": place, "dry_run": dry_run, **counts, **lists}
+
+
+def _finish(terminal: Terminal, report: ImportReport, dry_run: bool) -> None:
+    """What is reported as imported survives a power cut, and the next recall finds it."""
+    if report.imported and not dry_run:
+        os.sync()  # once for all files: a flush of each would take longer than the import
+        _index(terminal)
 
 
 def _place_all(terminal: Terminal, path: Path, report: ImportReport, folder: Path, dry_run: bool) -> None:
@@ -120,7 +134,7 @@ class Chains:
 
     def __init__(self, call: CallTool | None, dry_run: bool) -> None:
         self._call, self._dry_run = call, dry_run
-        self._known: dict[str, set[tuple[str, str, str]]] = {}
+        self._known: dict[str, set[int]] = {}
 
     def append(self, item: ImportedThought) -> Placed:
         key = _key(item.arguments)
@@ -134,7 +148,7 @@ class Chains:
         return "imported"
 
 
-def _known(call: CallTool, chain: str) -> Iterator[tuple[str, str, str]]:
+def _known(call: CallTool, chain: str) -> Iterator[int]:
     chains = {each["chain_key"] for each in call("mentisdb_list_chains")["chains"]}
     if chain not in chains:
         return
@@ -148,12 +162,13 @@ def _known(call: CallTool, chain: str) -> Iterator[tuple[str, str, str]]:
             return
 
 
-def _key(thought: dict[str, Any]) -> tuple[str, str, str]:
-    return (str(thought.get("agent_id") or ME), str(thought["thought_type"]), str(thought["content"]).strip())
+def _key(thought: dict[str, Any]) -> int:
+    """A digest of agent, type and text: a million of them take 70 MB, their texts would take all memory."""
+    words = (str(thought.get("agent_id") or ME), str(thought["thought_type"]), str(thought["content"]).strip())
+    return int.from_bytes(hashlib.sha256("\0".join(words).encode("utf-8", "replace")).digest()[:12], "big")
 
 
 def _index(terminal: Terminal) -> None:
-    """So that the next recall finds it."""
     from lithos.cli.vault import followed
 
     with terminal.calls() as call:
@@ -167,7 +182,7 @@ def _print(report: ImportReport, done: dict[str, Any], dry_run: bool) -> None:
     there = f"{report.already_there:,} already there"
     print(f"{report.kind}: {report.read:,} read, {report.imported:,} {verb}{where}, {there}")
     if report.changed:
-        print(f"{len(report.changed):,} differ from what is there and stay as they are:")
+        print(f"{report.differ:,} differ from what is there and stay as they are:")
         print("\n".join(f"  {name}" for name in report.changed[:20]))
     if report.skipped:
         print(f"{report.left_out:,} left out:")

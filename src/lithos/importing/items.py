@@ -18,6 +18,11 @@ class ImportedNote:
     source: str = ""  # import:KIND:ID, kept in the frontmatter
     created: str = ""
     raw: bytes | None = None
+    second_path: str = ""  # where another entry has the first
+
+    @property
+    def names(self) -> list[str]:
+        return [self.path, *filter(None, [self.second_path])]
 
 
 @dataclass(frozen=True)

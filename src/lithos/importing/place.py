@@ -23,7 +23,8 @@ class ImportReport:
     read: int = 0
     imported: int = 0
     already_there: int = 0
-    changed: list[str] = field(default_factory=list)  # there with other text: left as it is
+    changed: list[str] = field(default_factory=list)  # there with other text, left as it is: the first of them
+    differ: int = 0
     skipped: list[Skipped] = field(default_factory=list)  # the first of them
     left_out: int = 0
 
@@ -38,22 +39,41 @@ class ImportReport:
         elif outcome == "already there":
             self.already_there += 1
         else:
-            self.changed.append(name)
+            self.differ += 1
+            if len(self.changed) < MOST_LISTED:
+                self.changed.append(name)
 
 
 def place_note(item: ImportedNote | Attachment, folder: Path, *, dry_run: bool) -> Placed:
     """Write one file unless it is there; a file with other text was changed here or there, and stays."""
-    target = _target(folder, item.path)
     data = item.file.read_bytes() if isinstance(item, Attachment) else item.raw if item.raw is not None else _text(item)
+    for name in item.names if isinstance(item, ImportedNote) else [item.path]:
+        target = _target(folder, name)
+        there = _there(target)
+        if there is None:
+            if not dry_run:
+                _create(target, data)
+            return "imported"
+        if there == data:
+            return "already there"
+        if not isinstance(item, ImportedNote) or not _of_another(there, item):
+            return "changed"
+    return "changed"
+
+
+def _there(target: Path) -> bytes | None:
     try:
-        return "already there" if target.read_bytes() == data else "changed"
+        return target.read_bytes()
     except FileNotFoundError:
-        pass
+        return None
     except IsADirectoryError:
-        return "changed"
-    if not dry_run:
-        _create(target, data)
-    return "imported"
+        return b""
+
+
+def _of_another(there: bytes, item: ImportedNote) -> bool:
+    """Whether another entry has this name: of a million, some hundred share title and short digest."""
+    mine = _source_line(item).encode("utf-8", "replace")
+    return bool(item.source) and b"\nsource: " in there and mine not in there.split(b"\n---\n")[0].split(b"\n")
 
 
 def _target(folder: Path, name: str) -> Path:
@@ -74,9 +94,13 @@ def _text(item: ImportedNote) -> bytes:
         )
     if item.created:
         lines.append(f"created_at: {item.created}")
-    lines.append(f"source: {json.dumps(item.source, ensure_ascii=False)}")
+    lines.append(_source_line(item))
     head = "\n".join(lines)
     return f"---\n{head}\n---\n\n{item.content.strip()}\n".encode("utf-8", "replace")
+
+
+def _source_line(item: ImportedNote) -> str:
+    return f"source: {json.dumps(item.source, ensure_ascii=False)}"
 
 
 def _create(target: Path, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import urllib.parse
@@ -13,6 +14,7 @@ from typing import Any
 from lithos.core.text import slug
 from lithos.errors import InvalidInput
 from lithos.importing.items import Attachment, Extent, ImportedNote, ImportedThought, Item, Skipped
+from lithos.importing.relations import Relations
 from lithos.importing.streams import json_array, json_lines, opened
 
 LARGEST_NOTE = 4 << 20  # as `notes.largest_kb`: larger files are not served
@@ -81,26 +83,26 @@ def _file(path: Path, name: str) -> Item:
 def _memory_server(path: Path, extent: Extent) -> Iterator[Item]:
     """Entities become notes, relations links at the end of the note they start from."""
     extent.total = 2 * path.stat().st_size  # it is read twice
-    relations: dict[str, list[str]] = {}
+    relations = Relations()
     for row in json_lines(path, extent):
         if isinstance(row, dict) and row.get("type") == "relation":
             line = f"- {row.get('relationType') or 'relates to'} [[{row.get('to')}]]"
-            relations.setdefault(str(row.get("from")), []).append(line)
+            relations.add(str(row.get("from")), line)
     for row in json_lines(path, extent):
         if isinstance(row, Skipped):
             yield row
         elif row.get("type") == "entity" and str(row.get("name") or "").strip():
-            yield _entity(row, relations.pop(str(row["name"]), []))
+            yield _entity(row, relations.take(str(row["name"])))
         elif row.get("type") != "relation":
             yield Skipped(str(row.get("name") or row)[:60], "it is neither an entity nor a relation")
-    yield from (Skipped(name, "its relations start from no entity") for name in relations)
+    yield from (Skipped(name, "its relations start from no entity") for name in relations.names())
 
 
 def _entity(row: dict[str, Any], relations: list[str]) -> ImportedNote:
     name, kind = str(row["name"]), str(row.get("entityType") or "entity")
     facts = [f"- {' '.join(str(each).split())}" for each in row.get("observations") or []]
     content = "\n".join([*facts, *(["", "## Relations", "", *relations] if relations else [])])
-    return ImportedNote(_name(name, name), content, name, (kind,), f"import:memory-server:{name}")
+    return _note(name, name, content, (kind,), f"import:memory-server:{name}")
 
 
 def _memory_service(path: Path, extent: Extent) -> Iterator[Item]:
@@ -134,7 +136,7 @@ def _memory(row: dict[str, Any]) -> Item:
     kinds = [str(row["memory_type"])] if row["memory_type"] else []
     tags = [tag.strip() for tag in str(row["tags"] or "").strip("[]").replace('"', "").split(",") if tag.strip()]
     source = f"import:mcp-memory-service:{row['content_hash']}"
-    return ImportedNote(_name(title, source), content, title, (*kinds, *tags), source, _day(row["created_at"]))
+    return _note(title, source, content, (*kinds, *tags), source, _day(row["created_at"]))
 
 
 def _mentisdb(path: Path, extent: Extent) -> Iterator[Item]:
@@ -209,7 +211,7 @@ def _chat(kind: str, chat: Any, key: str, name: str, turns: list[tuple[str, str]
     source = f"import:{kind}:{identity or _digest(title + said[0])}"
     for number, part in enumerate(_parts(said), 1):
         here = title if number == 1 else f"{title} ({number})"
-        yield ImportedNote(_name(here, f"{source} {number}"), part, here, (kind, "chat"), source, _day(created))
+        yield _note(here, f"{source} {number}", part, (kind, "chat"), source, _day(created))
 
 
 def _parts(said: list[str]) -> Iterator[str]:
@@ -244,14 +246,14 @@ def _title_of(content: str) -> str:
     return plain if len(plain) <= 80 else f"{plain[:79].rstrip()}…"
 
 
-def _name(title: str, key: str) -> str:
-    """Readable, and the same on every run: the end is of the key, so that equal titles do not meet."""
-    return f"{slug(title, 60) or 'note'}-{_digest(key)}.md"
+def _note(title: str, key: str, content: str, tags: tuple[str, ...], source: str, created: str = "") -> ImportedNote:
+    """Named after its title and a digest of its key: readable, and the same on every run."""
+    name, digest = slug(title, 60) or "note", hashlib.sha256(key.encode("utf-8", "replace")).hexdigest()
+    path, second_path = f"{name}-{digest[:8]}.md", f"{name}-{digest[:24]}.md"
+    return ImportedNote(path, content, title, tags, source, created, second_path=second_path)
 
 
 def _digest(text: str) -> str:
-    import hashlib
-
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:8]
 
 
