@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from lithos.graph.sources.child import read_html
+from lithos.graph.sources.html_reader import read
 
 
 def main() -> None:
@@ -25,7 +25,7 @@ def main() -> None:
         return
     pages = judged(where)
     print(f"adbar/trafilatura at {_git(where, 'rev-parse', 'HEAD').decode()[:12]}: {len(pages)} pages")
-    judge("ours, on selectolax", pages, lambda data: read_html(data)["pages"][0])
+    judge("ours, on selectolax", pages, lambda data: read(data)["pages"][0])
     try:
         import trafilatura
     except ImportError:

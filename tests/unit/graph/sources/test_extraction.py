@@ -34,9 +34,49 @@ def test_a_stream_that_grows_without_end_is_refused() -> None:
 
 
 def test_a_page_that_takes_too_long_is_refused() -> None:
-    nested = b"<html><body>" + b"<blockquote>yak " * 20_000
     with pytest.raises(TooLarge, match="CPU"):
-        extracted(nested, "nested.html", limits=ReadLimits(cpu=1))
+        extracted(b"<html><body>" + b"<p>yak " * 500_000, "long.html", limits=ReadLimits(cpu=1))
+
+
+def test_a_page_that_nests_without_end_is_read() -> None:
+    nested = b"<html><body>" + b"<blockquote>Yaks graze high up on the slopes. " * 20_000
+    assert extracted(nested, "nested.html").text.count("Yaks graze") == 20_000
+
+
+PAGE = """<html><head><title>Site</title><meta name=author content="Ann Roe"></head><body class="has-sidebar">
+<div class="menu"><ul><li><a href=a>Home</a><li><a href=b>All news of the week</a><li><a href=c>About</a></ul></div>
+<div id="page"><h1>Grazing<a class=headerlink href="#g">¶</a></h1>
+<p>A <b>yak</b>, unlike a <a href=d>cow</a>, grazes where the <code>air_density</code> is low, the grass is short.</p>
+<h2>How high?</h2><ul><li>4,000 m</li><li>6,000 m</li></ul>
+<pre>def graze(yak):
+    return yak</pre>
+<p>They come down<br>when the snow is deep, and stay until the thaw.</p>
+<h2>Related</h2><div class="related"><p>Ten marmots that you must see before the end of this year.</p></div></div>
+<div class="share"><a href=e>Share this on every network</a></div>
+<div style="display: none">Hidden words about walruses.</div>
+<footer>All rights reserved by the walruses of the world.</footer></body></html>"""
+
+
+def test_the_main_part_of_a_page_becomes_markdown_and_the_rest_is_left_out() -> None:
+    found = extracted(PAGE.encode(), "yaks.html")
+    assert (found.title, found.authors) == ("Grazing", ("Ann Roe",))
+    assert found.text == "\n\n".join(
+        (
+            "## Grazing",
+            "A yak, unlike a cow, grazes where the air_density is low, the grass is short.",
+            "## How high?",
+            "- 4,000 m",
+            "- 6,000 m",
+            "```\ndef graze(yak):\n    return yak\n```",
+            "They come down when the snow is deep, and stay until the thaw.",
+        )
+    )
+
+
+def test_a_name_of_noise_is_not_believed_where_it_holds_the_text() -> None:
+    said = "Yaks graze high up on the slopes, where the air is thin."
+    page = f"<body><div class=comments><p>{said}</p><p>{said}</p></div><div class=menu><a href=a>Home</a></div></body>"
+    assert extracted(f"<html>{page}</html>".encode(), "x.html").text == f"{said}\n\n{said}"
 
 
 @pytest.mark.parametrize("data", [pdf(""), b"<html><body><img src=a.png></body></html>"])
