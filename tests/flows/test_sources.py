@@ -394,3 +394,44 @@ def test_rankings_go_on_where_the_page_before_ended(desk: Desk, folder: Path) ->
                 **{**arguments, "topic" if "topic" in arguments else "query": "yaks"},
                 cursor=desk(tool, **arguments)["next_cursor"],
             )
+
+
+def whole(desk: Desk, tool: str, field: str, **arguments: Any) -> tuple[list[Any], list[Any]]:
+    """All pages of three rows in the order of reading, and the list in one answer."""
+    pages: list[dict[str, Any]] = [desk(tool, limit=3, **arguments)]
+    while "next_cursor" in pages[-1]:
+        assert len(pages) < 30 and len(pages[-1][field]) == 3
+        pages.append(desk(tool, limit=3, cursor=pages[-1]["next_cursor"], **arguments))
+    assert len(pages) > 1, tool
+    return [each[field] for each in pages], desk(tool, limit=50, **arguments)[field]
+
+
+def test_lists_of_the_graph_are_read_to_their_end(desk: Desk, folder: Path) -> None:
+    write(folder / "inbox", {"ibex.md": "# RFC 4242: Ibexes\n\n" + "`auth.jwt.check` climbs as `auth/jwt.py` does.\n"})
+    rfc = desk("ingest_source", source="ibex.md")["sources"][0]["id"]
+    session = desk.session("ibexes")
+    for number in range(7):
+        said = f"We chose ibex {number} over goats because RFC 4242 says so."
+        last = desk("store_entry", category="decision", content=said, code_references=["check", "auth/jwt.py"])["id"]
+        write(folder / "inbox", {f"ibex{number}.md": f"# RFC 43{number}0: More\n\n`auth.jwt.check` of RFC 4242.\n"})
+        desk("ingest_source", source=f"ibex{number}.md")
+    asked: list[tuple[str, str, dict[str, Any]]] = [
+        ("get_edges", "edges", {"id": rfc}),
+        ("get_history_for_academic", "results", {"academic_id": rfc}),
+        ("get_academic_for", "results", {"id": "check"}),
+        ("get_academic_for", "results", {"id": rfc}),
+        ("get_history_for_code", "results", {"symbol_id": "check"}),
+        ("get_session_history", "results", {"session_id": session, "chronological": False}),
+        ("extract_facts", "facts", {"query": "ibex over goats"}),
+    ]
+    for tool, field, arguments in asked:
+        read, every = whole(desk, tool, field, **arguments)
+        assert [row for page in read for row in page] == every, tool
+    read, every = whole(desk, "get_session_history", "results", session_id=session)
+    assert [row for page in reversed(read) for row in page] == every and every[-1]["id"] == last
+    for tool, id in (("get_code_for_history", {"history_id": last}), ("get_code_for_academic", {"academic_id": rfc})):
+        first = desk(tool, limit=1, **id)
+        rest = desk(tool, limit=1, cursor=first["next_cursor"], **id)
+        assert [*first["results"], *rest["results"]] == desk(tool, **id)["results"]
+        with pytest.raises(InvalidInput, match="cursor"):
+            desk(tool, cursor="AAAA", **id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NotRequired, TypeVar
 
@@ -59,6 +59,22 @@ def offset_of(cursor: str | None, of: Sequence[Any]) -> int:
 def next_page(of: Sequence[Any], offset: int, limit: int, total: int) -> NextPage:
     """The field of an answer that says how to go on; empty at the end of the list."""
     return {"next_cursor": next_cursor(of, [offset + limit])} if offset + limit < total else {}
+
+
+def page_of(
+    answer: Mapping[str, Any],
+    field: str,
+    limit: int,
+    cursor: str | None,
+    of: Sequence[Any],
+    *,
+    newest_last: bool = False,
+) -> dict[str, Any]:
+    """The answer with one page of the list in `field`, which was made whole. `newest_last`: pages begin at its end."""
+    offset, rows = offset_of(cursor, of), answer[field]
+    end = max(0, len(rows) - offset)
+    shown = rows[max(0, end - limit) : end] if newest_last else rows[offset : offset + limit]
+    return {**answer, field: shown, **next_page(of, offset, limit, len(rows))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -71,7 +71,7 @@ class DecisionPage(NextPage):
     degraded_reason: NotRequired[str]
 
 
-class SessionHistory(TypedDict):
+class SessionHistory(NextPage):
     session_id: str
     complete: bool  # False: only what is promoted, for the caller is not in the session
     results: list[HistoryRow]

@@ -11,6 +11,7 @@ from lithos.graph.history.values import DONE, NODE_OF_CATEGORY, THOUGHT_OF_SUMMA
 from lithos.ledger import EntryScope, Filter, Ledger, Thought, chosen_entries
 from lithos.sessions import ALL, HISTORY, Sessions, Viewer
 
+NEWEST = 1_000  # entries that a search of the ledger gives; older ones are read with the whole session
 _SUMMARY_TAGS = tuple(name for name, kind in THOUGHT_OF_SUMMARY.items() if kind == DONE)
 
 
@@ -64,7 +65,10 @@ class ThoughtEntries:
         except Forbidden:
             is_member = False
         scope = EntryScope(sessions=(session_id,), promoted_only=not is_member)
-        return self.read(Filter(thought_types=types, entries=scope), ALL, limit), is_member
+        if limit <= NEWEST:
+            return self.read(Filter(thought_types=types, entries=scope), ALL, limit), is_member
+        every = [each for each in self._ledger.entries(HISTORY, scope) if not types or each["thought_type"] in types]
+        return Answered(self.rows(every[-limit:])), is_member
 
     def exists(self, entry_id: str) -> bool:
         """Whether there is such an entry, seen or not; a forgotten one is none."""

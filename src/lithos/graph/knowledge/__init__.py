@@ -14,6 +14,7 @@ from lithos.graph.knowledge.follow_thoughts import ThoughtFollower
 from lithos.graph.knowledge.knowledge import EdgePage, EdgeShown, Follower, Knowledge
 from lithos.graph.knowledge.nodes import Node, NodeDomain, Nodes, NodeShown, code_shown
 from lithos.graph.knowledge.questions import (
+    ALL_ROWS,
     CodeHistory,
     FactPage,
     LinkedNodes,
@@ -29,6 +30,7 @@ from lithos.graph.knowledge.store import KnowledgeStore, open_knowledge
 from lithos.graph.knowledge.thoughts import origin as thought_origin
 
 __all__ = [
+    "ALL_ROWS",
     "COMMIT_KEYWORDS",
     "COMMIT_NUMBERS",
     "AssertedEdges",

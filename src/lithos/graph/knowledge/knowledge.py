@@ -12,6 +12,7 @@ from typing import Literal, NotRequired, Protocol
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage
 from lithos.core.listeners import Listeners
 from lithos.core.part import Part
 from lithos.errors import InvalidInput, LithosError
@@ -46,7 +47,7 @@ class EdgeShown(TypedDict):
     dangling: NotRequired[bool]
 
 
-class EdgePage(TypedDict):
+class EdgePage(NextPage):
     node: NodeShown
     edges: list[EdgeShown]
     degraded: bool

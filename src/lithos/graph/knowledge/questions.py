@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NotRequired, cast
 
-from typing_extensions import TypedDict
-
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage
 from lithos.errors import InvalidInput, NotFound
 from lithos.graph.code import find
 from lithos.graph.history.facts import Fact, facts_in
@@ -21,6 +20,7 @@ from lithos.graph.knowledge.nodes import Node, NodeShown
 from lithos.graph.model import Domain, KnowledgeEdge
 
 RESTING = (KnowledgeEdge.BASED_ON, KnowledgeEdge.REFERENCES, KnowledgeEdge.VALIDATED_BY)
+ALL_ROWS = 100_000
 TOUCHING = (KnowledgeEdge.MODIFIED, KnowledgeEdge.CREATED, KnowledgeEdge.DELETED, KnowledgeEdge.REFERENCED)
 
 
@@ -30,7 +30,7 @@ class CodeHistoryRow(HistoryRow):
     was_bug: bool  # a fix, or a failure
 
 
-class CodeHistory(TypedDict):
+class CodeHistory(NextPage):
     of: NodeShown
     results: list[CodeHistoryRow]
     total: int
@@ -45,7 +45,7 @@ class LinkedNode(NodeShown):
     weight: float
 
 
-class LinkedNodes(TypedDict):
+class LinkedNodes(NextPage):
     of: NodeShown
     results: list[LinkedNode]
     total: int
@@ -73,13 +73,13 @@ def history_for_code(graph: Knowledge, call: Call, symbol_id: str, limit: int) -
     return cast(CodeHistory, {**answer, **_degraded(reasons)})
 
 
-def code_for_history(graph: Knowledge, call: Call, history_id: str) -> LinkedNodes:
+def code_for_history(graph: Knowledge, call: Call, history_id: str, limit: int = ALL_ROWS) -> LinkedNodes:
     """The code that an entry or commit made, changed, removed or names."""
     reason = graph.catch_up()
     node = graph.nodes.find(call, history_id)
     if node.domain is not Domain.HISTORY:
         raise InvalidInput(f"{history_id[:80]!r} is no entry of history", hint="lithos_search_history shows ids.")
-    return linked(graph, call, node, [reason], out=TOUCHING, domain="code", limit=500)
+    return linked(graph, call, node, [reason], out=TOUCHING, domain="code", limit=limit)
 
 
 def code_node(graph: Knowledge, call: Call, text: str) -> Node:
@@ -133,7 +133,7 @@ def code_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int
     return linked(graph, call, node, [reason], out=out, into=into, domain="code", limit=limit)
 
 
-def history_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int = 50) -> LinkedNodes:
+def history_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int = ALL_ROWS) -> LinkedNodes:
     """Decisions and entries that rest on a source, name it, or inspired it."""
     reason, node = graph.catch_up(), _source(graph, call, academic_id)
     out = (KnowledgeEdge.INSPIRED_BY,)
@@ -169,15 +169,13 @@ def _source(graph: Knowledge, call: Call, id: str) -> Node:
     return node
 
 
-class FactPage(TypedDict):
+class FactPage(NextPage):
     facts: list[Fact]
     entries: int  # that were read
     unknown: NotRequired[list[str]]  # ids that name no entry
 
 
-def extracted_facts(
-    graph: Knowledge, history: History, call: Call, ids: Sequence[str], text: str | None, limit: int
-) -> FactPage:
+def extracted_facts(graph: Knowledge, history: History, call: Call, ids: Sequence[str], text: str | None) -> FactPage:
     """Facts of these entries, or of those that a question finds."""
     if bool(ids) == bool(text):
         raise InvalidInput("give either ids or query", hint="ids are those of lithos_search_history.")
@@ -187,6 +185,6 @@ def extracted_facts(
     else:
         known = {id: row for id in ids if (row := graph.entry_row(call, id)) is not None}
     facts = [fact for id, row in known.items() for fact in facts_in(f"{row.get('title', '')}\n{row['content']}", id)]
-    page: FactPage = {"facts": facts[:limit], "entries": len(known)}
+    page: FactPage = {"facts": facts, "entries": len(known)}
     unknown = [each for each in ids if each not in known]
     return {**page, "unknown": unknown} if unknown else page

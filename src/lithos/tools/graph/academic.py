@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import BeforeValidator, Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.core.cursor import shown_before
-from lithos.graph.knowledge import LinkedNodes, academic_for, code_for_academic, history_for_academic
+from lithos.core.cursor import page_of, shown_before
+from lithos.graph.knowledge import ALL_ROWS, LinkedNodes, academic_for, code_for_academic, history_for_academic
 from lithos.graph.sources import (
     DEPTHS,
     Comparison,
@@ -140,16 +140,25 @@ def lithos_synthesize_with_codebase(
 
 @tool(toolset="academic", notes=True, reads=True, title="Code for a source")
 def lithos_get_code_for_academic(
-    lithos: Lithos, call: Call, academic_id: str, limit: Five = 5, agent: Agent = None
+    lithos: Lithos, call: Call, academic_id: str, limit: Five = 5, agent: Agent = None, cursor: MoreCursor = None
 ) -> LinkedNodes:
     """Code that implements a source, uses its library, or is documented by it."""
-    return code_for_academic(lithos.graph, call, academic_id, limit)
+    found = code_for_academic(lithos.graph, call, academic_id, ALL_ROWS)
+    return cast(LinkedNodes, page_of(found, "results", limit, cursor, ["code of a source", academic_id]))
 
 
 @tool(toolset="academic", notes=True, reads=True, title="History for a source")
-def lithos_get_history_for_academic(lithos: Lithos, call: Call, academic_id: str, agent: Agent = None) -> LinkedNodes:
+def lithos_get_history_for_academic(
+    lithos: Lithos,
+    call: Call,
+    academic_id: str,
+    limit: Annotated[Five, Rare] = 50,
+    agent: Agent = None,
+    cursor: MoreCursor = None,
+) -> LinkedNodes:
     """Decisions and entries that rest on a source or name it."""
-    return history_for_academic(lithos.graph, call, academic_id)
+    found = history_for_academic(lithos.graph, call, academic_id)
+    return cast(LinkedNodes, page_of(found, "results", limit, cursor, ["history of a source", academic_id]))
 
 
 @tool(toolset="academic", notes=True, reads=True, title="Sources for something")
@@ -159,6 +168,8 @@ def lithos_get_academic_for(
     id: Annotated[str, Field(max_length=1_000, description="A symbol, file, decision or entry")],
     limit: Five = 5,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> LinkedNodes:
     """Sources that a piece of code or a decision rests on."""
-    return academic_for(lithos.graph, call, id, limit)
+    found = academic_for(lithos.graph, call, id, ALL_ROWS)
+    return cast(LinkedNodes, page_of(found, "results", limit, cursor, ["sources of", id]))

@@ -9,7 +9,9 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import NextPage, offset_of, page_of
 from lithos.graph.trust import ConflictShown, ConflictType
+from lithos.tools.arguments import MoreCursor
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
@@ -96,7 +98,7 @@ class Provenance(TypedDict):
     verification: NotRequired[dict[str, Any]]
 
 
-class ConflictPage(TypedDict):
+class ConflictPage(NextPage):
     conflicts: list[ConflictShown]
     count: int
 
@@ -188,11 +190,14 @@ def lithos_graph_conflicts(
     type: ConflictKind | None = None,
     resolved: bool = False,
     limit: Annotated[int, Field(ge=1, le=200), Rare] = 50,
+    cursor: MoreCursor = None,
 ) -> ConflictPage:
     """Pairs that contradict each other: history and code, old and new, two statements."""
     kind = None if type is None else ConflictType[type.upper()]
-    rows = lithos.trust.conflicts(call, subject, kind, resolved, limit)
-    return {"conflicts": rows, "count": len(rows)}
+    of = ["conflicts", subject, type, resolved]
+    rows = lithos.trust.conflicts(call, subject, kind, resolved, offset_of(cursor, of) + limit + 1)
+    page = page_of({"conflicts": rows}, "conflicts", limit, cursor, of)
+    return cast(ConflictPage, {**page, "count": len(page["conflicts"])})
 
 
 @tool(toolset="graph", listed=False, title="Resolve a conflict")

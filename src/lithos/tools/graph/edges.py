@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field
 
 from lithos.app import Lithos
 from lithos.core.call import Call
+from lithos.core.cursor import offset_of, page_of
 from lithos.core.relative import prefix
 from lithos.graph import AllPage, SmartPage, Thoroughness
 from lithos.graph.knowledge import EdgePage, LinkAnswer, NodeDomain
+from lithos.tools.arguments import MoreCursor
 from lithos.tools.dispatch.schemas import Rare
 from lithos.tools.registry import tool
 
@@ -55,10 +57,13 @@ def lithos_get_edges(
     direction: Literal["out", "in", "both"] = "both",
     limit: Annotated[int, Field(ge=1, le=500)] = 50,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> EdgePage:
     """All edges of a node, each with how it is known: derived from a text, or asserted and by whom. dangling: the other
     end is gone."""
-    return lithos.graph.edges(call, id, edge_type, direction, limit)
+    of = ["edges", id, edge_type, direction]
+    found = lithos.graph.edges(call, id, edge_type, direction, offset_of(cursor, of) + limit + 1)
+    return cast(EdgePage, page_of(found, "edges", limit, cursor, of))
 
 
 @tool(toolset="graph", notes=True, reads=True, title="Search everything")

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from lithos.app import Lithos
 from lithos.core.call import Call
-from lithos.core.cursor import shown_before
+from lithos.core.cursor import offset_of, page_of, shown_before
 from lithos.core.since import parse_since
 from lithos.core.text import slug
 from lithos.graph.history import (
@@ -33,6 +33,7 @@ from lithos.graph.history import (
     labelled,
 )
 from lithos.graph.knowledge import (
+    ALL_ROWS,
     CodeHistory,
     FactPage,
     LinkedNodes,
@@ -286,10 +287,14 @@ def lithos_get_session_history(
     include: Include = "all",
     limit: Annotated[int, Field(ge=1, le=1000), Rare] = 200,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> SessionHistory:
     """The newest entries of one session in order; of a session that you are not in, the promoted ones."""
     chosen = session_id.casefold() if session_id else None
-    return lithos.history.session(call, chosen, include, chronological=chronological, limit=limit)
+    of = ["session", chosen, chronological, include]
+    most = offset_of(cursor, of) + limit + 1
+    found = lithos.history.session(call, chosen, include, chronological=chronological, limit=most)
+    return cast(SessionHistory, page_of(found, "results", limit, cursor, of, newest_last=chronological))
 
 
 @tool(toolset="history", reads=True, title="Get the history of code")
@@ -299,18 +304,26 @@ def lithos_get_history_for_code(
     symbol_id: Annotated[str, Field(max_length=1_000, description="Id, path, path:line or symbol")],
     limit: Ten = 10,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> CodeHistory:
     """When a function or file was made and changed, why, and which of it was a bug: commits and entries, newest first.
     Ask before you change it."""
-    return history_for_code(lithos.graph, call, symbol_id, limit)
+    found = history_for_code(lithos.graph, call, symbol_id, ALL_ROWS)
+    return cast(CodeHistory, page_of(found, "results", limit, cursor, ["history of code", symbol_id]))
 
 
 @tool(toolset="history", reads=True, title="Get the code of an entry")
 def lithos_get_code_for_history(
-    lithos: Lithos, call: Call, history_id: Annotated[str, Field(max_length=200)], agent: Agent = None
+    lithos: Lithos,
+    call: Call,
+    history_id: Annotated[str, Field(max_length=200)],
+    limit: Annotated[int, Field(ge=1, le=500), Rare] = 50,
+    agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> LinkedNodes:
     """The code that an entry or commit made, changed, removed or names. `removed`: it is gone since."""
-    return code_for_history(lithos.graph, call, history_id)
+    found = code_for_history(lithos.graph, call, history_id)
+    return cast(LinkedNodes, page_of(found, "results", limit, cursor, ["code of history", history_id]))
 
 
 @tool(toolset="history", reads=True, listed=False, title="Extract facts")
@@ -321,6 +334,8 @@ def lithos_extract_facts(
     query: Annotated[str | None, Field(max_length=10_000, description="Instead of ids")] = None,
     limit: Annotated[int, Field(ge=1, le=500)] = 50,
     agent: Agent = None,
+    cursor: MoreCursor = None,
 ) -> FactPage:
     """Entries as facts: subject, relation, value, and the sentence that says it. No model is asked."""
-    return extracted_facts(lithos.graph, lithos.history, call, ids or (), query, limit)
+    found = extracted_facts(lithos.graph, lithos.history, call, ids or (), query)
+    return cast(FactPage, page_of(found, "facts", limit, cursor, ["facts", ids, query]))
