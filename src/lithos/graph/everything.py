@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, cast
@@ -14,7 +15,7 @@ from lithos.errors import InvalidInput
 from lithos.graph.code import Code
 from lithos.graph.code import search as search_code
 from lithos.graph.history import History, HistoryQuestion
-from lithos.graph.knowledge import Knowledge, NodeDomain, NodeShown
+from lithos.graph.knowledge import Knowledge, Node, NodeDomain, NodeShown
 from lithos.graph.model import KnowledgeEdge
 from lithos.graph.sources import Sources
 
@@ -27,6 +28,22 @@ LONGEST_TEXT = 700  # characters of one result of a smart search
 _TO_CODE = (KnowledgeEdge.MODIFIED, KnowledgeEdge.CREATED, KnowledgeEdge.DELETED, KnowledgeEdge.REFERENCED)
 _TO_SOURCE = (KnowledgeEdge.BASED_ON, KnowledgeEdge.REFERENCES, KnowledgeEdge.VALIDATED_BY)
 _OF_CODE = (KnowledgeEdge.IMPLEMENTS_PATTERN, KnowledgeEdge.USES_LIBRARY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Joining:
+    """Types of edges that join a node to another domain: those that begin at it, and those that end there."""
+
+    out: tuple[KnowledgeEdge, ...] = ()
+    into: tuple[KnowledgeEdge, ...] = ()
+
+
+_DOCUMENTS, _INSPIRED_BY = (KnowledgeEdge.DOCUMENTS,), (KnowledgeEdge.INSPIRED_BY,)
+_RELATED: dict[str, dict[str, _Joining]] = {
+    "code": {"history": _Joining(into=_TO_CODE), "academic": _Joining(_OF_CODE, _DOCUMENTS)},
+    "history": {"code": _Joining(_TO_CODE), "academic": _Joining(_TO_SOURCE, _INSPIRED_BY)},
+    "academic": {"code": _Joining(_DOCUMENTS, _OF_CODE), "history": _Joining(_INSPIRED_BY, _TO_SOURCE)},
+}
 
 
 class Related(TypedDict):
@@ -81,8 +98,10 @@ class Everything:
         for domain in _checked(domains):
             rows, reason = self._find(call, domain, text, limit, path_prefix)
             reasons.append(reason)
-            answer[domain] = [{**row, "related": self.related(call, row["id"], domain)} for row in rows]
-        return cast(AllPage, {**answer, **_degraded(reasons)})
+            answer[domain] = rows
+        related = self.related(call, [row for rows in answer.values() for row in rows])
+        shown = {name: [{**row, "related": related[row["id"]]} for row in rows] for name, rows in answer.items()}
+        return cast(AllPage, {**shown, **_degraded(reasons)})
 
     def smart_search(self, call: Call, text: str, budget: int, thoroughness: Thoroughness) -> SmartPage:
         """Widen until a round brings nothing new or the budget is full. No node comes twice."""
@@ -101,7 +120,8 @@ class Everything:
             if len(found) == before or full:
                 break
         kept, used, skipped = _fitting(sorted(found.values(), key=lambda row: -row["score"]), budget)
-        shown = [cast(AllRow, {**row, "related": self.related(call, row["id"], row["domain"])}) for row in kept]
+        related = self.related(call, kept)
+        shown = [cast(AllRow, {**row, "related": related[row["id"]]}) for row in kept]
         answer = {"results": shown, "tokens_used": used, "rounds": rounds, "skipped": skipped}
         return cast(SmartPage, {**answer, **_degraded(reasons)})
 
@@ -121,33 +141,38 @@ class Everything:
         kept = [row for row in rows if not prefix or row["path"].startswith(prefix)]
         return [_of_source(row) for row in kept[:limit]], reason
 
-    def related(self, call: Call, id: str, domain: str) -> Related:
-        """At most three of each other domain, the newest or heaviest."""
-        shown: Related = {"code": [], "history": [], "academic": []}
-        if domain == "code":
-            shown["history"] = self._ends(call, self.graph.into(id, _TO_CODE), id)
-            into = self.graph.into(id, (KnowledgeEdge.DOCUMENTS,))
-            shown["academic"] = self._ends(call, [*self.graph.out_of(id, _OF_CODE), *into], id)
-        elif domain == "history":
-            shown["code"] = self._ends(call, self.graph.out_of(id, _TO_CODE), id)
-            into = self.graph.into(id, (KnowledgeEdge.INSPIRED_BY,))
-            shown["academic"] = self._ends(call, [*self.graph.out_of(id, _TO_SOURCE), *into], id)
-        else:
-            out = self.graph.out_of(id, (KnowledgeEdge.DOCUMENTS,))
-            shown["code"] = self._ends(call, [*self.graph.into(id, _OF_CODE), *out], id)
-            out = self.graph.out_of(id, (KnowledgeEdge.INSPIRED_BY,))
-            shown["history"] = self._ends(call, [*self.graph.into(id, _TO_SOURCE), *out], id)
-        return shown
+    def related(self, call: Call, rows: Sequence[AllRow]) -> dict[str, Related]:
+        """Of each row at most three of each other domain, the newest or heaviest. Edges and nodes of all are read
+        together."""
+        ends: dict[str, dict[str, list[str]]] = {}
+        for domain, kinds in _RELATED.items():
+            ids = [row["id"] for row in rows if row["domain"] == domain]
+            out = self.graph.out_of_each(ids, [kind for each in kinds.values() for kind in each.out])
+            into = self.graph.into_each(ids, [kind for each in kinds.values() for kind in each.into])
+            for id in ids:
+                ends[id] = {
+                    name: [
+                        *(edge.target for edge in out[id] if edge.type in wanted.out),
+                        *(edge.source for edge in into[id] if edge.type in wanted.into),
+                    ]
+                    for name, wanted in kinds.items()
+                }
+        first = [other for each in ends.values() for some in each.values() for other in some[: 2 * MOST_RELATED]]
+        known = self.graph.nodes.many(call, [*dict.fromkeys(first)])
+        return {
+            id: cast(Related, {"code": [], "history": [], "academic": [], **self._three(call, each, known)})
+            for id, each in ends.items()
+        }
 
-    def _ends(self, call: Call, edges: Sequence[Any], id: str) -> list[NodeShown]:
-        found: dict[str, NodeShown] = {}
-        for edge in edges[:CANDIDATES]:
-            if len(found) == MOST_RELATED:
-                break
-            node = self.graph.nodes.get(call, edge.other(id))
-            if node is not None:
-                found.setdefault(node.id, node.shown)
-        return list(found.values())
+    def _three(self, call: Call, ends: dict[str, list[str]], known: dict[str, Node]) -> dict[str, list[NodeShown]]:
+        shown = {}
+        for name, others in ends.items():
+            several = [*dict.fromkeys(others[:CANDIDATES])]
+            near = [known[other] for other in several[: 2 * MOST_RELATED] if other in known]
+            rest = several[2 * MOST_RELATED :] if len(near) < MOST_RELATED else ()
+            far = (node for _, node in self.graph.nodes.walk(call, rest, 2 * MOST_RELATED) if node is not None)
+            shown[name] = [node.shown for node in itertools.islice(itertools.chain(near, far), MOST_RELATED)]
+        return shown
 
 
 def _checked(domains: Sequence[str]) -> list[NodeDomain]:

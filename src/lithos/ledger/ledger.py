@@ -367,6 +367,16 @@ class Ledger(Part):
             "thought": as_thought(chain.entry(index), chain.registry) if there and index is not None else None,
         }
 
+    def by_ids(self, chain_key: str, ids: Sequence[str], viewer: Viewer = PUBLIC) -> dict[str, Thought | None]:
+        """The thoughts of these ids, read together; None where the viewer may not see it or it is forgotten."""
+        chain = self.chain(chain_key)
+        entries = chain.entries(chain.places_of_ids(ids))
+        wanted = {each.lower() for each in ids}
+        there = [entry for entry in entries if entry.record["id"] in wanted]
+        found: dict[str, Thought | None] = {entry.record["id"]: None for entry in there}
+        seen = [each for each in there if each.body is not None and self._sees(chain, each.index, viewer)]
+        return found | {each["id"]: each for each in as_thoughts(seen, chain.registry)}
+
     def between(self, chain_key: str, start: int, end: int, viewer: Viewer = PUBLIC) -> list[Thought]:
         """The thoughts from one index on and before another that the viewer may see, oldest first."""
         chain = self.chain(chain_key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from lithos.core.call import Call
 from lithos.errors import Forbidden, NotFound
@@ -73,22 +73,20 @@ class ThoughtEntries:
     def exists(self, entry_id: str) -> bool:
         """Whether there is such an entry, seen or not; a forgotten one is none."""
         try:
-            found = self._ledger.thought(HISTORY, thought_id=entry_id, viewer=ALL)["thought"]
-        except NotFound:
+            return self._ledger.by_ids(HISTORY, [entry_id], ALL).get(entry_id.lower()) is not None
+        except NotFound:  # there is no entry yet
             return False
-        return found is not None and "forgotten" not in found
 
     def neighbours(self, row: HistoryRow, least: float) -> list[str]:
         """Ids of entries whose meaning is nearly the same, as far as they are embedded."""
         return self._ledger.neighbours(HISTORY, row["id"], least)
 
-    def by_id(self, call: Call, entry_id: str) -> Thought | None:
-        """A thought that the caller may see."""
+    def by_ids(self, call: Call, ids: Sequence[str]) -> dict[str, Thought | None]:
+        """Those of these ids that are thoughts; None where the caller may not see it or it is forgotten."""
         try:
-            found = self._ledger.thought(HISTORY, thought_id=entry_id, viewer=self._sessions.viewer(call))["thought"]
-        except NotFound:
-            return None
-        return None if found is None or "forgotten" in found else found
+            return self._ledger.by_ids(HISTORY, ids, self._sessions.viewer(call)) if ids else {}
+        except NotFound:  # there is no entry yet
+            return {}
 
 
 def as_row(thought: Thought, promoted: Collection[int]) -> HistoryRow:

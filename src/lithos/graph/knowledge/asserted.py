@@ -69,18 +69,21 @@ class AssertedEdges:
 
         return cast(LinkAnswer, self._effects.commit(call, work))
 
-    def out_of(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
-        return self._edges("source_id", id, kinds)
+    def out_of(self, ids: Sequence[str], kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
+        """Edges that begin at one of these."""
+        return self._edges("source_id", ids, kinds)
 
-    def into(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
-        return self._edges("target_id", id, kinds)
+    def into(self, ids: Sequence[str], kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
+        """Edges that end at one of these."""
+        return self._edges("target_id", ids, kinds)
 
     def count(self) -> int:
         row = self._database.read(lambda tx: tx.one("SELECT count(*) AS n FROM graph_edges"))
         return int(row["n"]) if row else 0
 
-    def _edges(self, column: str, id: str, kinds: Sequence[KnowledgeEdge]) -> list[Edge]:
-        rows = self._database.read(lambda tx: tx.all(f"SELECT * FROM graph_edges WHERE {column} = ? ORDER BY at", id))
+    def _edges(self, column: str, ids: Sequence[str], kinds: Sequence[KnowledgeEdge]) -> list[Edge]:
+        asked = f"SELECT * FROM graph_edges WHERE {column} IN ({', '.join('?' * len(ids))}) ORDER BY at"
+        rows = self._database.read(lambda tx: tx.all(asked, *ids))
         found = map(_edge, rows)
         return [each for each in found if not kinds or each.type in kinds]
 

@@ -19,6 +19,7 @@ from lithos.storage import Row, Tx
 
 GONE = 0  # the file of edges to code that is gone
 HOW = "commit"
+_SHOWN = "c.number, c.root, c.sha, c.at, c.author, c.subject, c.body, c.summary_type"  # diffs are large
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +126,12 @@ class CommitStore:
 
     def find(self, root: str, sha: str) -> Row | None:
         """By its id or the beginning of it, if that is one commit."""
-        sql = "SELECT * FROM commits WHERE root = ? AND sha >= ? AND sha < ? || 'g' LIMIT 2"
+        sql = f"SELECT {_SHOWN} FROM commits c WHERE root = ? AND sha >= ? AND sha < ? || 'g' LIMIT 2"
         rows = self._store.read(lambda tx: tx.all(sql, root, sha, sha)) if len(sha) >= 7 else []
         return rows[0] if len(rows) == 1 else None
 
     def page(self, root: str, after: int, most: int) -> list[Row]:
-        sql = "SELECT * FROM commits WHERE root = ? AND number > ? ORDER BY number LIMIT ?"
+        sql = f"SELECT {_SHOWN} FROM commits c WHERE root = ? AND number > ? ORDER BY number LIMIT ?"
         return self._store.read(lambda tx: tx.all(sql, root, after, most))
 
     def stone(self, root: str, inside: str) -> Row | None:
@@ -140,7 +141,7 @@ class CommitStore:
     def into(self, root: str, inside: str) -> list[tuple[Row, KnowledgeEdge]]:
         """Commits that touched a file or symbol, newest first."""
         sql = (
-            'SELECT c.*, e.type AS edge FROM commit_edges e JOIN commits c ON c.number = e."commit" '
+            f'SELECT {_SHOWN}, e.type AS edge FROM commit_edges e JOIN commits c ON c.number = e."commit" '
             "WHERE e.root = ? AND e.target = ? ORDER BY c.at DESC, c.place"
         )
         rows = self._store.read(lambda tx: tx.all(sql, root, number(inside)))

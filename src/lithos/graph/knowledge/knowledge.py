@@ -31,6 +31,7 @@ WAIT_SECONDS = 2.0  # how long a question waits for what was not derived yet
 ALONE_SECONDS = 600.0
 PAUSE_SECONDS = 1.0
 LOOK_SECONDS = 5.0
+TOGETHER = 50  # nodes of a list that are read at once
 _log = logging.getLogger(__name__)
 Direction = Literal["out", "in", "both"]
 
@@ -188,14 +189,12 @@ class Knowledge(Part):
         """Nodes that the caller may see at the other end of these edges, the heaviest first."""
         edges = self.out_of(id, out) if out else []
         edges += self.into(id, into) if into else []
+        nodes = self.nodes.many(call, [*dict.fromkeys(edge.other(id) for edge in edges)])
         found: dict[tuple[str, KnowledgeEdge], Neighbour] = {}
         for edge in sorted(edges, key=lambda each: -each.weight):
-            key = (edge.other(id), edge.type)
-            if key in found:
-                continue
-            node = self.nodes.get(call, edge.other(id))
+            node = nodes.get(edge.other(id))
             if node is not None and domain in (None, node.shown["domain"]):
-                found[key] = Neighbour(node, edge)
+                found.setdefault((node.id, edge.type), Neighbour(node, edge))
         return list(found.values())
 
     def find(self, call: Call, question: HistoryQuestion) -> Answered:
@@ -208,7 +207,20 @@ class Knowledge(Part):
 
     def out_of(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
         """Asserted and derived edges that begin here."""
-        found = [*self.asserted.out_of(id, kinds), *self.store.out_of(id, kinds)]
+        return self.out_of_each([id], kinds)[id]
+
+    def out_of_each(self, ids: Sequence[str], kinds: Sequence[KnowledgeEdge] = ()) -> dict[str, list[Edge]]:
+        """The same of several nodes, in few reads."""
+        found: dict[str, list[Edge]] = {id: [] for id in ids}
+        for edge in (*self.asserted.out_of(ids, kinds), *self.store.out_of(ids, kinds)) if ids else ():
+            found[edge.source].append(edge)
+        for id in ids:
+            found[id] += self._resolved_out(id, kinds)
+        return found
+
+    def _resolved_out(self, id: str, kinds: Sequence[KnowledgeEdge]) -> list[Edge]:
+        """Edges to code: of commits, and of names that are resolved now."""
+        found: list[Edge] = []
         if id.startswith("commit:"):
             _, root, sha = id.split(":", 2)
             open_root = next((each for each in self.code.roots() if each.spec.name == root), None)
@@ -252,7 +264,20 @@ class Knowledge(Part):
 
     def into(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
         """Asserted and derived edges that end here."""
-        found = [*self.asserted.into(id, kinds), *self.store.into(id, kinds)]
+        return self.into_each([id], kinds)[id]
+
+    def into_each(self, ids: Sequence[str], kinds: Sequence[KnowledgeEdge] = ()) -> dict[str, list[Edge]]:
+        """The same of several nodes, in few reads."""
+        found: dict[str, list[Edge]] = {id: [] for id in ids}
+        for edge in (*self.asserted.into(ids, kinds), *self.store.into(ids, kinds)) if ids else ():
+            found[edge.target].append(edge)
+        for id in ids:
+            found[id] += self._resolved_into(id, kinds)
+        return found
+
+    def _resolved_into(self, id: str, kinds: Sequence[KnowledgeEdge]) -> list[Edge]:
+        """Edges to code: of commits, and of sources that name it."""
+        found: list[Edge] = []
         root, _, inside = id.partition(":")
         if inside and any(each.spec.name == root for each in self.code.roots()):
             touched = self.commits.commits.edges_into(root, inside)
@@ -281,11 +306,10 @@ class Knowledge(Part):
 
     def _shown(self, call: Call, id: str, way: str, edges: Sequence[Edge], most: int) -> list[EdgeShown]:
         rows: dict[tuple[str, KnowledgeEdge], EdgeShown] = {}
-        for edge in edges:
+        known = self.nodes.walk(call, [edge.other(id) for edge in edges], TOGETHER)
+        for edge, (other, node) in zip(edges, known, strict=False):
             if len(rows) >= most:
                 break
-            other = edge.other(id)
-            node = self.nodes.get(call, other)
             if (other, edge.type) in rows or (node is None and not self.nodes.is_gone(call, other)):
                 continue  # hidden from this caller
             row: EdgeShown = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, Protocol
 
@@ -86,28 +87,52 @@ class Nodes:
 
     def get(self, call: Call, id: str) -> Node | None:
         """The node of exactly this id that the caller may see."""
+        return self.many(call, [id]).get(id)
+
+    def many(self, call: Call, ids: Sequence[str]) -> dict[str, Node]:
+        """Those of these nodes that the caller may see; thoughts are read together."""
+        thoughts = self._thoughts.by_ids(call, [id for id in ids if len(id) == UUID_LENGTH and ":" not in id])
+        found: dict[str, Node] = {}
+        for id in ids:
+            if id in thoughts:
+                thought = thoughts[id]
+                shown = None if thought is None else entry_shown(as_row(thought, ()))
+            else:
+                shown = self._shown(call, id)
+            if shown is not None:
+                found[id] = Node(id, Domain[shown["domain"].upper()], shown)
+        return found
+
+    def walk(self, call: Call, ids: Sequence[str], together: int) -> Iterator[tuple[str, Node | None]]:
+        """Each id with its node, so many read together: a caller that stops early reads few."""
+        for start in range(0, len(ids), together):
+            part = ids[start : start + together]
+            found = self.many(call, part)
+            yield from ((id, found.get(id)) for id in part)
+
+    def _shown(self, call: Call, id: str) -> NodeShown | None:
         prefix, _, rest = id.partition(":")
         shown: NodeShown | None = None
         if prefix in ("task", "outcome", "finding"):
             shown = self._of_board(prefix, rest)
         elif prefix == "session":
             shown = self._of_session(call, rest)
-        elif len(id) == UUID_LENGTH and ":" not in id:
-            thought = self._thoughts.by_id(call, id)
-            shown = None if thought is None else entry_shown(as_row(thought, ()))
-        elif ":" in id:
+        elif rest:
             entry = entry_by_id(self._code.visible(call), id)
             shown = None if entry is None else code_shown(entry)
         for other in self._others:
             shown = shown or other.get(call, id)
-        return None if shown is None else Node(id, Domain[shown["domain"].upper()], shown)
+        return shown
 
     def entry(self, call: Call, id: str) -> HistoryRow | None:
         """A thought in full."""
-        if len(id) != UUID_LENGTH:
-            return None
-        thought = self._thoughts.by_id(call, id)
-        return None if thought is None else self._thoughts.rows([thought])[0]
+        return self.entries(call, [id]).get(id)
+
+    def entries(self, call: Call, ids: Sequence[str]) -> dict[str, HistoryRow]:
+        """Thoughts in full, read together."""
+        found = self._thoughts.by_ids(call, [id for id in ids if len(id) == UUID_LENGTH])
+        rows = self._thoughts.rows(each for each in found.values() if each is not None)
+        return {row["id"]: row for row in rows}
 
     def is_gone(self, call: Call, id: str) -> bool:
         """Whether there is no such node for any caller; else it is hidden from this one."""

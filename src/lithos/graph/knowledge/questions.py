@@ -61,8 +61,10 @@ def history_for_code(graph: Knowledge, call: Call, symbol_id: str, limit: int) -
     rows: dict[str, CodeHistoryRow] = {}
     for commit, kind in graph.commits.commits.into(root, inside):
         rows.setdefault(commit["sha"], _row(commit_row(commit), kind.name.lower(), "commit"))
-    for edge in (*graph.asserted.into(node.id, TOUCHING), *graph.store.into(node.id, TOUCHING)):
-        row = graph.entry_row(call, edge.source)
+    edges = [*graph.asserted.into([node.id], TOUCHING), *graph.store.into([node.id], TOUCHING)]
+    written = graph.nodes.entries(call, [edge.source for edge in edges])
+    for edge in edges:
+        row = written.get(edge.source) or graph.entry_row(call, edge.source)
         if row is not None:
             rows.setdefault(row["id"], _row(row, edge.type.name.lower(), edge.how))
     ordered = sorted(rows.values(), key=lambda row: row["timestamp"], reverse=True)

@@ -120,14 +120,14 @@ CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT R
 FINGERPRINT = sha256_hex((DERIVATION + _SQL).encode())[:12]
 MIGRATIONS = (Migration(1, "knowledge", _SQL),)
 _OUT = (
-    "SELECT source, type, target, weight, how FROM edges WHERE source = ? UNION ALL "
+    "SELECT source, type, target, weight, how FROM edges WHERE source IN ({ids}) UNION ALL "
     "SELECT m.node, m.type, k.node, m.weight, m.how FROM mentions m JOIN keys k ON k.key = m.key "
-    "WHERE m.node = ? AND k.node <> m.node"
+    "WHERE m.node IN ({ids}) AND k.node <> m.node"
 )
 _IN = (
-    "SELECT source, type, target, weight, how FROM edges WHERE target = ? UNION ALL "
+    "SELECT source, type, target, weight, how FROM edges WHERE target IN ({ids}) UNION ALL "
     "SELECT m.node, m.type, k.node, m.weight, m.how FROM keys k JOIN mentions m ON m.key = k.key "
-    "WHERE k.node = ? AND k.node <> m.node"
+    "WHERE k.node IN ({ids}) AND k.node <> m.node"
 )
 
 
@@ -261,15 +261,18 @@ class KnowledgeStore(Part):
         self.replace(Derived(each) for each in origins)
         truncate_log(self._database.current)
 
-    def out_of(self, id: str, types: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
-        return self._edges(_OUT, id, types)
+    def out_of(self, ids: Sequence[str], types: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
+        """Edges that begin at one of these."""
+        return self._edges(_OUT, ids, types)
 
-    def into(self, id: str, types: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
-        return self._edges(_IN, id, types)
+    def into(self, ids: Sequence[str], types: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
+        """Edges that end at one of these."""
+        return self._edges(_IN, ids, types)
 
-    def _edges(self, sql: str, id: str, types: Sequence[KnowledgeEdge]) -> list[Edge]:
+    def _edges(self, sql: str, ids: Sequence[str], types: Sequence[KnowledgeEdge]) -> list[Edge]:
         chosen = f" WHERE type IN ({', '.join(str(int(each)) for each in types)})" if types else ""
-        rows = self.read(lambda tx: tx.all(f"SELECT * FROM ({sql}){chosen}", id, id))
+        asked = f"SELECT * FROM ({sql.format(ids=', '.join('?' * len(ids)))}){chosen}"
+        rows = self.read(lambda tx: tx.all(asked, *ids, *ids))
         found: dict[tuple[str, str, int], Edge] = {}
         for row in rows:
             edge = as_edge(row)

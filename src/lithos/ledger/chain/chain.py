@@ -179,11 +179,14 @@ class Chain:
         return found
 
     def find_id(self, thought_id: str) -> int | None:
-        text = thought_id.lower().replace("-", "")
-        if len(text) != 32 or not set(text) <= set("0123456789abcdef"):
-            return None
+        half = _half_of_id(thought_id)
         wanted = thought_id.lower()
-        return self._first("id", text[16:], lambda entry: entry.record["id"] == wanted)
+        return self._first("id", half, lambda entry: entry.record["id"] == wanted) if half else None
+
+    def places_of_ids(self, thought_ids: Sequence[str]) -> list[int]:
+        """Where thoughts of these ids are, each read entry to be compared: another id may share eight bytes."""
+        halves = [half for each in thought_ids if (half := _half_of_id(each))]
+        return self.columns.places_of_any("id", halves) if halves else []
 
     def find_hash(self, digest: str) -> int | None:
         if len(digest) != 64 or not set(digest.lower()) <= set("0123456789abcdef"):
@@ -598,3 +601,9 @@ def not_there(chain_key: str) -> NotFound:
         f"there is no chain {chain_key!r}",
         hint="mentisdb_bootstrap or a first mentisdb_append starts it; mentisdb_list_chains names those that exist.",
     )
+
+
+def _half_of_id(thought_id: str) -> str:
+    """The half of an id that the columns keep; empty where it is no id."""
+    text = thought_id.lower().replace("-", "")
+    return text[16:] if len(text) == 32 and set(text) <= set("0123456789abcdef") else ""
