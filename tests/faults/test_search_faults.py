@@ -186,12 +186,26 @@ def test_a_question_that_meets_damage_is_answered_and_starts_the_repair(tmp_path
     with collection(tmp_path / "live") as made:
         made.apply(story()[-1].values())
         assert made.settle()
+        for _ in range(2):  # the second does not look at the files: nothing happened since the first did
+            assert made.query(Query("lava", by="words")).degraded == ""
         for path in (tmp_path / "live").rglob("*.fast"):
             with open(path, "r+b") as file:  # in place: tantivy has it mapped
                 file.write(b"\xff" * path.stat().st_size)
         assert made.query(Query("lava", by="words")).degraded
         until(lambda: answers(made, WORDS) == expected, "the same answers as before")
         assert made.query(Query("lava")).degraded == ""
+
+
+@pytest.mark.parametrize("moved", ["notes", "notes/text*", "notes/text*/documents"])
+def test_a_folder_that_is_moved_away_between_two_questions_is_noticed_by_the_second(tmp_path: Path, moved: str) -> None:
+    with collection(tmp_path) as made:
+        made.apply(story()[-1].values())
+        assert made.settle()
+        for _ in range(2):  # the second does not look at the files
+            assert made.query(Query("lava", by="words")).degraded == ""
+        folder = next((tmp_path / ".tantivy").glob(moved))
+        folder.rename(tmp_path / "elsewhere")
+        assert made.query(Query("lava", by="words")).degraded
 
 
 def test_a_lost_catalogue_makes_the_owner_apply_all_again(tmp_path: Path) -> None:

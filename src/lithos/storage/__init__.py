@@ -30,11 +30,13 @@ from lithos.storage.files import (
     clear_place,
     copied_from,
     flush_path,
+    gather_events,
     is_conflict_copy,
     make_folder,
     open_file,
     read_file,
     replace_file,
+    watch_folder,
 )
 from lithos.storage.journal.followers import Followers
 from lithos.storage.journal.journal import Journal, JournalEntry, JournalHead, JournalPage, NewEntry
@@ -108,6 +110,7 @@ __all__ = [
     "discard",
     "flush_path",
     "folder_size",
+    "gather_events",
     "is_conflict_copy",
     "lease_from",
     "lease_of",
@@ -124,4 +127,5 @@ __all__ = [
     "scrub",
     "store_id",
     "truncate_log",
+    "watch_folder",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from array import array
 from bisect import bisect_left
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_] | None  # by ordinal; None lets everything through
 
 _LAST = chr(0x10FFFF)
+MASKS_KEPT = 16  # a byte a document each
 
 
 def matches(document: Document, where: Where) -> bool:
@@ -64,6 +65,7 @@ class Columns:
         self._paths: list[tuple[str, int]] = []
         self._paths_sorted = True
         self._numbers: dict[str, NDArray[np.float64]] = {}
+        self._masks: OrderedDict[str, NDArray[np.bool_]] = OrderedDict()  # of filters asked since the last change
 
     @property
     def made(self) -> bool:
@@ -90,31 +92,42 @@ class Columns:
             size = max(size, ordinal + 1)
         self._paths_sorted = False
         self._size = size
+        self._masks.clear()
 
     def mask(self, where: Where) -> Mask:
-        """True at each ordinal that the filter lets through; None where it lets all through."""
+        """True at each ordinal that the filter lets through; None where it lets all through. Not to be written to."""
         if where.is_open:
             return None
+        self.make()
+        asked = repr(where)
+        with self._lock:
+            mask = self._masks.get(asked)
+            if mask is None:
+                mask = self._masks[asked] = self._made(where)
+                if len(self._masks) > MASKS_KEPT:
+                    self._masks.popitem(last=False)
+            return mask
+
+    def _made(self, where: Where) -> NDArray[np.bool_]:
         import numpy as np
 
-        self.make()
-        with self._lock:
-            size = self._size or 0
-            found = np.ones(size, np.bool_)
-            for ordinals in self._required(where):
-                found &= _at(ordinals, size)
-            for name, (low, high) in where.between.items():
-                column = self._number(name, size)[:size]
-                found &= (column >= (-np.inf if low is None else low)) & (column <= (np.inf if high is None else high))
-            for name, values in where.none_of.items():
-                for value in values:
-                    found[_indices(self._lists.get((name, value), ()))] = False
-            for name, values in where.only_for.items():
-                hidden = _at(self._lists.get((name, RESTRICTED), ()), size)
-                for value in values:
-                    hidden[_indices(self._lists.get((name, value), ()))] = False
-                found &= ~hidden
-            return found
+        size = self._size or 0
+        found = np.ones(size, np.bool_)
+        for ordinals in self._required(where):
+            found &= _at(ordinals, size)
+        for name, (low, high) in where.between.items():
+            column = self._number(name, size)[:size]
+            found &= (column >= (-np.inf if low is None else low)) & (column <= (np.inf if high is None else high))
+        for name, values in where.none_of.items():
+            for value in values:
+                found[_indices(self._lists.get((name, value), ()))] = False
+        for name, values in where.only_for.items():
+            hidden = _at(self._lists.get((name, RESTRICTED), ()), size)
+            for value in values:
+                hidden[_indices(self._lists.get((name, value), ()))] = False
+            found &= ~hidden
+        found.flags.writeable = False
+        return found
 
     def _required(self, where: Where) -> Iterable[Sequence[int]]:
         for tag in where.tags:

@@ -20,7 +20,7 @@ from lithos.search.text.analysis import IndexedText, seam, weight_unknown
 from lithos.search.text.parted_index import PartedTextIndex
 from lithos.search.text.text_index import TextIndex
 from lithos.search.values import Document, Where
-from lithos.storage import Faults, NoFaults
+from lithos.storage import Faults, NoFaults, gather_events
 
 if TYPE_CHECKING:
     import tantivy
@@ -145,7 +145,8 @@ class FullText:
 
     def is_untouched(self) -> bool:
         """Whether the files of both indexes are as our last commit left them."""
-        return all(index.is_untouched() for index in self._indexes)
+        gather_events()
+        return all(index.is_there() and index.is_untouched() for index in self._indexes)
 
     def verify(self) -> None:
         for index in self._indexes:

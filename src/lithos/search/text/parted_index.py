@@ -8,8 +8,10 @@ collection: 16 of 2,048 ordinals, then 16 of 8,192, and so on. 100,000 thoughts 
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import shutil
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -25,6 +27,7 @@ SMALLEST = 2048
 OF_A_SIZE = 16
 GROWTH = 4
 UNFINISHED = ".new"
+MORE_THAN_SHARE = 3  # of the best, by its size; of evenly spread documents no part has so many
 
 
 def part_of(ordinal: int) -> range:
@@ -80,11 +83,24 @@ class PartedTextIndex(TextIndex):
         self._parts = {**self._parts, first: self._open(first)}
 
     def search(self, query: tantivy.Query, limit: int) -> list[Scored]:
-        parts = list(self._parts.values())
-        if len(parts) == 1:
-            return parts[0].search(query, limit)
-        found = itertools.chain.from_iterable(part.search(query, limit) for part in parts)
-        return sorted(found, key=operator.itemgetter(2), reverse=True)[:limit]
+        """Each part proposes a few more than its share of the best; one whose last proposal is still among the best
+        proposes all. Ordinals are read of the best alone."""
+        asked = [(part, part.searcher) for part in list(self._parts.values())]
+        if len(asked) == 1:
+            return asked[0][0].search(query, limit)
+        sizes = [searcher.num_docs for _, searcher in asked]
+        shares = [min(limit, MORE_THAN_SHARE * limit * size // max(sum(sizes), 1) + 8) for size in sizes]
+        found = [part.addresses(searcher, query, few) for (part, searcher), few in zip(asked, shares, strict=True)]
+        least = _least(found, limit)
+        for at, ((part, searcher), few) in enumerate(zip(asked, shares, strict=True)):
+            if len(found[at]) == few < limit and found[at][-1][0] >= least:
+                found[at] = part.addresses(searcher, query, limit)
+        least = _least(found, limit)
+        kept = [
+            part.places(searcher, hits[: bisect_right(hits, -least, key=_worse)])
+            for (part, searcher), hits in zip(asked, found, strict=True)
+        ]
+        return sorted(itertools.chain.from_iterable(kept), key=operator.itemgetter(2), reverse=True)[:limit]
 
     def deleted(self) -> int:
         return sum(part.deleted() for part in self._parts.values())
@@ -96,11 +112,22 @@ class PartedTextIndex(TextIndex):
         return self._folder.exists() and all(part.exists() for part in list(self._parts.values()))
 
     def is_untouched(self) -> bool:
-        return self._folder.exists() and all(part.is_untouched() for part in list(self._parts.values()))
+        return all(part.is_untouched() for part in list(self._parts.values()))
 
     def verify(self) -> None:
         for part in self._parts.values():
             part.verify()
+
+
+def _least(found: Iterable[Sequence[tuple[float, object]]], limit: int) -> float:
+    """The score of the last of the best."""
+    scores = sorted((score for hits in found for score, _ in hits), reverse=True)
+    return scores[limit - 1] if len(scores) >= limit else -math.inf
+
+
+def _worse(hit: tuple[float, object]) -> float:
+    """Ascending where hits are best first."""
+    return -hit[0]
 
 
 class _Searchers:
@@ -108,13 +135,10 @@ class _Searchers:
 
     def __init__(self, parts: list[tantivy.Searcher]) -> None:
         self._parts = parts
+        self.num_docs = sum(part.num_docs for part in parts)
 
     def are(self, parts: list[tantivy.Searcher]) -> bool:
         return len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts))
-
-    @property
-    def num_docs(self) -> int:
-        return sum(part.num_docs for part in self._parts)
 
     def doc_freq(self, field: str, term: str) -> int:
         return sum(part.doc_freq(field, term) for part in self._parts)

@@ -15,13 +15,13 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lithos.core.canonical import sha256_hex
 from lithos.errors import Damaged, Unavailable
 from lithos.search.text.analysis import splitter
 from lithos.search.values import RESTRICTED, Where
-from lithos.storage import read_file
+from lithos.storage import read_file, watch_folder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -78,17 +78,19 @@ class TextIndex:
             self._index.config_reader("manual")
             self._index.reload()
             self.searcher = self._index.searcher()
+        self._watched = watch_folder(self._folder)
         self._files = self._files_now()
         self._stamp = self._stamp_now()
 
     def _describe(self, folder: Path, numbers: Sequence[str], *, of_passages: bool) -> None:
         self._folder = folder
         self._folder_name = str(folder)
+        self._meta_name = f"{folder}/meta.json"
         self._of_passages = of_passages
         self._text_fields = TEXT_FIELDS[:1] if of_passages else TEXT_FIELDS
         self.numbers = frozenset(numbers)
         self.schema = _schema(numbers)
-        self._frequencies: tuple[Any, dict[tuple[str, str | None], int]] = (None, {})
+        self._counted: _Counts | None = None
         folder.mkdir(parents=True, exist_ok=True)
 
     def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
@@ -146,13 +148,23 @@ class TextIndex:
     def exists(self) -> bool:
         return (self._folder / "meta.json").exists()  # an index that is open has one, however little is in it
 
+    def is_there(self) -> bool:
+        """Whether its folder is where it was opened: what happens to a folder above it makes no event here."""
+        return os.path.lexists(self._folder_name)
+
     def is_untouched(self) -> bool:
         """Whether no other program added, removed, replaced or wrote into a file since our last commit. A commit under
-        way changes them itself."""
+        way changes them itself. The files are looked at only if something happened in their folder since the last look,
+        as far as `gather_events` has read."""
         stamp = self._stamp
         if stamp is None:
             return self.exists()
+        if self._watched.is_quiet():
+            return True
+        self._watched.looking()
         same = stamp == self._stamp_now() and self._are_unwritten(self._files)
+        if not same:
+            self._watched.stir()
         return same or self._stamp is not stamp  # a commit began or ended meanwhile
 
     def _are_unwritten(self, files: FileStamps) -> bool:
@@ -175,7 +187,7 @@ class TextIndex:
     def _stamp_now(self) -> Stamp:
         """By the folder, which changes with every name in it, and the table of contents."""
         try:
-            folder, meta = os.stat(self._folder_name), os.stat(f"{self._folder_name}/meta.json")  # noqa: PTH116 often
+            folder, meta = os.stat(self._folder_name), os.stat(self._meta_name)  # noqa: PTH116 often
         except OSError:
             return (0, 0, 0, 0)
         return (folder.st_ino, folder.st_mtime_ns, meta.st_ino, meta.st_mtime_ns)
@@ -184,6 +196,7 @@ class TextIndex:
         """Raise `Damaged` unless every file is the one that was written."""
         if not self.exists():
             raise Damaged("the full-text index is gone")
+        self._watched = watch_folder(self._folder)  # it may be another folder than the one that was opened
         stamp, files = self._stamp_now(), self._files_now()
         self._verify()
         if self.deleted() < 0:
@@ -243,15 +256,29 @@ class TextIndex:
 
     def search(self, query: tantivy.Query, limit: int) -> list[Scored]:
         """Best first."""
+        searcher = self.searcher
+        return self.places(searcher, self.addresses(searcher, query, limit))
+
+    def addresses(self, searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> list[tuple[float, Any]]:
+        """Score and address, best first."""
         with engine("searching"):
-            searcher = self.searcher
-            hits = searcher.search(query, limit, count=False).hits
-            addresses = [address for _, address in hits]
-            ordinals = searcher.fast_field_values("ordinal", addresses)
-            positions = searcher.fast_field_values("position", addresses) if self._of_passages else [0] * len(hits)
-        if None in ordinals or None in positions or min(*ordinals, *positions, 0, 0) < 0:
+            hits: list[tuple[Any, Any]] = searcher.search(query, limit, count=False).hits
+            return hits
+
+    def places(self, searcher: tantivy.Searcher, hits: Sequence[tuple[float, Any]]) -> list[Scored]:
+        """What is at these addresses, which the same searcher found."""
+        if not hits:
+            return []
+        addresses = [address for _, address in hits]
+        with engine("searching"):
+            ordinals: list[Any] = searcher.fast_field_values("ordinal", addresses)
+            positions: list[Any] = [0]
+            if self._of_passages:
+                positions = searcher.fast_field_values("position", addresses)
+        if None in ordinals or None in positions or min(ordinals) < 0 or min(positions) < 0:
             raise Damaged("the full-text index names what cannot be")
-        return cast("list[Scored]", list(zip(ordinals, positions, [score for score, _ in hits], strict=True)))
+        places = positions if self._of_passages else itertools.repeat(0)
+        return [(ordinal, at, score) for ordinal, at, (score, _) in zip(ordinals, places, hits, strict=False)]
 
     def best(self, query: tantivy.Query, limit: int, where: Where, mask: Mask) -> list[Scored]:
         """The best that the filter lets through. `mask`, if given, says the same as `where`.
@@ -360,19 +387,35 @@ class TextIndex:
 
     def frequency(self, term: str, field: str | None = None) -> int:
         """In how many documents a term is, in this field or in the one that has it most."""
-        searcher, known = self._frequencies
-        if searcher is not self.searcher:
-            searcher, known = self._frequencies = (self.searcher, {})
-        if (found := known.get((term, field))) is None:
-            found = max(int(searcher.doc_freq(each, term)) for each in ([field] if field else self._text_fields))
-            if len(known) < MOST_FREQUENCIES:
-                known[term, field] = found
-        return found
+        return self._frequency(self._counts(), term, field)
 
     def weight(self, term: str, least: int = 0, field: str | None = None) -> float:
         """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""
-        count, having = max(self.searcher.num_docs, least), self.frequency(term, field)
+        counts = self._counts()
+        count, having = max(counts.documents, least), self._frequency(counts, term, field)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
+
+    def _counts(self) -> _Counts:
+        searcher = self.searcher
+        if self._counted is None or searcher is not self._counted.searcher:
+            self._counted = _Counts(searcher, searcher.num_docs, {})
+        return self._counted
+
+    def _frequency(self, counts: _Counts, term: str, field: str | None) -> int:
+        if (found := counts.frequencies.get((term, field))) is None:
+            fields = [field] if field else self._text_fields
+            found = max(int(counts.searcher.doc_freq(each, term)) for each in fields)
+            if len(counts.frequencies) < MOST_FREQUENCIES:
+                counts.frequencies[term, field] = found
+        return found
+
+
+class _Counts(NamedTuple):
+    """What one searcher counted: good until the next commit."""
+
+    searcher: Any
+    documents: int
+    frequencies: dict[tuple[str, str | None], int]
 
 
 def _linked(folder: Path) -> tempfile.TemporaryDirectory[str]:
@@ -393,8 +436,10 @@ def _share(mask: NDArray[np.bool_]) -> float:
 
 def _passing(found: list[Scored], mask: NDArray[np.bool_]) -> list[Scored]:
     """Cut the mask: documents newer than it do not pass."""
-    known = [each for each in found if each[0] < len(mask)]
-    return list(itertools.compress(known, mask[[each[0] for each in known]].tolist()))
+    size = len(mask)
+    if any(ordinal >= size for ordinal, _, _ in found):
+        found = [each for each in found if each[0] < size]
+    return list(itertools.compress(found, mask[[each[0] for each in found]].tolist()))
 
 
 def starting_with(schema: tantivy.Schema, field: str, prefix: str) -> tantivy.Query:

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -400,3 +401,16 @@ def test_what_a_stop_left_without_vectors_gets_them_at_the_next_start(tmp_path: 
     until(lambda: made.status().embedded == 5, "their vectors")
     made.close()
     embedding.close()
+
+
+def test_a_filter_that_was_asked_before_sees_what_came_since(notes: Collection) -> None:
+    asked = Query("lava", where=Where(tags=("red",)), limit=50)
+    for number in range(3):
+        notes.apply([note(f"n{number}", "lava flows", tags=("red",)), note(f"m{number}", "lava flows", tags=("blue",))])
+        for each in (asked, replace(asked, by="words")):
+            found = {hit.id for hit in notes.query(each).hits}
+            assert found == {f"n{at}" for at in range(number + 1)}
+        notes.settle()
+    notes.apply([note("n0", "lava flows", tags=("blue",))])
+    assert notes.settle()
+    assert {hit.id for hit in notes.query(asked).hits} == {"n1", "n2"}

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, open_collection
 from lithos.search.text import parted_index
-from lithos.search.text.parted_index import part_of
+from lithos.search.text.parted_index import PartedTextIndex, part_of
 from tests.support.collections_at_hand import note
 
 
@@ -114,3 +116,44 @@ def test_a_part_that_was_deleted_is_noticed_and_a_whole_index_is_not_called_degr
         shutil.rmtree(part)
     assert "deleted" in collection.query(asked).degraded
     collection.close()
+
+
+class PartAtHand:
+    """A part that proposes the best of these scores, as tantivy does: equal ones in their order."""
+
+    def __init__(self, first: int, scores: list[int]) -> None:
+        self._best = sorted([(float(score), first + at) for at, score in enumerate(scores)], key=lambda each: -each[0])
+        self.searcher = self
+        self.num_docs = len(scores)
+        self.read = 0
+
+    def addresses(self, searcher: object, query: object, limit: int) -> list[tuple[float, int]]:
+        return self._best[:limit]
+
+    def places(self, searcher: object, hits: list[tuple[float, int]]) -> list[tuple[int, int, float]]:
+        self.read += len(hits)
+        return [(address, 0, score) for score, address in hits]
+
+    def search(self, query: object, limit: int) -> list[tuple[int, int, float]]:
+        return self.places(self, self.addresses(self, query, limit))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 30), max_size=60), max_size=8), st.integers(1, 40))
+@example([[*range(1000, 1060)], *([[*range(60)]] * 7)], 50)  # one part has all of the best
+@example([[5] * 60] * 8, 50)
+def test_parts_that_propose_few_give_what_parts_that_propose_all_would(scores: list[list[int]], limit: int) -> None:
+    parts = [PartAtHand(100 * at, each) for at, each in enumerate(scores)]
+    every = [each for part in parts for each in part.search(None, limit)]
+    expected = sorted(every, key=lambda each: each[2], reverse=True)[:limit]
+    index = PartedTextIndex.__new__(PartedTextIndex)
+    index._parts = dict(enumerate(parts))  # type: ignore[arg-type]
+    assert index.search(None, limit) == expected  # type: ignore[arg-type]
+
+
+def test_ordinals_are_read_of_the_best_alone() -> None:
+    parts = [PartAtHand(1000 * at, [*range(500)]) for at in range(20)]
+    index = PartedTextIndex.__new__(PartedTextIndex)
+    index._parts = dict(enumerate(parts))  # type: ignore[arg-type]
+    assert len(index.search(None, 100)) == 100  # type: ignore[arg-type]
+    assert sum(part.read for part in parts) <= 120
