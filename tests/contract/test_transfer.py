@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +12,15 @@ import pytest
 
 from lithos.app import open_lithos
 from lithos.cli.root import run
+from lithos.core.call import Call
 from lithos.core.clock import FakeClock
 from lithos.errors import Conflict, Damaged, InvalidInput, LithosError, NotFound
+from lithos.messages import TakeRequest
 from lithos.settings import LithosConfig
 from lithos.storage import Crash, PlannedFaults, Transfer, coordination_migrations, database_status, dialect_at
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
+from tests.support.post_office import PERSON, PostOffice
 from tests.support.states import PostgresStates, execute
 
 OPERATOR = Caller(operator=True)
@@ -68,6 +73,78 @@ def test_the_state_goes_to_postgresql_is_worked_on_and_comes_back(tmp_path: Path
     (tmp_path / "back.db").rename(tmp_path / ".lithos/coordination.db")
     third = work(at(tmp_path), "back-again")
     assert third["events"] > second["events"]
+
+
+def mail(config: LithosConfig, name: str) -> str:
+    """Messages in every state, for bob; the one that waits, with the token of the one that is worked on."""
+    lithos = open_lithos(config, clock=FakeClock())
+
+    def ask(who: str, tool: str, **arguments: Any) -> Any:
+        answer = catalogue().ready(tool, arguments, Caller(agent=who)).run(lithos)
+        return asyncio.run(answer) if asyncio.iscoroutine(answer) else answer
+
+    bob = f"bob of {name}"
+    ask(bob, "lithos_inbox_list")
+    send = partial(ask, "ann", "lithos_message_send", target=bob)
+    for verb, more in {"ack": {}, "reply": {"body": "yes"}, "fail": {"error": "no", "retry": False}}.items():
+        send(body=verb)
+        [taken] = ask(bob, "lithos_inbox_take")["messages"]
+        ask(bob, f"lithos_inbox_{verb}", message_id=taken["message"]["id"], token=taken["token"], **more)
+    ask("ann", "lithos_message_cancel", message_id=send(body="cancelled")["message_id"])
+    send(body="expired", ttl_seconds=1)
+    send(body="worked on")
+    lithos.storage.clock.advance(2)  # type: ignore[attr-defined]
+    lithos.messages.tick()
+    ask("ann", "lithos_message_send", body="Ä “news”", topic="build.results")
+    send(body="delayed", delay_seconds=3_600)
+    [held] = ask(bob, "lithos_inbox_take")["messages"]
+    waits = send(body="waits", correlation_id=held["message"]["correlation_id"])
+    states = {each["status"] for each in ask(bob, "lithos_inbox_list", limit=50)["messages"]}
+    assert states == {"queued", "processing", "completed", "failed", "expired", "cancelled"}
+    lithos.close()
+    return f"{held['message']['id']} {held['token']} {waits['message_id']}"
+
+
+def settle_after_copy(config: LithosConfig, name: str, left: str) -> None:
+    """The lease holds with its token, and what waited for it comes next."""
+    lithos = open_lithos(config, clock=FakeClock())
+    held, token, waits = left.split()
+    bob = Call("test", agent=f"bob of {name}", connection=f"bob of {name}")
+    assert lithos.messages.miscounted() == 0
+    assert lithos.messages.take_now(bob, TakeRequest(bob.agent or ""))["messages"] == []
+    assert lithos.messages.ack(bob, held, int(token) - 1)["reason"] == "claim_lost"
+    assert lithos.messages.ack(bob, held, int(token))["success"]
+    [taken] = lithos.messages.take_now(bob, TakeRequest(bob.agent or ""))["messages"]
+    assert taken["message"]["id"] == waits
+    reasons = {each["reason"] for each in lithos.messages.dead_letters.list(PERSON, limit=9, cursor=None)["dead_letters"]}
+    assert reasons == {"rejected", "timeout"}
+    lithos.close()
+
+
+def test_messages_in_every_state_are_copied_both_ways_and_are_worked_on_there(
+    tmp_path: Path, postgres: PostgresStates
+) -> None:
+    url, back = postgres.url(tmp_path), tmp_path / "back"
+    left = mail(at(tmp_path), "sqlite")
+    counts = transfer(sqlite_of(tmp_path), url)
+    assert {counts[each] > 0 for each in ("messages", "message_dead_letters", "message_lanes", "message_agents")} == {True}
+    settle_after_copy(at(tmp_path, url), "sqlite", left)
+    left = mail(at(tmp_path, url), "postgres")
+    (back / ".lithos").mkdir(parents=True)
+    again = transfer(url, sqlite_of(back))
+    assert again["messages"] > counts["messages"]
+    settle_after_copy(at(back), "postgres", left)
+
+
+def test_a_target_with_messages_alone_is_not_empty(tmp_path: Path, postgres: PostgresStates) -> None:
+    url = postgres.url(tmp_path)
+    work(at(tmp_path), "a")
+    office = PostOffice(tmp_path / "other")
+    office.send("ann", "bob")
+    office.close()
+    with pytest.raises(Conflict, match="rows in messages"):
+        transfer(sqlite_of(tmp_path), postgres.url(tmp_path / "other"))
+    assert url
 
 
 @pytest.mark.parametrize("pages", [1, 2, 5, 9])

@@ -147,6 +147,8 @@ def test_what_is_too_large_or_out_of_range_is_refused_by_code(client: Any) -> No
         ({"body": "x", "max_attempts": 10**9}, "invalid_input"),
         ({"body": "x", "priority": 10**9}, "invalid_input"),
         ({"body": "x", "correlation_id": "c" * 101}, "invalid_input"),
+        ({"body": "x", "correlation_id": "red \x1b[31m"}, "invalid_input"),
+        ({"body": "x", "correlation_id": " "}, "invalid_input"),
         (wide, "invalid_input"),
     ):
         assert ann("lithos_message_send", target="ann", **arguments) == code, arguments
@@ -155,3 +157,47 @@ def test_what_is_too_large_or_out_of_range_is_refused_by_code(client: Any) -> No
     for arguments in ({"lease_seconds": 1e9}, {"limit": 33}, {"limit": 0}, {"timeout": 56}, {"types": ["*"]}):
         assert ann("lithos_inbox_take", **arguments) == "invalid_input", arguments
     assert not ann("lithos_inbox_list").get("messages")
+
+
+def test_a_session_of_others_looks_like_one_that_does_not_exist_to_a_taker(client: Any) -> None:
+    ann, bob, eve = client(agent="ann"), client(agent="bob"), client(agent="eve")
+    for each in (ann, bob, eve):
+        each("lithos_inbox_list")
+    session = ann("lithos_session_create", name="secret")["session_id"]
+    unknown = eve("lithos_inbox_take", session_id="no-such-session")
+    ann("lithos_session_activate", session_id=session)
+    assert eve("lithos_inbox_take", session_id=session) == unknown
+    ann("lithos_message_send", body="for bob, who is no member", target="bob", session_id=session)
+    ann("lithos_session_suspend", session_id=session)
+    assert eve("lithos_inbox_take", session_id=session) == unknown
+    assert "suspended" in bob("lithos_inbox_take", session_id=session)["hint"]  # he has mail in it
+    assert "suspended" in ann("lithos_inbox_take", session_id=session)["hint"]
+
+
+def test_an_agent_learns_nothing_of_a_persons_inbox(client: Any) -> None:
+    eve, paul = client("eve"), client(user="paul")
+    paul("lithos_inbox_list")
+    for person in ("operator", "paul"):
+        assert eve("lithos_message_status", agent=person) == "forbidden"
+    assert paul("lithos_message_status")["waiting"] == 0
+
+
+def test_only_one_who_took_a_message_leaves_a_late_reply_and_not_without_end(client: Any) -> None:
+    ann, bob, eve = client(agent="ann"), client("bob"), client("eve")
+    for each in (ann, bob, eve):
+        each("lithos_inbox_list")
+    sent = ann("lithos_message_send", body="for bob", target="bob")
+    [taken] = bob("lithos_inbox_take")["messages"]
+    of = {"message_id": sent["message_id"]}
+
+    def late() -> int:
+        return [each["what"] for each in ann("lithos_message_trace", **of)["hops"]].count("late_reply")
+
+    assert eve("lithos_inbox_reply", **of, token=1, body="forged") == "not_found"  # no party, no token: unknown
+    assert eve("lithos_inbox_ack", **of, token=1) == "not_found"
+    assert bob("lithos_inbox_reply", **of, token=taken["token"] + 1, body="guessed")["reason"] == "claim_lost"
+    assert late() == 0
+    assert bob("lithos_inbox_ack", **of, token=taken["token"])["success"]
+    for _ in range(12):
+        assert bob("lithos_inbox_reply", **of, token=taken["token"], body="too late")["reason"] == "settled"
+    assert 1 <= late() < 12

@@ -62,6 +62,15 @@ def test_a_request_returns_its_reply_and_the_reply_is_not_handed_out_again(litho
     assert ask(ANN, "lithos_inbox_take")["messages"] == []
 
 
+def test_a_request_takes_the_arguments_of_a_send(ask: Any) -> None:
+    more = {"max_attempts": 1, "delay_seconds": 60, "ttl_seconds": 90, "priority": "low", "timeout": 0}
+    asked = ask(ANN, "lithos_message_request", target="bob", body="later", **more)
+    assert asked["pending"]
+    assert ask(BOB, "lithos_inbox_take")["messages"] == []  # it is delayed
+    shown = ask(ANN, "lithos_message_get", message_id=asked["message_id"])["message"]
+    assert (shown["max_attempts"], shown["ttl"], shown["priority"]) == (1, 90, 25)
+
+
 def test_a_request_without_a_reply_in_time_is_pending(ask: Any) -> None:
     answer = ask(ANN, "lithos_message_request", target="bob", body="anyone?", timeout=0)
     assert answer["pending"] is True
@@ -233,6 +242,42 @@ def test_no_list_of_messages_is_longer_than_four_thousand_tokens(ask: Any) -> No
         assert _tokens(answer) <= 4_000
         taken += len(answer)
     assert taken == 42  # the others of the conversation come one by one
+
+
+def test_lists_of_dead_letters_threads_and_hops_keep_to_four_thousand_tokens_too(lithos: Lithos, ask: Any) -> None:
+    for number in range(40):
+        ask(ANN, "lithos_message_send", payload={"subject": "é" * 200, "body": str(number)}, target="bob")
+    for each in [each for _ in range(8) for each in ask(BOB, "lithos_inbox_take", limit=5)["messages"]]:
+        of = {"message_id": each["message"]["id"], "token": each["token"]}
+        assert ask(BOB, "lithos_inbox_fail", **of, error="ü" * 900, retry=False)["success"]
+        for _ in range(3):
+            ask(BOB, "lithos_inbox_reply", **of, body="ö" * 900)
+    for tool, rows, key in (
+        ("lithos_dead_letter_list", "dead_letters", "message_id"),
+        ("lithos_thread_list", "threads", "correlation_id"),
+    ):
+        found: list[str] = []
+        cursor = None
+        while True:
+            page = ask(OPERATOR, tool, limit=200, cursor=cursor)
+            assert _tokens(page) <= 4_000, tool
+            found += [each[key] for each in page[rows]]
+            if (cursor := page.get("next_cursor")) is None:
+                break
+        assert len(found) == len(set(found)) == 40, tool
+    root = ask(ANN, "lithos_message_send", body="root", target="eve")
+    for number in range(100):
+        ask(ANN, "lithos_message_send", body=str(number), target="eve", correlation_id=root["correlation_id"])
+        ask(EVE, "lithos_inbox_ack", **_held(ask(EVE, "lithos_inbox_take")))
+    trace = ask(ANN, "lithos_message_trace", message_id=root["message_id"])
+    assert _tokens(trace) <= 4_000
+    assert trace["left_out"] + len(trace["hops"]) == 100
+    assert [each["at"] for each in trace["hops"]] == sorted(each["at"] for each in trace["hops"])
+
+
+def _held(taken: Any) -> dict[str, Any]:
+    [one] = taken["messages"]
+    return {"message_id": one["message"]["id"], "token": one["token"]}
 
 
 def _tokens(answer: Any) -> float:

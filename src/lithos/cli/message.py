@@ -193,6 +193,8 @@ def print_trace(answer: dict[str, Any]) -> None:
         for hop in answer["hops"]
     ]
     table(("at", "way", "what", "after", "message"), rows)
+    if answer.get("left_out"):
+        print(f"{answer['left_out']} older deliveries are not shown.")
 
 
 def print_dead_letters(page: dict[str, Any]) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-import orjson
-
 from lithos.core.call import Call
 from lithos.core.clock import micros
 from lithos.core.ids import Ids
@@ -265,7 +263,7 @@ class Messages(Part):
         self._inboxes.enter(request.inbox)
 
         def work(tx: Tx) -> Outcome:
-            refused = self._not_active(tx, request.session_id)
+            refused = self._not_active(tx, call, request)
             if refused is not None:
                 return Outcome(refused, refused=True)
             answer = taking.take(tx, request, lambda: proved_sessions(tx, call, request.inbox))
@@ -276,15 +274,25 @@ class Messages(Part):
             self._arrivals.taken(request.inbox, [taking.number_of(each["token"]) for each in answer["messages"]])
         return answer
 
-    def _not_active(self, tx: Tx, session_id: str | None) -> Answer | None:
+    def _not_active(self, tx: Tx, call: Call, request: TakeRequest) -> Answer | None:
+        """The state of a session is for its members and those who have mail in it; for others it does not exist."""
+        session_id = request.session_id
         if session_id is None:
             return None
         row = tx.one("SELECT state, closed_at FROM sessions WHERE id = ?", session_id)
+        if row is not None and not (call.operator or self._has_part(tx, call, request.inbox, session_id)):
+            row = None
         if row is not None and row["state"] == "active" and row["closed_at"] is None:
             return None
         state = "unknown" if row is None else row["state"]
         hint = f"The session is {state}; lithos_session_resume takes a suspended one up."
         return {"messages": [], "waiting": 0, **refusal("session_not_active", hint)}
+
+    def _has_part(self, tx: Tx, call: Call, inbox: str, session_id: str) -> bool:
+        if is_member(tx, _as_connected(call), session_id):
+            return True
+        mail = tx.one("SELECT 1 AS yes FROM messages WHERE session_id = ? AND target = ? LIMIT 1", session_id, inbox)
+        return mail is not None and session_id not in proved_sessions(tx, call, inbox)
 
     def ack(self, call: Call, message_id: str, token: int) -> SettledAnswer:
         own = self._settlement(call, message_id, token)
@@ -327,7 +335,7 @@ class Messages(Part):
 
         answer = self._settle(call, work)
         if answer.get("reason") in ("claim_lost", "settled"):
-            self._keep_late_reply(message_id, payload)
+            self._database.write(lambda tx: taking.keep_late_reply(tx, message_id, token, payload))
         return answer
 
     def reply_payload(self, message_id: str, body: str | None, payload: dict[str, Any] | None) -> dict[str, Any]:
@@ -344,21 +352,13 @@ class Messages(Part):
     def _settlement(self, call: Call, message_id: str, token: int) -> Settlement:
         persons = self._inboxes.persons()
 
-        def allow(message: Message) -> None:
+        def allow(tx: Tx, message: Message) -> None:
             foreign = call.bound and message.row["target"] != call.agent
-            if foreign or (message.row["target"] in persons and not call.by_person):
+            guessed = store.token_of(message.row) != token and not Reader(tx, call).sees(message)
+            if foreign or guessed or (message.row["target"] in persons and not call.by_person):
                 raise store.unknown(message_id)
 
         return Settlement(message_id, token, allow)
-
-    def _keep_late_reply(self, message_id: str, payload: dict[str, Any]) -> None:
-        def work(tx: Tx) -> None:
-            row = store.ask(tx, message_id).one()
-            if row is not None:
-                text = orjson.dumps(payload).decode()[:LONGEST_ERROR]
-                store.hop(tx, row, "late_reply", micros(tx.now().wall), text)
-
-        self._database.write(work)
 
     def cancel(self, call: Call, message_id: str) -> SettledAnswer:
         """Take back what waits; for its sender, or the operator."""
@@ -397,6 +397,7 @@ class Messages(Part):
     def status(self, call: Call, message_id: str | None) -> MessageStatusAnswer:
         if message_id is None:
             name = receiver_of(call)
+            self._inboxes.need_own(call, name)
             return self._database.read(lambda tx: reading.agent_status(tx, name, proved_sessions(tx, call, name)))
         return self._database.read(lambda tx: reading.status_of(tx, Reader(tx, call).message(message_id)))
 

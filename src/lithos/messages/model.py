@@ -139,6 +139,7 @@ class ThreadRow(TypedDict):
     subject: str
     type: str
     names: list[str]
+    more_names: NotRequired[int]
     topic: NotRequired[str]
     messages: int
     waiting: int
@@ -196,6 +197,7 @@ class TraceAnswer(TypedDict):
     correlation_id: str
     status: MessageStatus
     hops: list[dict[str, Any]]
+    left_out: NotRequired[int]  # older ones that the answer has no room for
 
 
 class TopicEntry(TypedDict):
@@ -384,6 +386,14 @@ class Room:
     def payload(self) -> int:
         """Bytes for the payload of the next message."""
         return min(SHOWN_PAYLOAD, self.left - ENVELOPE_BYTES)
+
+    def takes(self, shown: object) -> bool:
+        """Spend its bytes, if they are left; the first one has room in any case."""
+        size = len(orjson.dumps(shown)) + 1
+        if size > self.left < ANSWER_BYTES:
+            return False
+        self.left -= size
+        return True
 
     def spend(self, shown: object) -> bool:
         """Whether another message has room beside those that were shown."""

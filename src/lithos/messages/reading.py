@@ -40,6 +40,8 @@ from lithos.storage import Deferred, JournalPage, Row, Tx
 
 SCANNED = 1_000  # newest messages of conversations that one page of threads looks at
 MOST_INBOXES = 200
+SHOWN_NAMES = 10  # of those who take part in a conversation
+SHOWN_ERROR = 300  # characters in the list of dead letters; the message has the whole
 PAGE_BYTES = 8_000  # of a long payload in one answer
 Sees = Callable[[Message], bool]
 
@@ -155,30 +157,35 @@ def list_threads(tx: Tx, sees: Sees, *, name: str | None, limit: int, cursor: st
         " ORDER BY seq DESC LIMIT ?",
         *(place[0] if place else 2**62, *values, *values, SCANNED + 1),
     )
-    shown: list[ThreadRow] = []
-    for at, row in enumerate(rows[:SCANNED], start=1):
+    shown, room, last = list[ThreadRow](), Room(), 0
+    for row in rows[:SCANNED]:
         if sees(Message(row)):
-            shown.append(_thread_row(tx, row))
-        if len(shown) == limit or at == SCANNED:
-            page: ThreadPage = {"threads": shown}
-            return page if at == len(rows) else {**page, "next_cursor": next_cursor(of, [row["seq"]])}
-    return {"threads": shown}
+            one = _thread_row(tx, row)
+            if len(shown) == limit or not room.takes(one):
+                break
+            shown.append(one)
+        last = row["seq"]
+    page: ThreadPage = {"threads": shown}
+    return {**page, "next_cursor": next_cursor(of, [last])} if rows and last != rows[-1]["seq"] else page
 
 
 def _thread_row(tx: Tx, newest: Row) -> ThreadRow:
     of = newest["correlation_id"]
     rows = tx.all("SELECT source, target, topic, status FROM messages WHERE correlation_id = ? ORDER BY seq", of)
     first = tx.one("SELECT * FROM messages WHERE correlation_id = ? ORDER BY seq LIMIT 1", of) or newest
+    names = list(dict.fromkeys(name for row in rows for name in (row["source"], row["target"]) if name))
     shown: ThreadRow = {
         "correlation_id": of,
         "subject": Message(first).subject(),
         "type": first["type"],
-        "names": list(dict.fromkeys(name for row in rows for name in (row["source"], row["target"]) if name)),
+        "names": names[:SHOWN_NAMES],
         "messages": len(rows),
         "waiting": sum(row["status"] in ("queued", "processing") for row in rows),
         "failed": sum(row["status"] in ("failed", "expired") for row in rows),
         "last_at": rfc3339(from_micros(newest["sent_at"])),
     }
+    if len(names) > SHOWN_NAMES:
+        shown["more_names"] = len(names) - SHOWN_NAMES
     if first["topic"]:
         shown["topic"] = first["topic"]
     if newest["session_id"]:
@@ -237,8 +244,18 @@ def trace(tx: Tx, message: Message, sees: Sees, since: int) -> TraceAnswer:
     seen = {each["id"]: each for each in messages if sees(Message(each))}
     hops = [each for each in kept.all() if each["message_id"] in seen]
     hops += [_delivery(each) for each in seen.values() if each["taken_at"] is not None and each["taken_at"] >= since]
-    shown = [_hop(each) for each in sorted(hops, key=lambda each: each["at"])]
-    return {"message_id": message.id, "correlation_id": row["correlation_id"], "status": row["status"], "hops": shown}
+    room, shown = Room(), list[dict[str, Any]]()
+    for each in sorted(hops, key=lambda each: each["at"])[::-1]:
+        if not room.takes(_hop(each)):
+            break
+        shown.append(_hop(each))
+    answer: TraceAnswer = {
+        "message_id": message.id,
+        "correlation_id": row["correlation_id"],
+        "status": row["status"],
+        "hops": shown[::-1],
+    }
+    return {**answer, "left_out": len(hops) - len(shown)} if len(hops) > len(shown) else answer
 
 
 def _delivery(row: Row) -> Row:
@@ -312,12 +329,24 @@ def list_dead_letters(tx: Tx, sees: Sees, *, limit: int, cursor: str | None) -> 
         f" JOIN messages ON messages.id = dead.message_id {where} ORDER BY dead.at DESC, dead.message_id DESC LIMIT ?",
         *(*values, limit + 1),
     )
-    shown = [_dead_row(row) for row in rows[:limit] if sees(Message(row))]
-    page: DeadLetterPage = {"dead_letters": shown, "total": len(shown)}
-    if len(rows) > limit:
-        last = rows[limit - 1]
+    shown, room, last = list[DeadLetterRow](), Room(), None
+    for row in rows[:limit]:
+        if sees(Message(row)):
+            one = _dead_row(row)
+            if not room.takes(one):
+                break
+            shown.append(one)
+        last = row
+    page: DeadLetterPage = {"dead_letters": shown, "total": sum(sees(Message(row)) for row in tx.all(_ALL_DEAD))}
+    if last is not None and last is not rows[-1]:
         page["next_cursor"] = next_cursor(of, [last["died_at"], last["id"]])
     return page
+
+
+_ALL_DEAD = """
+SELECT messages.source, messages.target, messages.topic, messages.session_id
+FROM message_dead_letters AS dead JOIN messages ON messages.id = dead.message_id
+"""
 
 
 def _dead_row(row: Row) -> DeadLetterRow:
@@ -325,7 +354,7 @@ def _dead_row(row: Row) -> DeadLetterRow:
     shown: DeadLetterRow = {
         "message_id": row["id"],
         "reason": row["reason"],
-        "error": row["why"],
+        "error": row["why"][:SHOWN_ERROR] if row["why"] else None,
         "at": rfc3339(from_micros(row["died_at"])),
         "source": row["source"],
         "target": row["target"] or None,
@@ -370,6 +399,6 @@ def draft_of(envelope: dict[str, Any], session_id: str) -> tuple[str, str, Messa
         priority=priority_of(int(envelope["priority"])),
         ttl_seconds=float(envelope["ttl"]),
         max_attempts=int(envelope["max_attempts"]),
-        metadata={**(envelope.get("metadata") or {}), "restored_from": str(envelope["id"])},
+        metadata={"restored_from": str(envelope["id"])[:100]},  # what else a file says of it may be made up
     )
     return agent_name(envelope["source"], "source"), str(envelope["correlation_id"])[:100], draft

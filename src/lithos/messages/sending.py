@@ -9,6 +9,7 @@ import orjson
 
 from lithos.core.clock import micros
 from lithos.core.ids import Ids
+from lithos.core.validators import label
 from lithos.errors import Busy, InvalidInput, LithosError
 from lithos.messages import store
 from lithos.messages.model import CRITICAL, HIGH, Message, MessageDraft, Sender, lane_of, stored_payload
@@ -73,6 +74,9 @@ def checked_draft(draft: MessageDraft, sender: Sender, limits: MessageLimits) ->
     if not 0 <= draft.delay_seconds <= LONGEST_SECONDS:
         raise InvalidInput(f"delay_seconds is {draft.delay_seconds}", hint=f"Give 0 or more seconds, {_AT_MOST}.")
     check_payload(draft.type, draft.payload)
+    for name, given in (("correlation_id", draft.correlation_id), ("parent_id", draft.parent_id)):
+        if given is not None:
+            label(given, name)
     if draft.topic is None:
         return draft
     return replace(draft, topic=topic_name(draft.topic) if sender.part else free_topic(draft.topic))
@@ -122,7 +126,7 @@ def _made(change: store.Change, facts: _Facts, post: Posting, rules: PostRules) 
     """The rows of one call, and what its sender should know."""
     draft, sender, limits = post.draft, post.sender, rules.limits
     suspended = _need_active(facts, draft, sender)
-    _need_thread(post.thread, limits)
+    _need_thread(post.thread, len(draft.targets) or 1, limits)
     _need_time(draft, change.now)
     notes = []
     if draft.priority >= CRITICAL and not sender.trusted:
@@ -132,12 +136,14 @@ def _made(change: store.Change, facts: _Facts, post: Posting, rules: PostRules) 
     _need_room(facts, draft, limits)
     now = change.wall
     _need_rate(rules, sender, now)
-    rows = []
+    rows: list[Row] = []
     for target in draft.targets or ("",):
         row = _row(post, rules, target, now)
+        if rows:  # to several receivers it is one conversation
+            row["correlation_id"] = rows[0]["correlation_id"]
         if suspended:
             row |= {"paused_at": row["sent_at"], "ends_at": row["deadline"]}
-        if target and row["correlation_id"] != row["id"] and store.is_blocked(change.tx, row):
+        if target and post.thread.correlation_id is not None and store.is_blocked(change.tx, row):
             row["ready"] = 0
         rows.append(row)
     for due in (rows[0]["due_at"], rows[0]["ends_at"]):
@@ -201,10 +207,10 @@ def _need_active(facts: _Facts, draft: MessageDraft, sender: Sender) -> bool:
     return state == "suspended"
 
 
-def _need_thread(thread: Thread, limits: MessageLimits) -> None:
+def _need_thread(thread: Thread, new: int, limits: MessageLimits) -> None:
     if thread.depth > limits.parent_chain:
         raise Refused("loop_limit", f"{limits.parent_chain} messages answer each other already; ask a person.")
-    if thread.size >= limits.correlation:
+    if thread.size + new > limits.correlation:
         raise Refused("loop_limit", f"{limits.correlation} messages share this correlation; begin a new one.")
 
 
@@ -219,7 +225,7 @@ def _need_room(facts: _Facts, draft: MessageDraft, limits: MessageLimits) -> Non
     if limits.full(waiting, limits.per_target, lane):
         raise _busy(f"{waiting} messages wait for this receiver")
     in_session = facts.in_session[draft.session_id] if draft.session_id else 0
-    if limits.full(in_session, limits.per_session, lane):
+    if limits.full(in_session + max(0, len(draft.targets) - 1), limits.per_session, lane):
         raise _busy(f"{in_session} messages wait in this session")
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from lithos.core.clock import from_micros, rfc3339
+import orjson
+
+from lithos.core.clock import from_micros, micros, rfc3339
 from lithos.core.fair_turns import after_turn
 from lithos.messages import store
 from lithos.messages.model import (
@@ -25,6 +27,7 @@ from lithos.storage import Answer, Lease, Outcome, Row, Tx, lease_from, lease_of
 
 LEASE_SECONDS = 600.0
 MOST_TAKEN = 32
+MOST_LATE_REPLIES = 8  # of one message
 _LOST = "The lease has ended, or another holds the message. Take again; it may come back to you."
 _SETTLED = "It is settled already: nothing is left to do."
 
@@ -112,7 +115,7 @@ class Settlement:
 
     message_id: str
     token: int
-    allow: Callable[[Message], None] = lambda message: None  # raises where the message is not the caller's
+    allow: Callable[[Tx, Message], None] = lambda tx, message: None  # raises where the message is not the caller's
 
 
 def holding(tx: Tx, settlement: Settlement) -> Held | Outcome:
@@ -121,7 +124,7 @@ def holding(tx: Tx, settlement: Settlement) -> Held | Outcome:
     change = store.Change(tx)
     message = store.found(store.ask_held(tx, message_id), message_id)
     row = message.row
-    settlement.allow(message)
+    settlement.allow(tx, message)
     if not message.is_open:
         return refused("settled", _SETTLED, message_id=message_id, status=row["status"])
     if row["status"] != "processing" or store.token_of(row) != settlement.token:
@@ -152,6 +155,17 @@ def complete(tx: Tx, settlement: Settlement, then: Callable[[Tx, Held], dict[str
     if then is not None:
         answer |= then(tx, held)
     return Outcome(answer)
+
+
+def keep_late_reply(tx: Tx, message_id: str, token: int, payload: Mapping[str, Any]) -> None:
+    """Keep in the trace what was answered after the lease ended; of one that took the message, and not without end."""
+    row = store.ask(tx, message_id).one()
+    if row is None or number_of(token) != row["seq"] or not 1 <= token % store.MOST_ATTEMPTS <= row["attempt"]:
+        return
+    kept = tx.one("SELECT count(*) AS n FROM message_hops WHERE message_id = ? AND what = 'late_reply'", message_id)
+    if kept is not None and kept["n"] < MOST_LATE_REPLIES:
+        text = orjson.dumps(payload).decode()[:LONGEST_ERROR]
+        store.hop(tx, row, "late_reply", micros(tx.now().wall), text)
 
 
 def fail(tx: Tx, settlement: Settlement, error: str, limits: MessageLimits, *, retry: bool) -> Outcome:

@@ -17,6 +17,7 @@ AT_ONCE = 500  # rows of one kind in one transaction
 PRUNED_AT_ONCE = 5_000
 MOST_NAMES = 10_000
 DAY = 86_400 * 1_000_000
+JUST_AFTER = 0.01  # seconds: at the very end of its last heartbeat a host is not dead yet
 NEVER = 60.0  # seconds until the next look when nothing is due
 _PAUSES = frozenset({"suspended"})
 _GOES_ON = frozenset({"resumed", "activated"})
@@ -48,7 +49,7 @@ def tick(tx: Tx, limits: MessageLimits, host: str | None) -> Outcome:
     bury_hosts(change, limits, host)
     store.JOURNAL.record_clock(tx, change.head)
     more = max(len(due), len(ended), len(lost)) == AT_ONCE
-    return Outcome({"wait": 0.0 if more else _next_due(tx, head.now)}, tuple(change.events))
+    return Outcome({"wait": 0.0 if more else _next_due(tx, head.now, host)}, tuple(change.events))
 
 
 _LOST = """
@@ -56,19 +57,22 @@ SELECT id FROM messages WHERE status = 'processing' AND ((era = ? AND until < ?)
 """
 
 
-def _next_due(tx: Tx, moment: Moment) -> float:
+def _next_due(tx: Tx, moment: Moment, own: str | None) -> float:
     first_due = tx.ask("SELECT min(due_at) AS at FROM messages WHERE due_at > 0")
     first_end = tx.ask("SELECT min(ends_at) AS at FROM messages WHERE status = 'queued' AND ends_at IS NOT NULL")
     lease = tx.ask("SELECT min(until) AS at FROM messages WHERE status = 'processing' AND era = ?", moment.era)
     opened = tx.ask(
         "SELECT min(opened_steady) AS at FROM message_agents WHERE breaker = 'open' AND opened_era = ?", moment.era
     )
+    beat = tx.ask("SELECT min(beat) AS at FROM message_hosts WHERE era = ? AND host <> ?", moment.era, own or "")
     now = micros(moment.wall)
     waits = [(row["at"] - now) / 1_000_000 for asked in (first_due, first_end) if (row := asked.one()) and row["at"]]
     if (row := lease.one()) and row["at"] is not None:
         waits.append(row["at"] - moment.steady)
     if (row := opened.one()) and row["at"] is not None:
         waits.append(row["at"] + HALF_OPEN_SECONDS - moment.steady)
+    if (row := beat.one()) and row["at"] is not None:
+        waits.append(row["at"] + BEAT_SECONDS * DEAD_BEATS - moment.steady + JUST_AFTER)
     return min([NEVER, *(each for each in waits if each > 0)], default=NEVER) if waits else NEVER
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lithos.core.call import Delivery
 from lithos.errors import Busy, InvalidInput, NotFound
-from lithos.messages import MessageLimits, Names
+from lithos.messages import MessageDraft, MessageLimits, Names
 from lithos.messages.store import token_of
 from lithos.storage import Crash, PlannedFaults
 from tests.support.one_batch import in_one_batch
@@ -246,6 +246,35 @@ def test_two_agents_that_answer_each_other_stop_at_the_limit(office: PostOffice)
     assert answered == 32
 
 
+def test_a_broadcast_is_one_conversation_and_each_reply_goes_to_its_sender_alone(office: PostOffice) -> None:
+    draft = MessageDraft("text", {"body": "who is free?"}, ("bob", "cat", "dan"))
+    sent = office.messages.send(by("ann"), draft)
+    for name in ("bob", "cat"):
+        [taken] = office.take(name)
+        assert taken["message"]["correlation_id"] == sent["correlation_id"]
+        office.messages.reply(by(name), taken["message"]["id"], taken["token"], {"body": f"{name} is"})
+    assert office.bodies("dan") == ["who is free?"]
+    assert office.bodies("cat") == []
+    assert office.bodies("ann") == ["bob is"]  # one conversation comes in order, one at a time
+    page = office.messages.thread(by("ann"), sent["correlation_id"], limit=10, cursor=None)
+    assert len(page["messages"]) == 5
+
+
+def test_limits_of_a_conversation_and_of_a_session_count_every_receiver(tmp_path: Path) -> None:
+    office = PostOffice(tmp_path, limits=MessageLimits(correlation=4, per_session=4))
+    try:
+        everyone = MessageDraft("text", {"body": "x"}, ("bob", "cat", "dan"))
+        sent = office.messages.send(by("ann"), everyone)
+        again = replace(everyone, correlation_id=sent["correlation_id"])
+        assert office.messages.send(by("ann"), again)["reason"] == "loop_limit"
+        session = office.session("s", "ann")
+        office.messages.send(by("ann"), replace(everyone, session_id=session))
+        with pytest.raises(Busy):
+            office.messages.send(by("ann"), replace(everyone, session_id=session))
+    finally:
+        office.close()
+
+
 def test_one_that_sent_or_took_is_known_after_the_host_was_killed(tmp_path: Path) -> None:
     """The registry of agents is written behind the answers, so a killed host forgets what it had not written."""
     office = PostOffice(tmp_path, names=Names(knows=lambda name: False))
@@ -357,6 +386,17 @@ def test_a_dead_host_returns_its_leases_and_a_message_that_kills_twice_is_set_as
     assert shown["metadata"] == {"poison": True}
 
 
+def test_the_timer_looks_when_the_next_host_would_be_dead(office: PostOffice) -> None:
+    from lithos.messages import upkeep
+
+    office.database.write(lambda tx: upkeep.beat(tx, "another host"))
+    office.clock.advance(57)
+    assert office.messages.tick() == pytest.approx(3.01)  # not at the next regular look, up to ten seconds later
+    office.messages.beat()
+    office.advance(4)
+    assert office.messages.tick() > 10  # the dead one is gone, and this host does not wait for its own death
+
+
 def test_a_bound_token_settles_only_what_its_own_agent_took(office: PostOffice) -> None:
     sent = office.send("ann", "bob")
     [taken] = office.take("bob")
@@ -389,3 +429,50 @@ def test_old_rows_are_pruned_by_age_and_number(tmp_path: Path) -> None:
         assert office.messages.inbox(by("bob"), unread=False, limit=10, cursor=None)["messages"] == []
     finally:
         office.close()
+
+
+def test_hops_go_after_seven_days_and_dead_letters_after_thirty_or_beyond_their_number(tmp_path: Path) -> None:
+    office = PostOffice(tmp_path, limits=MessageLimits(dead_rows=3))
+    try:
+        first = office.send("ann", "bob", "0", max_attempts=9)
+        office.take("bob", lease_seconds=5)
+        office.advance(6)  # its lease ends: a hop
+        office.advance(1)
+        office.messages.ack(by("bob"), first["message_id"], office.take("bob")[0]["token"])
+        for number in range(1, 6):
+            _rejected(office, str(number))
+        assert _hops(office, first["message_id"]) == ["taken", "lease_ended", "taken"]
+        office.messages.prune()
+        assert _dead(office) == ["5", "4", "3"]
+        office.clock.advance(6.9 * 86_400)
+        office.messages.prune()
+        assert _hops(office, first["message_id"]) == ["taken", "lease_ended", "taken"]
+        office.clock.advance(0.2 * 86_400)
+        office.messages.prune()
+        assert _hops(office, first["message_id"]) == []
+        office.clock.advance(22.8 * 86_400)
+        _rejected(office, "new")
+        office.messages.prune()
+        assert _dead(office) == ["new", "5", "4"]
+        office.clock.advance(0.2 * 86_400)  # 30.1 days
+        office.messages.prune()
+        assert _dead(office) == ["new"]
+    finally:
+        office.close()
+
+
+def _rejected(office: PostOffice, body: str) -> None:
+    office.advance(1)
+    sent = office.send("ann", "cat", body)
+    [taken] = office.take("cat")
+    office.messages.fail(by("cat"), sent["message_id"], taken["token"], body, retry=False)
+    office.messages.ack(by("cat"), office.send("ann", "cat")["message_id"], office.take("cat")[0]["token"])
+
+
+def _hops(office: PostOffice, message_id: str) -> list[str]:
+    return [each["what"] for each in office.messages.trace(PERSON, message_id)["hops"]]
+
+
+def _dead(office: PostOffice) -> list[str]:
+    page = office.messages.dead_letters.list(PERSON, limit=20, cursor=None)
+    return [str(each["error"]) for each in page["dead_letters"]]

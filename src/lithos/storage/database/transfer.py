@@ -160,7 +160,7 @@ class Transfer:
         if noted is not None:
             progress: dict[str, Any] = orjson.loads(noted["value"])
             return progress
-        for table in ("agents", "events", "once", "intents"):
+        for table in ("agents", "events", "once", "intents", "messages"):
             if target.tx.one(f"SELECT 1 AS one FROM {table} LIMIT 1") is not None:
                 raise Conflict(
                     f"{_where(self._to)} is not empty: it has rows in {table}",

@@ -117,6 +117,8 @@ async def lithos_message_request(
     priority: Priority = None,
     ttl_seconds: Ttl = None,
     deadline: Deadline = None,
+    max_attempts: Attempts = None,
+    delay_seconds: Delay = 0,
     timeout: Wait = 30,  # noqa: ASYNC109 the tool's public word
 ) -> RequestAnswer:
     """Send and wait for the reply. pending true: the reply comes into your inbox."""
@@ -128,6 +130,8 @@ async def lithos_message_request(
         priority=priority_of(priority),
         ttl_seconds=ttl_seconds,
         deadline=_time(deadline),
+        max_attempts=max_attempts,
+        delay_seconds=delay_seconds,
     )
     return await lithos.messages.request(call, draft, timeout)
 
