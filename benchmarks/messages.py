@@ -44,8 +44,8 @@ def main() -> None:
         asyncio.run(_over_mcp(lithos))
         _over_http(lithos)
     _over_stdio()
-    with _opened(None) as lithos:
-        _waiters(lithos)
+    with _opened(None) as alone, _opened(None) as lithos:
+        _waiters(alone, lithos)
     _on_postgres()
 
 
@@ -259,9 +259,13 @@ async def _cpu_async(work: Callable[[], Awaitable[None]]) -> float:
     return (time.process_time() - began) * 1000 / TIMES
 
 
-def _waiters(lithos: Lithos) -> None:
-    """A message's way beside takers that wait for other inboxes, and sessions in which something waits."""
-    [alone] = _by_turns(lambda: _way(lithos))
+def _waiters(quiet: Lithos, lithos: Lithos) -> None:
+    """A message's way beside takers that wait for other inboxes, and sessions in which something waits.
+
+    By turns with a store where nothing waits. Its sender has a session too: a message in a session asks two questions
+    more than one in none.
+    """
+    _session(quiet, "ann0")
     for number in range(SESSIONS):
         _send(lithos, number, "cat", _session(lithos, f"ann{number}"))
     loop = asyncio.new_event_loop()
@@ -278,7 +282,7 @@ def _waiters(lithos: Lithos) -> None:
     waiting = asyncio.run_coroutine_threadsafe(wait_all(), loop)
     while len(lithos.messages.followers) < WAITERS:
         time.sleep(0.1)
-    [beside] = _by_turns(lambda: _way(lithos))
+    alone, beside = _by_turns(lambda: _way(quiet), lambda: _way(lithos))
     waiting.cancel()
     while len(lithos.messages.followers):
         time.sleep(0.1)

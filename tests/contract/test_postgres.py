@@ -22,6 +22,7 @@ from lithos.storage import (
     Idempotency,
     Keyring,
     Migration,
+    Moment,
     Outcome,
     Tx,
     coordination_migrations,
@@ -177,6 +178,33 @@ def test_a_lock_holds_the_other_hosts_off_until_commit(url: str) -> None:
     for writer in writers:
         writer.join(DEADLINE_S)
     assert order == ["first", "second"]
+    here.close()
+    there.close()
+
+
+def test_the_time_of_a_lock_is_read_after_it_was_waited_for(url: str, server: Server) -> None:
+    here, there = open_postgres(url, THINGS), open_postgres(url, THINGS)
+    inside, go_on = threading.Event(), threading.Event()
+    moments: list[Moment] = []
+
+    def first(tx: Tx) -> None:
+        tx.lock_now("board")()
+        inside.set()
+        assert go_on.wait(DEADLINE_S)
+
+    writers = [
+        threading.Thread(target=here.write, args=(first,)),
+        threading.Thread(target=there.write, args=(lambda tx: moments.append(tx.lock_now("board")()),)),
+    ]
+    writers[0].start()
+    assert inside.wait(DEADLINE_S)
+    writers[1].start()
+    until(lambda: _waiting_for_locks(there) == 1, "the second waits")
+    released = execute(server.url, "SELECT clock_timestamp()")[0][0]
+    go_on.set()
+    for writer in writers:
+        writer.join(DEADLINE_S)
+    assert moments[0].wall > released
     here.close()
     there.close()
 

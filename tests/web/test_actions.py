@@ -134,6 +134,30 @@ def test_a_person_converses_with_an_agent_while_the_page_is_open(site: Site, vis
     assert site.call("lithos_inbox_list", OPERATOR, unread=True)["waiting"] == 0
 
 
+def test_lists_of_conversations_inboxes_and_dead_letters_follow_what_happens(site: Site, visit: Visit) -> None:
+    lists, dead = visit(operator=True), visit(operator=True)
+    lists.goto("/mail")
+    dead.goto("/mail/dead")
+    for page in (lists, dead):
+        page.locator("[data-live-state]:not([hidden]):not(.off)").wait_for()
+    site.call("lithos_inbox_take", ANN, agent="dora")
+    sent = site.call("lithos_message_send", ANN, target="dora", body="Water the roses")
+    row = lists.locator("#mail li", has_text="Water the roses")
+    row.get_by_text("1 waiting").wait_for()
+    inbox = lists.locator(".inboxes li", has_text="dora")
+    inbox.locator(".badge", has_text="1").wait_for()
+    taken = site.call("lithos_inbox_take", ANN, agent="dora")["messages"][0]
+    inbox.locator(".badge", has_text="1").wait_for(state="detached")
+    lease = {"message_id": sent["message_id"], "token": taken["token"], "agent": "dora"}
+    site.call("lithos_inbox_fail", ANN, **lease, error="no water", retry=False)
+    dead.get_by_text("no water").wait_for()
+    row.get_by_text("1 failed").wait_for()
+    lists.locator(".inboxes a", has_text="dora").click()
+    lists.get_by_role("heading", name="Conversations of dora").wait_for()
+    assert lists.locator("#mail li[data-item]").count() == 1
+    site.call("lithos_dead_letter_drop", OPERATOR, message_id=sent["message_id"])
+
+
 def test_dead_letters_are_replayed_and_dropped(site: Site, visit: Visit) -> None:
     page = visit(operator=True)
     page.goto("/mail/dead")

@@ -33,6 +33,7 @@ from lithos.messages.model import (
 )
 from lithos.messages.readers import names_of
 from lithos.messages.rules import MessageLimits
+from lithos.messages.store import HANDLED_CHANNEL as MESSAGES_HANDLED
 from lithos.messages.store import JOURNAL as MESSAGES_JOURNAL
 from lithos.messages.taking import LEASE_SECONDS, MOST_TAKEN, TakeRequest
 from lithos.messages.types import TYPES, type_name
@@ -40,6 +41,7 @@ from lithos.messages.types import TYPES, type_name
 __all__ = [
     "LEASE_SECONDS",
     "LONGEST_WAIT_S",
+    "MESSAGES_HANDLED",
     "MESSAGES_JOURNAL",
     "MOST_TAKEN",
     "OPERATOR",

@@ -21,6 +21,7 @@ from lithos.storage import Deferred, EventDraft, Journal, JournalHead, Lease, Mo
 
 JOURNAL = Journal("messages")
 DUE_CHANNEL = "messages due"  # wakes the timers
+HANDLED_CHANNEL = "messages handled"  # wakes open pages: something was taken, settled or given back
 SESSIONS_CURSOR = "sessions"
 INBOX = "inbox "  # before the name of its owner: the subject under which takers wait
 PUBLIC_TOPIC = "topic"  # subject of journal entries that no inbox waits for
@@ -86,8 +87,7 @@ class Change:
         self.events: list[EventDraft] = []  # of dead letters, for the outcome of the transaction
         self._locked = JOURNAL.lock(tx) if announces else None
         if self._locked is None:
-            tx.lock(JOURNAL.channel)
-            self._now = tx.ask_now()
+            self._now = tx.lock_now(JOURNAL.channel)
 
     @property
     def head(self) -> JournalHead:
@@ -251,6 +251,7 @@ def settle(change: Change, message: Message, status: MessageStatus, error: str |
     """The message is done with: its lease ends, and the next of its correlation may be handed out."""
     row, tx = message.row, change.tx
     tx.put(_SETTLE, status, error, change.wall, row["seq"])
+    tx.notify(HANDLED_CHANNEL)
     if row["status"] == "queued":
         count(tx, row, waiting=-1, ready=-row["ready"])
     if row["target"]:
@@ -297,6 +298,7 @@ def requeue(change: Change, message: Message, seconds: float, error: str | None)
         *(due, error, row["seq"]),
     )
     count(tx, row, waiting=1)
+    tx.notify(HANDLED_CHANNEL)
     change.due_in(seconds)
     return due
 

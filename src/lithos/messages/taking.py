@@ -81,6 +81,7 @@ def take(tx: Tx, request: TakeRequest, closed_sessions: Callable[[], frozenset[s
             break
         lanes[key] = replace(lane, ready=lane.ready - 1, contender=turn)
     if taken:
+        tx.notify(store.HANDLED_CHANNEL)
         change.due_in(request.lease_seconds)
     probes = 0 if state.allows is None or allowed is None else state.allows - allowed
     store.save_agent(tx, request.inbox, agent, state.taken(probes), ended_leases=agent["ended_leases"] if agent else 0)

@@ -70,6 +70,10 @@ class Tx(Protocol):
         """Hold this name until the transaction ends: advisory on PostgreSQL, nothing on SQLite (one writer)."""
         ...
 
+    def lock_now(self, name: str) -> Callable[[], Moment]:
+        """`lock`, and the time at which it was got, in one question; the returned function reads it."""
+        ...
+
     def ask_now(self) -> Callable[[], Moment]:
         """`now`, queued like `ask`; the returned function reads it."""
         ...

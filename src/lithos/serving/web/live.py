@@ -21,7 +21,7 @@ from starlette.responses import Response, StreamingResponse
 
 from lithos.core.clock import rfc3339
 from lithos.errors import LithosError
-from lithos.messages import MESSAGES_JOURNAL
+from lithos.messages import MESSAGES_HANDLED, MESSAGES_JOURNAL
 from lithos.serving.web.page import Page, PageRoute, Site
 from lithos.tools.caller import Caller
 
@@ -103,9 +103,10 @@ class Live:
             return
         loop = asyncio.get_running_loop()
         lithos = self._site.lithos
+        mail = (MESSAGES_JOURNAL.channel, MESSAGES_HANDLED)
         self._stops = [
             lithos.changes.listen(lambda: _soon(loop, self._wake)),
-            lithos.storage.database.listen(MESSAGES_JOURNAL.channel, lambda: _soon(loop, self._wake_for_mail)),
+            *(lithos.storage.database.listen(each, lambda: _soon(loop, self._wake_for_mail)) for each in mail),
         ]
         self._reader = asyncio.create_task(self._follow())
 

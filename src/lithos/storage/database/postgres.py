@@ -59,6 +59,7 @@ LONGEST_WAIT = 500  # statements in the queue of one trip
 LISTEN_PAUSE_S = 0.5
 # A prepared `SELECT *` raises this after another host migrated the table; a new connection prepares it again.
 _OUTDATED = psycopg.errors.FeatureNotSupported
+_CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 _log = logging.getLogger(__name__)
 
 
@@ -168,6 +169,16 @@ class PostgresSession:
         if self._write:
             self.put("SELECT pg_advisory_xact_lock(hashtextextended(?, 0))", name)
 
+    def lock_now(self, name: str) -> Callable[[], Moment]:
+        """A subquery with a volatile function is run as it is written, so the clock is read after the lock is held."""
+        if self._clock is not None or not self._write:
+            self.lock(name)
+            return self.ask_now()
+        asked = self.ask(
+            f"SELECT {_CLOCK} AS at FROM (SELECT pg_advisory_xact_lock(hashtextextended(?, 0))) AS held", name
+        )
+        return lambda: _moment(asked)
+
     def next_number(self, table: str, column: str) -> _Deferred:
         return self.ask("SELECT nextval(pg_get_serial_sequence(?, ?)) AS number", table, column)
 
@@ -176,7 +187,7 @@ class PostgresSession:
         if self._clock is not None:
             now = Moment(self._clock.now(), self._clock.since_boot(), self._clock.boot_id())
             return lambda: now
-        asked = self.ask("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS at")
+        asked = self.ask(f"SELECT {_CLOCK} AS at")
         return lambda: _moment(asked)
 
     def now(self) -> Moment:

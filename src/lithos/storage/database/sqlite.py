@@ -111,6 +111,9 @@ class SqliteSession:
     def lock(self, name: str) -> None:
         """Nothing: there is one writer, and BEGIN IMMEDIATE has made this transaction it."""
 
+    def lock_now(self, name: str) -> Callable[[], Moment]:
+        return self.ask_now()
+
     def next_number(self, table: str, column: str) -> _Rows:
         return self.ask("SELECT coalesce(max(seq), 0) + 1 AS number FROM sqlite_sequence WHERE name = ?", table)
 

@@ -74,8 +74,7 @@ class Journal:
 
         Put other questions between the two: on PostgreSQL all of them then travel together.
         """
-        tx.lock(self.channel)
-        now, asked = tx.ask_now(), tx.ask(_HEAD, self.topic)
+        now, asked = tx.lock_now(self.channel), tx.ask(_HEAD, self.topic)
         return lambda: self._head(asked, now())
 
     def append(self, tx: Tx, head: JournalHead, *entries: NewEntry) -> int:

@@ -27,7 +27,7 @@ async def mail(page: Page) -> Response:
         page.call("lithos_thread_list", name=name or None, limit=THREADS, cursor=page.given("cursor") or None),
         page.try_call("lithos_inbox_overview"),
         _own_inbox(page),
-        page.try_call("lithos_dead_letter_list", limit=200),
+        page.try_call("lithos_dead_letter_list", limit=1),
     )
     more = {"name": name} if name else {}
     cursor = threads.get("next_cursor")
@@ -39,7 +39,7 @@ async def mail(page: Page) -> Response:
         me=_me(page),
         own=own,
         inboxes=(inboxes or {}).get("inboxes", ()),
-        dead=len((dead or {}).get("dead_letters", ())),
+        dead=(dead or {}).get("total", 0),
     )
 
 
