@@ -15,7 +15,7 @@ TEST_TMP ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports pages tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web clean
+.PHONY: serve test test-pythons lint types imports pages tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web test-unprivileged clean
 
 # A trial in the checkout keeps its own folder; an installed Lithos keeps ~/lithos.
 serve: $(VENV)/.installed
@@ -86,6 +86,10 @@ docs-site: $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "site/index.html"
+
+# The workshop's tests as a user without rights, where the suite itself runs as root (ARGS: of pytest).
+test-unprivileged: $(VENV)/.test-installed
+	TMPDIR=$(TEST_TMP) $(BIN)/python scripts/unprivileged.py $(ARGS)
 
 # The wheel from pip, pipx, uvx and uv, each in an empty home.
 wheel-test: $(VENV)/.installed

@@ -42,12 +42,12 @@ def test_the_kernel_refuses_processes_above_the_limit_and_closing_ends_them() ->
         assert process.wait(30) != 0
     until(lambda: not group.members(), "an empty group")
     group.close()
-    assert not any(each.exists() for each in group._folders)
+    assert not any(Path(each).exists() for each in group._folders)
 
 
 def test_a_group_whose_process_the_kernel_killed_for_memory_says_so(tmp_path: Path) -> None:
     """The file of version 2, as the kernel writes it: no machine of the suite need have that version."""
-    group = RunGroup([tmp_path], frozenset({"memory"}))
+    group = RunGroup([str(tmp_path)], frozenset({"memory"}))
     assert not group.out_of_memory()
     (tmp_path / "memory.events").write_text("low 0\nhigh 0\nmax 7\noom 1\noom_kill 0\n")
     assert not group.out_of_memory()

@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from lithos.workshop.sandbox.view import HOME, TEMPORARY, View
@@ -66,7 +66,11 @@ def arguments(view: View, cwd: Path, *, seccomp: int | None, status: int, block:
     return [*found, "--chdir", str(cwd), "--"]
 
 
-@cache
+@lru_cache(maxsize=64)
+def _readable(paths: tuple[Path, ...]) -> tuple[str, ...]:
+    return tuple(word for path in paths for word in _mount(path))
+
+
 def _mount(path: Path) -> tuple[str, str, str]:
     if path.is_symlink() and path.parent == Path("/"):
         return ("--symlink", str(path.readlink()), str(path))
@@ -79,8 +83,7 @@ def _mounts(view: View) -> Iterator[str]:
         yield from ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
     yield from ("--dev", "/dev", "--size", str(SHARED_MEMORY), "--tmpfs", "/dev/shm")
     yield from ("--bind", str(view.scratch.temporary), TEMPORARY, "--bind", str(view.scratch.home), HOME)
-    for path in view.readable:  # a toolchain beneath /tmp or /dev/shm would be hidden by what is mounted there
-        yield from _mount(path)
+    yield from _readable(view.readable)  # later: what is mounted above would hide a toolchain in /tmp or /dev/shm
     worktree = view.worktree
     yield from ("--bind", str(worktree.path), str(worktree.path))
     yield from ("--ro-bind", str(worktree.main / ".git"), str(worktree.main / ".git"))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -24,14 +24,15 @@ ROUNDS = 50  # looks at the members until none is left; each kills what was fork
 class RunGroup:
     """Groups below the host's own in the hierarchies that count: v2 where delegated; of v1, processes alone."""
 
-    def __init__(self, folders: Sequence[Path], limited: frozenset[str]) -> None:
+    def __init__(self, folders: Sequence[str], limited: frozenset[str]) -> None:
         self._folders = folders
         self.limited = limited  # the controllers whose limit the kernel took
 
     def add(self, pid: int) -> None:
         """Its children are born in the groups."""
         for folder in self._folders:
-            (folder / "cgroup.procs").write_text(str(pid))
+            with open(f"{folder}/cgroup.procs", "wb", buffering=0) as file:
+                file.write(str(pid).encode())
 
     def limits_processes(self) -> bool:
         """Whether the kernel will: by this group, by that of the host, or, for all users but root, by RLIMIT_NPROC."""
@@ -40,8 +41,8 @@ class RunGroup:
     def out_of_memory(self) -> bool:
         """Whether the kernel killed a process of the run for its memory."""
         for folder in self._folders:
-            with suppress(OSError):
-                facts = dict(line.split() for line in (folder / "memory.events").read_text().splitlines())
+            with suppress(OSError), open(f"{folder}/memory.events") as file:
+                facts = dict(line.split() for line in file)
                 if int(facts.get("oom_kill", 0)):
                     return True
         return False
@@ -57,39 +58,42 @@ class RunGroup:
                     os.kill(pid, signal.SIGKILL)
         for folder in self._folders:
             with suppress(OSError):  # an empty group that stays costs nothing
-                folder.rmdir()
+                os.rmdir(folder)  # noqa: PTH106
 
     def members(self) -> list[int]:
         found: set[int] = set()
         for folder in self._folders:
-            with suppress(OSError):
-                found.update(map(int, (folder / "cgroup.procs").read_text().split()))
+            with suppress(OSError), open(f"{folder}/cgroup.procs", "rb") as file:
+                found.update(map(int, file.read().split()))
         return sorted(found)
 
 
 def run_group(limits: RunLimits) -> RunGroup:
     """With those limits that this machine and user allow; without any, it is empty."""
-    folders: list[Path] = []
+    return _make_group(limits, _counting(_own_groups()))
+
+
+def _make_group(limits: RunLimits, parents: Iterable[str]) -> RunGroup:
+    folders: list[str] = []
     limited: set[str] = set()
     name = f"lithos-run-{os.getpid()}-{secrets.token_hex(4)}"
-    for parent in dict.fromkeys(_hierarchies()):
-        folder = parent / name
+    for parent in parents:
+        folder = f"{parent}/{name}"
         try:
-            folder.mkdir()
+            os.mkdir(folder)  # noqa: PTH102 - here and below strings: Path costs a third of a short run
         except OSError:
             continue
-        _remove_stale(parent)
         taken = set(_set_limits(folder, limits)) - limited
         if taken:
             folders.append(folder)
             limited |= taken
         else:
             with suppress(OSError):
-                folder.rmdir()
+                os.rmdir(folder)  # noqa: PTH106
     return RunGroup(folders, frozenset(limited))
 
 
-def _set_limits(folder: Path, limits: RunLimits) -> Iterator[str]:
+def _set_limits(folder: str, limits: RunLimits) -> Iterator[str]:
     """The controllers whose limit was taken."""
     memory = limits.memory_bytes + MEMORY_ROOM
     files = (
@@ -98,11 +102,10 @@ def _set_limits(folder: Path, limits: RunLimits) -> Iterator[str]:
         ("", "memory.swap.max", 0),
     )
     for controller, name, value in files:
-        if (folder / name).exists():
-            with suppress(OSError):
-                (folder / name).write_text(str(value))
-                if controller:
-                    yield controller
+        with suppress(OSError), open(f"{folder}/{name}", "r+b", buffering=0) as file:
+            file.write(str(value).encode())
+            if controller:
+                yield controller
 
 
 @cache
@@ -115,7 +118,7 @@ def processes_limited() -> bool:
 
 def _inherited_limit() -> bool:
     """Whether the host's own group, as that of a container, already has a limit of processes."""
-    for folder in _hierarchies():
+    for folder in _hierarchies(_own_groups()):
         for each in (folder, *folder.parents):
             with suppress(OSError, ValueError):
                 int((each / "pids.max").read_text())  # "max" is none
@@ -123,18 +126,38 @@ def _inherited_limit() -> bool:
     return False
 
 
+@cache
+def _counting(groups: str) -> tuple[str, ...]:
+    """Folders below which we may make groups whose limits the kernel takes; tried once, as long as we stay in ours.
+
+    Groups of hosts that were killed are removed on the way."""
+    found: list[str] = []
+    limited: set[str] = set()
+    for parent in dict.fromkeys(_hierarchies(groups)):
+        _remove_stale(parent)
+        probe = _make_group(RunLimits(), [str(parent)])
+        probe.close()
+        if probe.limited - limited:
+            found.append(str(parent))
+            limited |= probe.limited
+    return tuple(found)
+
+
 def _remove_stale(parent: Path) -> None:
-    """Groups of hosts that were killed; one that still has a process stays."""
+    """One that still has a process stays."""
     for folder in parent.glob("lithos-run-*"):
         if not Path("/proc", folder.name.split("-")[2]).exists():
             with suppress(OSError):
                 folder.rmdir()
 
 
-def _hierarchies() -> Iterator[Path]:
+def _hierarchies(groups: str) -> Iterator[Path]:
     """Folders of this process's own groups that can count processes."""
+    own: dict[str, str] = {}
+    for line in groups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        own |= dict.fromkeys(controllers.split(","), path)
     try:
-        own = dict(_own_groups())
         mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
     except OSError:
         return
@@ -145,8 +168,9 @@ def _hierarchies() -> Iterator[Path]:
             yield Path(place) / own["pids"].lstrip("/")
 
 
-def _own_groups() -> Iterator[tuple[str, str]]:
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        for name in controllers.split(","):
-            yield name, path
+def _own_groups() -> str:
+    try:
+        with open("/proc/self/cgroup") as file:
+            return file.read()
+    except OSError:
+        return ""

@@ -48,15 +48,19 @@ class Supervisor:
         self.stderr = Output(most_output)
 
     def wait(self, seconds: float, stdin: bytes | None) -> Ended:
-        begun = time.monotonic()
+        begun = looked = time.monotonic()
         reason: KilledBy | None = None
         with selectors.DefaultSelector() as selector:
             self._register(selector, stdin)
             while True:
-                self._exchange(selector, self._patience(time.monotonic() - begun))
+                patience = self._patience(time.monotonic() - begun)
+                self._exchange(selector, patience)
                 if self._process.poll() is not None:
                     break
-                reason = self._verdict(time.monotonic() - begun, seconds)
+                if (now := time.monotonic()) < looked + patience and now < begun + seconds:
+                    continue  # output came: the limits are looked at as often as in silence
+                looked = now
+                reason = self._verdict(now - begun, seconds)
                 if reason is not None:
                     break
             self._end()

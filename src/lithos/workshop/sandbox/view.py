@@ -106,9 +106,11 @@ def _programs(toolchains: tuple[Path, ...], path: str) -> tuple[str, ...]:
 def _dependencies(worktree: Worktree) -> Iterator[tuple[Path, Path]]:
     """A fresh worktree has none; those of the main checkout are shown in their place, unless something is there."""
     for name in DEPENDENCIES:
-        source, place = worktree.main / name, worktree.path / name
-        if source.is_dir() and not source.is_symlink() and (not os.path.lexists(place) or _is_empty(place)):
-            yield source, place
+        source = f"{worktree.main}/{name}"  # a string: most projects have one of the three, and Path is slow
+        if os.path.isdir(source) and not os.path.islink(source):  # noqa: PTH112, PTH114
+            place = worktree.path / name
+            if not os.path.lexists(place) or _is_empty(place):
+                yield Path(source), place
 
 
 def _is_empty(place: Path) -> bool:
@@ -132,12 +134,12 @@ def _environment(
     worktree: Worktree, dependencies: Sequence[Path], programs: Sequence[str], home: str, temporary: str
 ) -> dict[str, str]:
     """An allow list: no token, key or agent socket of the host's environment is passed on."""
-    names = [*dependencies, *(worktree.path / each for each in DEPENDENCIES)]
-    folders = [each / "bin" for each in names if each.name == ".venv"]
-    folders += [each / ".bin" for each in names if each.name == "node_modules"]
+    names = [*map(str, dependencies), *(f"{worktree.path}/{each}" for each in DEPENDENCIES)]
+    folders = [f"{each}/bin" for each in names if each.endswith("/.venv")]
+    folders += [f"{each}/.bin" for each in names if each.endswith("/node_modules")]
     found = {name: os.environ[name] for name in _KEPT if name in os.environ}
     found |= {
-        "PATH": ":".join(dict.fromkeys([*map(str, folders), *programs])),
+        "PATH": ":".join(dict.fromkeys([*folders, *programs])),
         "HOME": home,
         "USER": "lithos",
         "LOGNAME": "lithos",
@@ -150,10 +152,16 @@ def _environment(
         "NO_COLOR": "1",
         "GIT_CONFIG_NOSYSTEM": "1",
     }
-    if os.access(Path.home() / ".rustup", os.R_OK):
-        found["RUSTUP_HOME"] = str(Path.home() / ".rustup")
+    if (rustup := _rustup()) is not None:
+        found["RUSTUP_HOME"] = rustup
     if any(each.name == ".venv" for each in dependencies):
         # An editable install of the main checkout names its folder, which is not there: the worktree's code counts.
         paths = [worktree.path / "src", worktree.path]
         found["PYTHONPATH"] = ":".join(str(each) for each in paths if each.is_dir())
     return found
+
+
+@cache
+def _rustup() -> str | None:
+    folder = Path.home() / ".rustup"
+    return str(folder) if os.access(folder, os.R_OK) else None

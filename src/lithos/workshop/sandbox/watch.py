@@ -30,12 +30,13 @@ class Watch:
         self._since = time.time() - 1  # file systems round times down
         self._next_disk = time.monotonic() + FIRST_DISK_LOOK_S
         self._next_memory = 0.0
-        self._devices = {each.stat().st_dev for each in folders}
-        self._least_room = [_least_room(each) for each in folders]
+        by_device = {each.stat().st_dev: str(each) for each in folders}
+        self._devices = by_device.keys()
+        self._least_room = {each: _least_room(each) for each in by_device.values()}
 
     def exceeded(self) -> KilledBy | None:
         now = time.monotonic()
-        if any(_lacks_room(_room(each), least) for each, least in zip(self._folders, self._least_room, strict=True)):
+        if any(_lacks_room(_room(each), least) for each, least in self._least_room.items()):
             return "disk"
         if now >= self._next_memory:
             verdict = self._processes()
@@ -97,13 +98,13 @@ def _nameless(pid: int) -> dict[tuple[int, int], int]:
     return found
 
 
-def _room(folder: Path) -> tuple[int, int]:
+def _room(folder: str) -> tuple[int, int]:
     """Bytes and files that its file system still takes."""
     facts = os.statvfs(folder)
     return facts.f_bavail * facts.f_frsize, facts.f_favail
 
 
-def _least_room(folder: Path) -> tuple[int, int]:
+def _least_room(folder: str) -> tuple[int, int]:
     """A run that hides its files from the count must not fill the disk either."""
     size, files = _room(folder)
     return min(RESERVE_BYTES, size // 2), min(RESERVE_FILES, files // 2)
