@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged, LithosError
@@ -125,7 +126,11 @@ class QueryRun:
         terms = self.reading.terms
         if not 0 < len(terms) <= LONGEST_SAYING or STOP_WORDS.issuperset(terms):
             return False
-        return f" {' '.join(phrase_terms(self.query.text))} " in f" {' '.join(phrase_terms(text))} "
+        return self._phrase in f" {' '.join(phrase_terms(text))} "
+
+    @cached_property
+    def _phrase(self) -> str:
+        return f" {' '.join(phrase_terms(self.query.text))} "
 
     def _wait_for_index(self) -> dict[str, UnindexedChange]:
         """A question by meaning waits for vectors; one by words for the index only when much of it is missing."""

@@ -11,6 +11,7 @@ import heapq
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from lithos.core.clock import parse_time
@@ -66,7 +67,8 @@ def read(
     text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool = False, unindexed: Unindexed = frozenset
 ) -> Reading:
     """`plain` never looks for operators: a question to an agent's memory is language."""
-    plainly = Reading(_bounded(query_terms(text), index, unindexed), compounds=compounds(text))
+    terms, together = _words_of(text) if len(text) <= LONGEST_SYNTAX else (query_terms(text), compounds(text))
+    plainly = Reading(_bounded(list(terms), index, unindexed), compounds=together)
     if plain:
         return plainly
     try:
@@ -83,6 +85,12 @@ def read(
         return replace(plainly, literal="it has no words as a query")
     terms, loose = _shown_terms(tree) or plainly.terms, tuple(builder.loose)
     return replace(plainly, terms=terms, query=query, doubtful=_is_doubtful(text), loose=loose)
+
+
+@lru_cache(maxsize=16)
+def _words_of(text: str) -> tuple[list[str], list[list[str]]]:
+    """Terms and compounds. Kept: a question to the memory is read by each of its collections."""
+    return query_terms(text), compounds(text)
 
 
 def _is_sentence(text: str) -> bool:

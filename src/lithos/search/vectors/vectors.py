@@ -60,6 +60,7 @@ class Vectors:
         self._record = _record_type(dimension)
         self._lock = threading.RLock()
         self._alive: set[int] = set()
+        self._several = False  # whether a document may have passages beside each other
         self._row_of: dict[bytes, int] | None = None  # made when something is embedded: 180 bytes a passage
         self._rows_from(self._salvaged())
 
@@ -134,6 +135,7 @@ class Vectors:
             piece = rows["vector"][start : start + 8192]
             self._bits[:, start : start + len(piece)] = _signs(piece, self._words).T
         self._row_of = None
+        self._several = bool(rows["position"].any())
         self._held = rows.copy()  # in memory and not mapped: a file cut short under a map would end the process
 
     # -- what changes -------------------------------------------------------------------------------------------
@@ -214,6 +216,7 @@ class Vectors:
         self._living = _longer(self._living, [ordinal in self._alive for ordinal in records["ordinal"].tolist()])
         if self._row_of is not None:
             self._row_of.update(zip(records["key"].tolist(), range(self._count, end), strict=True))
+        self._several = self._several or bool(records["position"].any())
         self._held = _room(self._held, end)
         self._held[self._count : end] = records
         self._count = end
@@ -278,12 +281,13 @@ class Vectors:
             more = _best(bits, allowed, rows, vector, count)
             found |= more
         wanted = set(also)
+        met = {ordinal for ordinal, _ in found}
         with self._lock:
-            rows = self._rows()  # documents may have come and gone since
-            around = np.flatnonzero(self._living & self._rows_of({ordinal for ordinal, _ in found} | wanted))
+            rows, several = self._rows(), self._several  # documents may have come and gone since
+            around = np.flatnonzero(self._living & self._rows_of(met | wanted if several else wanted - met))
         near = _places(rows, around, _cosines(rows, around, vector))
         found |= {place: cosine for place, cosine in near.items() if place[0] in wanted}
-        return found, _smoothed(near, found)
+        return found, _smoothed(near, found) if several else dict(found)
 
     def own(self, ordinal: int, dimension: int) -> list[Floats]:
         """The vectors of one document's passages."""

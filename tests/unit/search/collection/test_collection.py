@@ -414,3 +414,23 @@ def test_a_filter_that_was_asked_before_sees_what_came_since(notes: Collection) 
     notes.apply([note("n0", "lava flows", tags=("blue",))])
     assert notes.settle()
     assert {hit.id for hit in notes.query(asked).hits} == {"n1", "n2"}
+
+
+@pytest.mark.parametrize("passages", [1, 3])
+def test_passages_that_words_found_are_compared_with_the_question_however_far_they_are(
+    tmp_path: Path, passages: int
+) -> None:
+    """Also where no document has a second passage, and nothing beside those that were found is looked up."""
+    rows = Vectors(tmp_path / "rows.bin", "m", 64, "one")
+    texts = {(each, at): f"word{each} part{at}" for each in range(40) for at in range(passages)}
+    for number, ((ordinal, position), text) in enumerate(texts.items()):
+        rows.add(Wanted(ordinal, position, number.to_bytes(16, "big")), HashedEmbedder().embed(text))
+    rows.keep(dict.fromkeys(range(40), passages))
+    asked = HashedEmbedder().embed("word7 part0")
+    every, _ = rows.nearest(asked, len(texts))
+    for also in ([7], [30, 31], [7, 30]):
+        found, scored = rows.nearest(asked, 5, also=also)
+        best = set(sorted(every, key=lambda place: -every[place])[:5])
+        assert found.keys() == scored.keys() == best | {place for place in texts if place[0] in also}
+        assert found == pytest.approx({place: every[place] for place in found})
+        assert passages > 1 or scored == found
