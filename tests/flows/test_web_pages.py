@@ -256,15 +256,13 @@ def test_the_graph_names_the_targets_of_each_note(browser: Browser, call: CallTo
     for title, content in (("A", "[[C]] [[B]]"), ("B", "[[C]]"), ("C", "end \u202e")):
         call("lithos_write", title=title, content=content, agent="a")
     found = browser.get("/graph/data").json()
-    places = {title: place for place, title in enumerate(found["titles"])}
-    links = {
-        (source, sum(steps[: each + 1])) for source, steps in enumerate(found["targets"]) for each in range(len(steps))
-    }
-    expected = {("A", "C"), ("A", "B"), ("B", "C")}
-    assert [UUID(bytes=b64decode(f"{id}==")) for id in found["ids"]] == [
+    places = {title: place for place, title in enumerate(found["titles"].split("\n"))}
+    ids = b64decode(found["ids"])
+    assert list(b64decode(found["targets"])) == [2, 1, 1, 1, 2, 0]  # A to 1 and 2, B to 2; each less the one before
+    assert [UUID(bytes=ids[at : at + 16]) for at in range(0, len(ids), 16)] == [
         UUID(call("lithos_read", id=t)["id"]) for t in places
     ]
-    assert links == {(places[source], places[target]) for source, target in expected}
+    assert (places, list(b64decode(found["folder"]))) == ({"A": 0, "B": 1, "C": 2}, [3, 0, 0, 0])
 
 
 @pytest.mark.parametrize(
@@ -320,3 +318,28 @@ def test_a_huge_note_is_shown_in_part_and_whole_as_text(browser: Browser, call: 
     raw = browser.get(f"/note/{note['id']}/raw")
     assert raw.headers["content-type"] == "text/plain; charset=utf-8"
     assert raw.text.strip() == text.strip()
+
+
+def test_home_shows_what_waits_for_the_person_and_who_works_on_what(url: str, lithos: Lithos, call: CallTool) -> None:
+    task = call("lithos_task_create", title="Measure it", agent="ana")["task_id"]
+    call("lithos_task_claim", task_id=task, aspect="idle", agent="bob", ttl_minutes=30)
+    file = "users/maria/parts/kitchen/notes.md"
+    call("lithos_propose_change", path=file, content="# Kitchen\n", user_id="maria")
+    with _browser(url) as client:
+        assert "Waiting for you" not in client.get("/").text
+        client.post_form("/sign-in", token=_token(lithos, user="maria"))
+        home = client.get("/").text
+        assert re.search(r'href="/garden">Proposed changes to approve</a><span class="badge warn">1<', home)
+        assert re.search(r"(?s)In progress.*Measure it.*bob.*idle.*min left.*Ready tasks", home)
+        side = client.get("/home/side", headers={"hx-request": "true"}).text
+        assert "Measure it" in side
+        assert "<html" not in side
+
+
+def test_the_audit_names_tasks_by_title_and_agents_by_what_they_did(url: str, call: CallTool) -> None:
+    call("lithos_task_create", title="Paint the door", agent="ana")
+    call("lithos_write", title="Retry policy", content="See [[Backoff|the backoff]].", agent="bob")
+    with _browser(url) as client:
+        assert re.search(r'href="/board/[^"]+"><bdi>Paint the door</bdi></a>', client.get("/garden").text)
+        assert re.search(r"(?s)bob</bdi></a>.*?Retry policy.*?</tr>", client.get("/agents").text)
+        assert "See the backoff." in client.get("/search?q=backoff").text

@@ -13,7 +13,7 @@ import httpx
 
 from lithos.app import Lithos
 from lithos.serving import ConnectionLimits, Listener, bind, build_server, http_app
-from lithos.settings import ServerSettings
+from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import Registry
@@ -30,6 +30,7 @@ def serving(
     settings: ServerSettings | None = None,
     registry: Registry | None = None,
     built: Callable[[Any], None] = lambda app: None,
+    config: LithosConfig | None = None,
 ) -> Iterator[tuple[str, Callable[[], None]]]:
     """The real application on a real port, in a loop of its own; `http://127.0.0.1:…` and what stops it."""
     settings = settings or ServerSettings()
@@ -41,7 +42,8 @@ def serving(
         registry_ = registry or catalogue()
         default = Caller(toolsets=settings.toolsets, read_only=settings.read_only, agent=settings.agent)
         server = build_server(lithos, registry_, default=default, output_schemas=settings.output_schemas)
-        app = http_app(server, registry_, settings, default=default, tokens=lithos.tokens, health=lithos.health)
+        given = {"default": default, "tokens": lithos.tokens, "health": lithos.health, "config": config}
+        app = http_app(server, registry_, settings, **given)
         built(app)
         limits = ConnectionLimits(settings.header_seconds, settings.idle_seconds)
         listener = Listener(app, bind("127.0.0.1", 0), server.in_flight, settings.stop_seconds, limits)

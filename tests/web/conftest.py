@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -41,8 +42,9 @@ class Site:
     url: str
     memory: Memory
     sign_ins: Any
+    stored: Counter[str] = field(default_factory=Counter)  # of hostile texts: how many each tool took
 
-    def call(self, tool: str, *caller: Any, **arguments: Any) -> dict[str, Any]:
+    def call(self, tool: str, /, *caller: Any, **arguments: Any) -> dict[str, Any]:
         return self.memory.call(tool, *caller, **arguments)
 
     @property
@@ -58,13 +60,16 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 @contextmanager
-def filled_site(data_dir: Path) -> Iterator[Site]:
+def filled_site(
+    data_dir: Path, adapt: Callable[[LithosConfig], LithosConfig] = lambda config: config
+) -> Iterator[Site]:
     config = LithosConfig(storage=StorageSettings(data_dir=data_dir), search=SearchSettings(wait_seconds=30))
+    config = adapt(config)
     lithos = open_lithos(config)
     apps: list[Any] = []
     try:
         memory = fill(lithos)
-        with serving(lithos, built=apps.append) as (url, _):
+        with serving(lithos, built=apps.append, config=config) as (url, _):
             yield Site(url, memory, apps[0].state.sign_ins)
     finally:
         lithos.close()

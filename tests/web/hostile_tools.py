@@ -1,4 +1,4 @@
-"""Hostile texts through every tool that keeps a text. A tool of the catalogue is here, or it is said why not."""
+"""Hostile texts through every tool that keeps a text; `hostile_repository` has those that need a repository."""
 
 from __future__ import annotations
 
@@ -25,15 +25,6 @@ NO_TEXT = frozenset(
     lithos_inbox_ack lithos_inbox_renew lithos_dead_letter_replay lithos_dead_letter_drop lithos_doctor
     lithos_tool_call lithos_token_revoke lithos_keys_rotate lithos_md_snapshot_history lithos_md_lint
     lithos_code_remove lithos_code_rebuild lithos_mistake_outcome lithos_resume_task lithos_unlink_nodes
-    """.split()  # noqa: SIM905 - read as a list of words
-)
-# They need a repository, a worktree, a document or a found conflict; no page shows what they keep.
-NOT_SHOWN = frozenset(
-    """
-    lithos_code_add lithos_ingest_source lithos_graph_conflict_resolve lithos_link_nodes lithos_worktree_open
-    lithos_worktree_close lithos_work_write lithos_work_edit lithos_work_run lithos_tools_discover lithos_tools_choose
-    lithos_work_check lithos_work_test lithos_work_commit lithos_work_merge lithos_session_promote
-    lithos_session_demote lithos_session_rollback lithos_store_checkpoint
     """.split()  # noqa: SIM905 - read as a list of words
 )
 ROOT = Caller(operator=True, agent="root")

@@ -6,6 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -16,16 +17,18 @@ from lithos.serving.web.pages.search import KINDS
 from lithos.serving.web.templates import CONTROL
 from tests.web.conftest import Site, filled_site
 from tests.web.hostile import CORPUS
-from tests.web.hostile_tools import NO_TEXT, NOT_SHOWN, Store, store_everywhere, writing_tools
+from tests.web.hostile_repository import excused, store_once, with_projects
+from tests.web.hostile_tools import NO_TEXT, Store, store_everywhere, writing_tools
 from tests.web.memory import BOB, OPERATOR
 
 REQUIRED = os.environ.get("LITHOS_TEST_WEB") == "required"  # by `make test-web`: each string through each tool
 PIECE = 30  # strings in one text: a hundred pages of one string each would show no more
 
 
-def _store(site: Site) -> Counter[str]:
+def _store(site: Site, folder: Path) -> Counter[str]:
     """Each string through the tools that keep a text, and all of them in long texts. How many each tool took."""
     store = Store(site)
+    store_once(store, folder)
     for number, text in enumerate(CORPUS):
         if REQUIRED or number % 4 == 0 or number < 13:
             store_everywhere(store, text, number)
@@ -55,7 +58,7 @@ def _pages(site: Site) -> list[str]:
         *(f"/ledger/hostile/{index}" for index in (0, 9, 40)),
         *(f"/agents/{quote(each, safe='')}" for each in agents[:3]),
         *(f"/search?q={quote(text)}" for text in (CORPUS[0], CORPUS[14])),
-        *(f"/search?q=window+hacked&kind={kind}" for kind, _ in KINDS),
+        *(f"/search?q={'hacked_window' if kind == 'code' else 'window+hacked'}&kind={kind}" for kind, _ in KINDS),
         *(f"{path}{quote(CORPUS[14])}" for path in ("/board?tag=", "/mail?name=", "/graph?folder=", "/garden?undone=")),
     ]
 
@@ -63,55 +66,42 @@ def _pages(site: Site) -> list[str]:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A memory of its own: its pages are long, and axe would look at each line of them."""
-    with filled_site(tmp_path_factory.mktemp("hostile") / "data") as made:
+    folder: Path = tmp_path_factory.mktemp("hostile")
+    with filled_site(folder / "data", lambda config: with_projects(config, folder)) as made:
+        made.stored = _store(made, folder)
         yield made
 
 
-@pytest.fixture(scope="module")
-def stored(site: Site) -> Counter[str]:
-    return _store(site)
-
-
-def test_every_tool_that_keeps_a_text_took_hostile_ones(stored: Counter[str]) -> None:
+def test_every_tool_that_keeps_a_text_took_hostile_ones(site: Site) -> None:
     assert len(CORPUS) >= 100
-    assert min(stored[tool] for tool in ("lithos_task_create", "mentisdb_append")) > 80, stored
-    assert writing_tools() - stored.keys() - NO_TEXT - NOT_SHOWN == set()
+    assert min(site.stored[tool] for tool in ("lithos_task_create", "mentisdb_append")) > 80, site.stored
+    assert writing_tools() - site.stored.keys() - NO_TEXT - excused() == set()
 
 
-def test_hostile_texts_are_shown_and_never_run(site: Site, visit: Callable[..., Any], stored: Counter[str]) -> None:
-    page = visit(operator=True)
+def test_hostile_texts_are_shown_and_never_run_obeyed_or_too_wide(site: Site, visit: Callable[..., Any]) -> None:
+    page = visit(operator=True, viewport={"width": 390, "height": 850})
     page.watched.allowed |= {400, 404, 422}
     said = []
     page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
-    seen = {}
-    for path in _pages(site):
-        page.goto(path)
-        assert page.evaluate("() => window.hacked") is None, path
-        assert page.evaluate(UNSAFE) == [], path
-        seen[path] = page.evaluate("() => document.body.innerText").count("window.hacked")
-    assert max(seen.values()) > 20, seen  # the texts are there, as text
-    assert said == []
-    assert not any(task["title"] == "hx" for task in site.call("lithos_task_list", limit=200)["tasks"])
-
-
-def test_no_page_obeys_a_direction_control_of_others_or_scrolls_sideways(
-    site: Site, visit: Callable[..., Any], stored: Counter[str]
-) -> None:
-    page = visit(operator=True, viewport={"width": 390, "height": 850})
-    page.watched.allowed |= {400, 404, 422}
+    seen: dict[str, Any] = {}
     wrong = {}
     for path in _pages(site):
         page.goto(path)
-        text = re.sub(r"(?s)<textarea.*?</textarea>|value=\"[^\"]*\"", "", page.content())
-        if obeyed := CONTROL.findall(text):
-            wrong[path] = [hex(ord(each[0])) for each in obeyed]
-        if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
-            wrong[f"{path} sideways"] = ["it scrolls"]
+        seen[path] = found = page.evaluate(LOOK)
+        turned = CONTROL.findall(re.sub(r"(?s)<textarea.*?</textarea>|value=\"[^\"]*\"", "", page.content()))
+        if found["hacked"] or found["unsafe"] or found["wide"] or turned:
+            wrong[path] = [found["hacked"], found["unsafe"], found["wide"], [hex(ord(each[0])) for each in turned]]
     assert wrong == {}
+    assert said == []
+    assert max(each["texts"] for each in seen.values()) > 20, seen  # the texts are there, as text
+    assert seen["/board"]["controls"] >= 1  # U+202E and the like, by name
+    shown = {path.partition("kind=")[2] for path, found in seen.items() if "kind=" in path and found["texts"]}
+    assert shown >= {"note", "task", "thought", "message", "code", "history", "source"}
+    assert not any(task["title"] == "hx" for task in site.call("lithos_task_list", limit=200)["tasks"])
 
 
-UNSAFE = r"""() => {
-  const bad = [];
+LOOK = r"""() => {
+  const bad = [], text = document.body.innerText, root = document.documentElement;
   const ours = /^\/(board|garden|mail|ledger|home|note|search|status|agents|graph)/;
   const words = /^(#|outerHTML|innerHTML|live-|load|input|this|true|false|get|closest|every|none|body)/;
   for (const each of document.querySelectorAll("*")) {
@@ -126,15 +116,12 @@ UNSAFE = r"""() => {
     const away = each.tagName === "A" && /^https?:/.test(each.getAttribute("href") || "");
     if (away && !/noopener/.test(each.rel)) bad.push(`no noopener ${each.href}`);
   }
-  return bad;
+  return {
+    unsafe: bad, hacked: window.hacked, wide: root.scrollWidth > root.clientWidth,
+    texts: text.split("window.hacked").length - 1,
+    controls: [...document.querySelectorAll(".control")].filter((each) => each.textContent.startsWith("U+202E")).length,
+  };
 }"""
-
-
-def test_direction_controls_are_shown_by_name(site: Site, visit: Callable[..., Any], stored: dict[str, int]) -> None:
-    page = visit(operator=True)
-    page.goto("/board")
-    assert "\u202e" not in page.evaluate("() => document.body.innerText")
-    assert page.locator(".control", has_text="U+202E").count() >= 1
 
 
 BAD = (

@@ -49,14 +49,19 @@ def address(site: Site, name: str) -> str:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
-def test_no_page_has_a_violation_or_scrolls_sideways(
+def test_no_page_has_a_violation_scrolls_sideways_or_weighs_200_kb(
     site: Site, visit: Callable[..., Any], violations: Callable[[Any], list[str]], scheme: str, width: int
 ) -> None:
     page = visit(operator=True, color_scheme=scheme, viewport={"width": width, "height": 850})
     page.watched.allowed.add(404)
-    found = {}
+    found, sizes = {}, []
+    page.on("response", lambda answer: sizes.append(int(answer.headers.get("content-length") or 0)))
     for name in PAGES:
+        sizes.clear()
         page.goto(address(site, name))
+        weight = sum(sizes)
+        if weight > 200_000:
+            found[f"{name} weighs"] = [f"{weight:,} bytes"]
         if bad := violations(page):
             found[name] = bad
         if page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"):
@@ -90,15 +95,3 @@ def test_pages_read_without_a_script(site: Site, visit: Callable[..., Any]) -> N
     site.call("lithos_proposal_refuse", OPERATOR, proposal_id=proposed["proposal_id"], rationale="seen")
     page.goto(address(site, "thread"))
     assert page.get_by_text("Two, then we stop.").is_visible()
-
-
-def test_pages_weigh_less_than_200_kb(site: Site, visit: Callable[..., Any]) -> None:
-    page = visit(operator=True)
-    sizes: dict[str, int] = {}
-    for name in PAGES:
-        got: list[int] = []
-        page.watched.allowed.add(404)
-        page.on("response", lambda answer, got=got: got.append(int(answer.headers.get("content-length") or 0)))
-        page.goto(address(site, name), wait_until="load")
-        sizes[name] = sum(got)
-    assert max(sizes.values()) < 200_000, sizes

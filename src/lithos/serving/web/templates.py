@@ -51,6 +51,8 @@ UNITS = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3_600, "h"), 
 CONTROLS = {chr(code): f"U+{code:04X}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)}
 CONTROL = re.compile("[" + "".join(CONTROLS) + "]{1,50}")  # a page of 100,000 marks would be 3 MB
 
+WIKI = re.compile(r"!?\[\[([^\[\]|]{1,200})(?:\|([^\[\]]{1,200}))?\]\]")
+
 
 def shown_control(found: re.Match[str]) -> str:
     """The code point of a direction control; of a long run the first and how many."""
@@ -69,7 +71,7 @@ def environment(assets: Assets) -> Environment:
     )
     made.globals.update(asset=assets.url, has_asset=assets.__contains__, version=__version__, nav=NAV, live=live)
     made.filters.update(ago=ago, left=left, size=size, number=number, plain=plain, path=path, short=short)
-    made.filters.update(sentence=sentence, code_words=code_words, verb=verb, bare=bare)
+    made.filters.update(unlinked=unlinked, sentence=sentence, code_words=code_words, verb=verb, bare=bare)
     return made
 
 
@@ -140,6 +142,11 @@ def plain(text: object) -> Markup:
 def bare(text: object) -> str:
     """Text of others where no markup can be: a title, an option, a label. Direction controls by their code point."""
     return CONTROL.sub(shown_control, "" if text is None else str(text))
+
+
+def unlinked(text: str) -> str:
+    """A passage without the brackets of its wiki-links: the words that a reader of the note sees."""
+    return WIKI.sub(lambda found: found[2] or found[1], text)
 
 
 def verb(operation: str) -> str:

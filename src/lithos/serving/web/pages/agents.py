@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
 
+LOOKED_AT = 300  # changes in which the last one of each agent is looked for
+
 
 async def everyone(page: Page) -> Response:
-    found = await page.call("lithos_agent_list", limit=100, cursor=page.given("cursor") or None)
-    return page.show("agents.html", found=found)
+    found, changes = await asyncio.gather(
+        page.call("lithos_agent_list", limit=100, cursor=page.given("cursor") or None),
+        page.call("lithos_changes", since="7d", limit=LOOKED_AT, rows=True),
+    )
+    did = {row["agent"]: row for row in reversed(changes["rows"])}  # the newest of each
+    return page.show("agents.html", found=found, did=did)
 
 
 async def one(page: Page) -> Response:

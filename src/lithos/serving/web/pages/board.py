@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from starlette.responses import Response
@@ -67,14 +67,14 @@ async def task(page: Page) -> Response:
         "task.html",
         task=shown,
         findings=found["findings"],
-        others=await _titles(page, names),
+        others=await task_titles(page, names),
         mine=[claim for claim in shown["claims"] if claim["agent"] == page.visitor.name],
         priorities=PRIORITIES,
     )
 
 
-async def _titles(page: Page, ids: Sequence[str]) -> dict[str, Task]:
-    """Tasks that the shown one waits for or holds up."""
+async def task_titles(page: Page, ids: Iterable[str]) -> dict[str, Task]:
+    """By id: tasks that a page names."""
     found = await asyncio.gather(*(page.try_call("lithos_task_status", task_id=each) for each in dict.fromkeys(ids)))
     return {each["tasks"][0]["id"]: each["tasks"][0] for each in found if each and each["tasks"]}
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
+from lithos.serving.web.pages.board import task_titles
 
 EVENTS = 50
 LONGEST_DIFF = 60_000  # characters of a diff that are shown
@@ -27,10 +28,12 @@ async def garden(page: Page) -> Response:
         page.call("lithos_events_query", limit=EVENTS, cursor=page.given("cursor") or None, user_id=only, **wanted),
         page.try_call("lithos_proposal_list", limit=20),
     )
+    tasks = await task_titles(page, (row["thing"] for row in events["rows"] if row["type"] == "task" and row["thing"]))
     more = urlencode({**wanted, "cursor": events["next_cursor"]}) if events["next_cursor"] else ""
     return page.show(
         "garden.html",
         events=events["rows"],
+        tasks=tasks,
         more=more,
         given=given,
         only=only,

@@ -8,28 +8,54 @@ from typing import Any
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
+from lithos.serving.web.pages.mail import own_inbox
 from lithos.serving.web.templates import PRIORITIES
 
 SHOWN_CHANGES = 40
 SHOWN_TASKS = 8
+MOST_OPEN = 200  # tasks among which claims are looked for
 SHOWN_AGENTS = 8
 SHOWN_PROBLEMS = 5  # as the page of health, which shares the cached answer
 NO_PROBLEM = frozenset({"links_by_title"})  # advice, which the page of health shows
 
 
 async def home(page: Page) -> Response:
-    stats, changes, ready, agents = await asyncio.gather(
-        page.call("lithos_stats"), _changes(page), page.call("lithos_task_ready", limit=SHOWN_TASKS), _agents(page)
+    stats, changes, beside = await asyncio.gather(page.call("lithos_stats"), _changes(page), _beside(page))
+    size = sum(stats["bytes"].values())
+    return page.show("home.html", stats=stats, changes=changes, size=size, **beside)
+
+
+async def side(page: Page) -> Response:
+    return page.show("home_side.html", **await _beside(page))
+
+
+async def _beside(page: Page) -> dict[str, Any]:
+    """What waits for the visitor, who works on what, what may be taken, who was here."""
+    ready, opened, agents, waiting = await asyncio.gather(
+        page.call("lithos_task_ready", limit=SHOWN_TASKS),
+        page.call("lithos_task_list", status="open", limit=MOST_OPEN),
+        page.call("lithos_agent_list", limit=SHOWN_AGENTS),
+        _waiting(page),
     )
-    return page.show(
-        "home.html",
-        stats=stats,
-        changes=changes,
-        ready=ready,
-        agents=agents,
-        size=sum(stats["bytes"].values()),
-        priorities=PRIORITIES,
+    claimed = [task for task in opened["tasks"] if task["claims"]][:SHOWN_TASKS]
+    return {"ready": ready, "claimed": claimed, "agents": agents, "waiting": waiting, "priorities": PRIORITIES}
+
+
+async def _waiting(page: Page) -> list[tuple[str, str, int]]:
+    """What only a person decides: page, words, how many. None for those who may not."""
+    if not page.visitor.may_write:
+        return []
+    proposals, own, dead = await asyncio.gather(
+        page.try_call("lithos_proposal_list", limit=20),
+        own_inbox(page),
+        page.try_call("lithos_dead_letter_list", limit=1) if page.visitor.person else asyncio.sleep(0, None),
     )
+    found = [
+        ("/garden", "Proposed changes to approve", len((proposals or {}).get("proposals", ()))),
+        ("/mail", "Unread messages", int((own or {}).get("waiting", 0))),
+        ("/mail/dead", "Dead letters", int((dead or {}).get("total", 0))),
+    ]
+    return [each for each in found if each[2]]
 
 
 async def activity(page: Page) -> Response:
@@ -40,10 +66,6 @@ async def _changes(page: Page) -> dict[str, Any]:
     return await page.call("lithos_changes", since="7d", limit=SHOWN_CHANGES, rows=True)
 
 
-async def _agents(page: Page) -> dict[str, Any]:
-    return await page.call("lithos_agent_list", limit=SHOWN_AGENTS)
-
-
 async def problems(page: Page) -> Response:
     """Asked for after the page is shown: it looks at every note."""
     found = await page.call_cached("lithos_validate", limit=SHOWN_PROBLEMS)
@@ -51,4 +73,9 @@ async def problems(page: Page) -> Response:
     return page.show("problems.html", counts=counts, stats=await page.call("lithos_stats"))
 
 
-ROUTES = (PageRoute("/", home), PageRoute("/home/activity", activity), PageRoute("/home/problems", problems))
+ROUTES = (
+    PageRoute("/", home),
+    PageRoute("/home/activity", activity),
+    PageRoute("/home/side", side),
+    PageRoute("/home/problems", problems),
+)

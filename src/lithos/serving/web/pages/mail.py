@@ -26,7 +26,7 @@ async def mail(page: Page) -> Response:
     threads, inboxes, own, dead = await asyncio.gather(
         page.call("lithos_thread_list", name=name or None, limit=THREADS, cursor=page.given("cursor") or None),
         page.try_call("lithos_inbox_overview"),
-        _own_inbox(page),
+        own_inbox(page),
         page.try_call("lithos_dead_letter_list", limit=1),
     )
     more = {"name": name} if name else {}
@@ -43,7 +43,7 @@ async def mail(page: Page) -> Response:
     )
 
 
-async def _own_inbox(page: Page) -> dict[str, Any] | None:
+async def own_inbox(page: Page) -> dict[str, Any] | None:
     if not page.visitor.signed_in:
         return None
     return await page.try_call("lithos_inbox_list", agent=_me(page), unread=True, limit=20)

@@ -38,8 +38,11 @@
   const load = async () => {
     const answer = await fetch(box.dataset.source, { headers: { accept: "application/json" }, credentials: "same-origin" });
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
-    const data = await answer.json(), n = data.ids.length;
-    data.ids = data.ids.map(whole);
+    const data = await answer.json();
+    data.targets = lists(data.targets); data.tagged = lists(data.tagged); data.folder = lists(data.folder)[0];
+    const n = data.targets.length;
+    data.ids = whole(data.ids, data.other_ids, n);
+    data.titles = data.titles.split("\n");
     const links = pairs(data.targets), degree = new Uint16Array(n);
     for (const each of links) if (degree[each] < 65535) degree[each]++;
     const tops = new Map();
@@ -56,10 +59,25 @@
     filter();
     arrange(places);
   };
-  const whole = (id) => {               // a UUID comes as base64
-    if (!/^[A-Za-z0-9+/]{22}$/.test(id)) return id;
-    const hex = [...atob(id)].map((each) => each.charCodeAt(0).toString(16).padStart(2, "0")).join("");
-    return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+  const whole = (text, others, n) => {  // UUIDs come as one base64, other ids by their place
+    const bytes = atob(text), hex = Array.from({ length: 256 }, (_, i) => i.toString(16).padStart(2, "0"));
+    return Array.from({ length: n }, (_, i) => {
+      if (i in others) return others[i];
+      let id = "";
+      for (let at = 0; at < 16; at++) id += ([4, 6, 8, 10].includes(at) ? "-" : "") + hex[bytes.charCodeAt(16 * i + at)];
+      return id;
+    });
+  };
+  const lists = (text) => {             // each its length and its numbers, 7 bits a byte
+    const bytes = atob(text), all = [];
+    let at = 0;
+    const next = () => {
+      let number = 0, byte, shift = 1;
+      do { byte = bytes.charCodeAt(at++); number += (byte & 127) * shift; shift *= 128; } while (byte > 127);
+      return number;
+    };
+    while (at < bytes.length) all.push(Array.from({ length: next() }, next));
+    return all;
   };
   const pairs = (targets) => {          // per note the distances between its targets: source, target, source, target…
     const links = [];
