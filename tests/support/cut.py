@@ -1,4 +1,4 @@
-"""A wire that tests can cut: a proxy between a client and PostgreSQL that looks at what passes."""
+"""A wire that tests can cut: a proxy before PostgreSQL, or before an HTTP server, that looks at what passes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Wire:
     """Listens on loopback and passes everything on to a server's socket, until it is told to cut."""
 
     def __init__(self, server: str) -> None:
-        self._target = f"{parse_qs(urlsplit(server).query)['host'][0]}/.s.PGSQL.5432"
+        """`server`: a PostgreSQL address with the folder of its socket, or http://127.0.0.1:PORT."""
+        self._server = urlsplit(server)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         self.cut_after_sending: Look = lambda data: False  # the server gets it, its answer is lost
@@ -42,11 +43,17 @@ class Wire:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self._listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(self._target)
+                server = self._connected()
                 self._open += [client, server]
                 threading.Thread(target=self._pass, args=(client, server, True), daemon=True).start()
                 threading.Thread(target=self._pass, args=(server, client, False), daemon=True).start()
+
+    def _connected(self) -> socket.socket:
+        if self._server.scheme == "http":
+            return socket.create_connection(("127.0.0.1", self._server.port or 80))
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(f"{parse_qs(self._server.query)['host'][0]}/.s.PGSQL.5432")
+        return server
 
     def _pass(self, source: socket.socket, target: socket.socket, asking: bool) -> None:
         with contextlib.suppress(OSError):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from lithos.app import open_lithos
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
@@ -20,6 +21,7 @@ from tests.web.memory import Memory, fill
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--force-color-profile=srgb"]
+SECRET = "open-sesame"
 PATIENCE_MS = 60_000  # a busy machine starts a browser slowly
 
 
@@ -59,6 +61,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
+def _with_secret(config: LithosConfig) -> LithosConfig:
+    """The settings that the page of health shows, with a password among them."""
+    url = SecretStr(f"postgresql://ann:{SECRET}@db.example/lithos")
+    return config.model_copy(update={"storage": config.storage.model_copy(update={"database_url": url})})
+
+
 @contextmanager
 def filled_site(
     data_dir: Path, adapt: Callable[[LithosConfig], LithosConfig] = lambda config: config
@@ -69,7 +77,7 @@ def filled_site(
     apps: list[Any] = []
     try:
         memory = fill(lithos)
-        with serving(lithos, built=apps.append, config=config) as (url, _):
+        with serving(lithos, built=apps.append, config=_with_secret(config)) as (url, _):
             yield Site(url, memory, apps[0].state.sign_ins)
     finally:
         lithos.close()
@@ -98,6 +106,7 @@ class Watched:
     origin: str
     errors: list[str] = field(default_factory=list)
     allowed: set[int] = field(default_factory=set)  # statuses that a test provokes
+    cut: bool = False  # a test cuts the connection
 
     def follow(self, page: Any) -> None:
         page.set_default_timeout(PATIENCE_MS)
@@ -107,7 +116,8 @@ class Watched:
 
     def _console(self, message: Any) -> None:
         text = message.text
-        if message.type == "error" and not any(f"status of {status}" in text for status in self.allowed):
+        expected = any(f"status of {status}" in text for status in self.allowed)
+        if message.type == "error" and not expected and not (self.cut and "net::ERR_" in text):
             self.errors.append(f"console: {text}")
 
     def _request(self, request: Any) -> None:
@@ -121,8 +131,9 @@ def visit(site: Site, browser: Any) -> Iterator[Callable[..., Any]]:
     opened: list[tuple[Any, Watched]] = []
 
     def make(operator: bool = False, **options: Any) -> Any:
-        context = browser.new_context(base_url=site.url, **{"viewport": {"width": 1280, "height": 900}, **options})
-        page, watched = context.new_page(), Watched(site.url)
+        options = {"base_url": site.url, "viewport": {"width": 1280, "height": 900}, **options}
+        context = browser.new_context(**options)
+        page, watched = context.new_page(), Watched(options["base_url"])
         watched.follow(page)
         page.watched = watched
         opened.append((context, watched))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.cut import Wire
 from tests.web.conftest import Site
 
 Visit = Callable[..., Any]
@@ -37,6 +38,22 @@ def test_tabs_share_one_connection_and_the_next_takes_over_without_a_gap(site: S
     site.call("lithos_write", title="Written while no tab listened", content="x", agent="robot")
     second.get_by_role("link", name="Written while no tab listened").wait_for()
     assert len(second_streams) == 1
+
+
+def test_a_lost_connection_catches_up_without_a_gap(site: Site, visit: Visit) -> None:
+    wire = Wire(site.url)
+    page = visit(base_url=f"http://127.0.0.1:{wire.port}")
+    page.watched.cut = True
+    page.goto("/")
+    _live(page)
+    opened = _streams(page)
+    wire.cut()
+    page.locator("[data-live-state].off").wait_for()
+    site.call("lithos_write", title="Written while the line was dead", content="x", agent="robot")
+    page.get_by_role("link", name="Written while the line was dead").wait_for()
+    _live(page)
+    assert len(opened) >= 1
+    wire.close()
 
 
 def test_an_open_note_follows_an_agent_and_an_open_form_warns(site: Site, visit: Visit) -> None:

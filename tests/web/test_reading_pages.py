@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.web.conftest import Site
+from tests.web.conftest import SECRET, Site
 
 Visit = Callable[..., Any]
 
@@ -86,6 +86,10 @@ def test_the_operator_examines_the_memory_and_sees_settings_without_secrets(site
     page.get_by_role("button", name="Examine").click()
     page.locator("#doctor .badge").first.wait_for()
     assert page.url.endswith("/status")
+    page.get_by_text("storage", exact=True).click()
+    assert page.get_by_text("data_dir", exact=True).is_visible()
+    assert page.locator("dt", has_text="database_url").is_visible()
+    assert SECRET not in page.content()
 
 
 def test_the_theme_stays_chosen(site: Site, visit: Visit) -> None:
