@@ -68,7 +68,7 @@ def _data(url: str) -> None:
     with httpx.Client(base_url=url, verify=False, timeout=120) as client:
         answer = client.get("/graph/data", headers={"accept-encoding": "identity"})
     body, found = answer.content, answer.json()
-    line("notes, links", f"{len(found['ids']):,}, {sum(map(len, found['targets'])):,}")
+    line("notes", f"{found['titles'].count(chr(10)) + 1:,}")
     line("data, as it is and compressed", f"{len(body) / 1e3:,.0f} kB, {len(gzip.compress(body, 5)) / 1e3:,.0f} kB")
 
 
@@ -79,10 +79,10 @@ def _browse(url: str) -> None:
         browser = driver.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.set_default_timeout(300_000)
-        before, started = _cpu(), time.perf_counter()
+        before, started = browser_cpu(), time.perf_counter()
         page.goto(f"{url}/graph")
         page.wait_for_function(READY)
-        line("arranged, first visit", f"{time.perf_counter() - started:.1f} s, {_cpu() - before:.1f} s CPU")
+        line("arranged, first visit", f"{time.perf_counter() - started:.1f} s, {browser_cpu() - before:.1f} s CPU")
         _moved(page, "dragging the whole graph", _drag)
         _moved(page, "zooming in and out", _zoom)
         for _ in range(6):
@@ -98,7 +98,7 @@ def _moved(page: Any, what: str, move: Any) -> None:
     page.wait_for_timeout(1500)
     box = page.locator("canvas").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    frames, cpu, started = page.evaluate(FRAMES), _cpu(), time.perf_counter()
+    frames, cpu, started = page.evaluate(FRAMES), browser_cpu(), time.perf_counter()
     step = 0
     page.mouse.move(x, y)
     while (passed := time.perf_counter() - started) < SECONDS:
@@ -106,7 +106,7 @@ def _moved(page: Any, what: str, move: Any) -> None:
         step += 1
     drawn = page.evaluate(FRAMES) - frames
     page.mouse.up()
-    line(what, f"{drawn / passed:.0f} frames/s, {(_cpu() - cpu) / max(drawn, 1) * 1e3:.1f} ms CPU a frame")
+    line(what, f"{drawn / passed:.0f} frames/s, {(browser_cpu() - cpu) / max(drawn, 1) * 1e3:.1f} ms CPU a frame")
 
 
 def _drag(page: Any, x: float, y: float, step: int) -> None:
@@ -119,7 +119,7 @@ def _zoom(page: Any, x: float, y: float, step: int) -> None:
     page.mouse.wheel(0, -60 if step % 40 < 20 else 60)
 
 
-def _cpu() -> float:
+def browser_cpu() -> float:
     total = 0.0
     for child in psutil.Process().children(recursive=True):
         try:

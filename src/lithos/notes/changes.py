@@ -69,9 +69,9 @@ class NoteChanges:
     def by_people(self, after: int, path_prefix: str = "", limit: int = 500) -> tuple[list[NoteChange], int]:
         """Files that changed after this moment (microseconds) and that no event explains: editors, git, sync. Newest
         first, at most `limit`; and the newest moment seen, to go on from."""
-        rows = self._catalogue.read(lambda tx: queries.changed_since(tx, after + 1, path_prefix))
-        newest = max((row["changed"] for row in rows), default=after)
-        unknown = self._database.read(lambda tx: [row for row in rows[:limit] if not _explained(tx, row)])
+        rows = self._catalogue.read(lambda tx: queries.changed_since(tx, after + 1, path_prefix, limit))
+        newest = rows[0]["changed"] if rows else after
+        unknown = self._database.read(lambda tx: [row for row in rows if not _explained(tx, row)])
         return [_by_a_person(row) for row in unknown], newest
 
     def _recent_events(self, since: datetime, until: datetime | None) -> list[Event]:
@@ -100,13 +100,8 @@ def _explained(tx: Tx, row: Row) -> bool:
     if row["by_us"]:
         return True
     seen = row["changed"] - _SEEN_WITHIN if row["edited"] else 0
-    for column in ("thing", "path"):  # by id; a note whose links followed another's move is known by its path only
-        wanted = f"{column} = ? AND after_hash = ? AND path = ? AND updated_at >= ?"
-        value = row["id" if column == "thing" else "path"]
-        sql = f"SELECT 1 AS known FROM events WHERE {wanted} LIMIT 1"
-        if tx.one(sql, value, row["version"], row["path"], seen) is not None:
-            return True
-    return False
+    sql = "SELECT 1 AS known FROM events WHERE path = ? AND after_hash = ? AND updated_at >= ? LIMIT 1"
+    return tx.one(sql, row["path"], row["version"], seen) is not None
 
 
 def _by_a_person(row: Row) -> NoteChange:

@@ -214,13 +214,13 @@ def graph(tx: Tx, wanted: NoteFilter, limit: int) -> tuple[list[list[Any]], list
     return notes, links, total["total"] if total else 0
 
 
-def changed_since(tx: Tx, since: int, path_prefix: str) -> list[Row]:
-    """The notes whose files changed at or after this moment, the newest change first."""
+def changed_since(tx: Tx, since: int, path_prefix: str, most: int = -1) -> list[Row]:
+    """The notes whose files changed at or after this moment, the newest change first; `most` of them, -1: all."""
     return tx.all(
         "SELECT id, notes.path, title, notes.version, changed, edited, by_us, mtime_ns FROM notes"
         " JOIN files ON files.path = notes.path"
-        " WHERE changed >= ? AND notes.path >= ? AND notes.path < ? ORDER BY changed DESC, notes.path",
-        *(since, path_prefix, path_prefix + _LAST),
+        " WHERE changed >= ? AND notes.path >= ? AND notes.path < ? ORDER BY changed DESC, notes.path LIMIT ?",
+        *(since, path_prefix, path_prefix + _LAST, most),
     )
 
 

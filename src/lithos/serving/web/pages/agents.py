@@ -14,7 +14,7 @@ LOOKED_AT = 300  # changes in which the last one of each agent is looked for
 async def everyone(page: Page) -> Response:
     found, changes = await asyncio.gather(
         page.call("lithos_agent_list", limit=100, cursor=page.given("cursor") or None),
-        page.call("lithos_changes", since="7d", limit=LOOKED_AT, rows=True),
+        page.call_cached("lithos_changes", since="7d", limit=LOOKED_AT, rows=True),
     )
     did = {row["agent"]: row for row in reversed(changes["rows"])}  # the newest of each
     return page.show("agents.html", found=found, did=did)
