@@ -89,7 +89,9 @@ EDGE_RULES: Final[Mapping[KnowledgeEdge, EdgeRule]] = {
     ),
     KnowledgeEdge.DOCUMENTS: EdgeRule("academic", "code", 1.0, "a symbol or path of a root in the text of a source"),
     KnowledgeEdge.USES_LIBRARY: EdgeRule("code", "academic", 1.0, "imports of a library whose source is here"),
-    KnowledgeEdge.IMPLEMENTS_PATTERN: EdgeRule("code", "academic", 0.85, "a source named in the comment of a symbol"),
+    KnowledgeEdge.IMPLEMENTS_PATTERN: EdgeRule(
+        "code", "academic", 0.85, "a source named in the first 600 characters of a symbol's comment"
+    ),
     KnowledgeEdge.REFERENCED: EdgeRule("entry", "code", 0.9, "code references of an entry outside modified files"),
     KnowledgeEdge.INSPIRED_BY: EdgeRule("academic", "entry", 0.8, "the id of an entry or commit in a source's text"),
     KnowledgeEdge.CITES: EdgeRule(

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_RFC = re.compile(r"\bRFC[\s-]?(\d{1,5})\b", re.IGNORECASE)
+_RFC = re.compile(r"\bRFC(?:[\s-]?|:`)(\d{1,5})\b", re.IGNORECASE)  # :rfc:`822` in documentation of Python
 _DOI = re.compile(r"\b(10\.\d{4,9}/[^\s\"'<>\[\]{}|\\^`]+)")
 _ARXIV = re.compile(
     r"\barxiv(?:\.org/(?:abs|pdf)/|:\s?)(\d{4}\.\d{4,5}|[a-z-]+(?:\.[A-Z]{2})?/\d{7})(?:v\d+)?", re.IGNORECASE

@@ -12,6 +12,7 @@ from lithos.graph.knowledge.mentions import cited, cited_key, keys_of, named, ur
     [
         ("as RFC 7519 says, and rfc-8446 too", ["rfc:7519", "rfc:8446"]),
         ("see https://www.rfc-editor.org/rfc/rfc7519#section-4", ["rfc:7519"]),
+        ("serialized to :rfc:`822` strings", ["rfc:822"]),
         ("doi 10.1145/3377811.3380330.", ["doi:10.1145/3377811.3380330"]),
         ("https://doi.org/10.1145/3377811.3380330", ["doi:10.1145/3377811.3380330"]),
         ("arXiv:1706.03762v5 and https://arxiv.org/abs/1706.03762", ["arxiv:1706.03762"]),
