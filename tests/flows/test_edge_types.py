@@ -157,6 +157,19 @@ PAIRS: dict[str, set[tuple[str, str]]] = {
 }
 
 
+def test_what_names_a_source_is_joined_to_its_newest_version_alone(
+    desk: Desk, ids: dict[str, str], folder: Path
+) -> None:
+    write(folder / "inbox", {"rfc9110.md": "# RFC 9110: HTTP Semantics\n\nMethods are safe.\n"})
+    old = desk("ingest_source", source="rfc9110.md")["sources"][0]["id"]
+    decision = desk("store_entry", category="decision", content="GET alone, because RFC 9110 says so.")["id"]
+    write(folder / "inbox", {"rfc9110.md": "# RFC 9110: HTTP Semantics\n\nMethods are safe, or not.\n"})
+    new = desk("ingest_source", source="rfc9110.md")["sources"][0]["id"]
+    assert [each["id"] for each in desk("get_academic_for", id=decision)["results"]] == [new]
+    assert desk("get_history_for_academic", academic_id=old)["results"] == []
+    assert (new, "supersedes", old) in edges_of(desk, old)
+
+
 def test_a_deleted_source_and_a_forgotten_thought_leave_no_byte(desk: Desk, ids: dict[str, str], folder: Path) -> None:
     write(folder / "inbox", {"secret.md": "# Zyzzyva talks\n\nOf `auth.jwt.check`; https://zyzzyva.example/page.\n"})
     note = desk("ingest_source", source="secret.md")["sources"][0]

@@ -58,6 +58,7 @@ class SourceFollower:
             text = ""
         modules = orjson.loads(row["modules"]) if row["modules"] else []
         keys = keys_of(row["id"], row["title"], row["url"] or "", row["path"], tuple(f"lib:{each}" for each in modules))
+        keys = keys[:1] if row["superseded_by"] else keys  # its successor bears the others; the id names it alone
         edges = []
         if row["supersedes"]:
             how = "the note supersedes it"
