@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 import orjson
 
@@ -127,7 +128,8 @@ def _made(change: store.Change, facts: _Facts, post: Posting, rules: PostRules) 
     draft, sender, limits = post.draft, post.sender, rules.limits
     suspended = _need_active(facts, draft, sender)
     _need_thread(post.thread, len(draft.targets) or 1, limits)
-    _need_time(draft, change.now)
+    if draft.deadline is not None:
+        _need_time(draft.deadline, change.now)
     notes = []
     if draft.priority >= CRITICAL and not sender.trusted:
         draft = replace(draft, priority=HIGH)
@@ -146,9 +148,10 @@ def _made(change: store.Change, facts: _Facts, post: Posting, rules: PostRules) 
         if target and post.thread.correlation_id is not None and store.is_blocked(change.tx, row):
             row["ready"] = 0
         rows.append(row)
-    for due in (rows[0]["due_at"], rows[0]["ends_at"]):
-        if due:
-            change.due_in((due - now) / MICROS)
+    if draft.delay_seconds or draft.ttl_seconds is not None or draft.deadline is not None:
+        for due in (rows[0]["due_at"], rows[0]["ends_at"]):
+            if due:
+                change.due_in((due - now) / MICROS)
     return rows, notes
 
 
@@ -214,17 +217,19 @@ def _need_thread(thread: Thread, new: int, limits: MessageLimits) -> None:
         raise Refused("loop_limit", f"{limits.correlation} messages share this correlation; begin a new one.")
 
 
-def _need_time(draft: MessageDraft, now: Moment) -> None:
-    if draft.deadline is not None and draft.deadline <= now.wall:
+def _need_time(deadline: datetime, now: Moment) -> None:
+    if deadline <= now.wall:
         raise InvalidInput("deadline has passed", hint="Give a time to come.")
 
 
 def _need_room(facts: _Facts, draft: MessageDraft, limits: MessageLimits) -> None:
     lane = lane_of(draft.priority)
-    waiting = max((facts.waiting[each] for each in draft.targets), default=0)
+    waiting = max([facts.waiting[each] for each in draft.targets]) if draft.targets else 0
     if limits.full(waiting, limits.per_target, lane):
         raise _busy(f"{waiting} messages wait for this receiver")
-    in_session = facts.in_session[draft.session_id] if draft.session_id else 0
+    if not draft.session_id:
+        return
+    in_session = facts.in_session[draft.session_id]
     if limits.full(in_session + max(0, len(draft.targets) - 1), limits.per_session, lane):
         raise _busy(f"{in_session} messages wait in this session")
 

@@ -66,10 +66,11 @@ _log = logging.getLogger(__name__)
 class _Deferred:
     """The rows of a queued statement; reading them first sends everything that is queued."""
 
-    __slots__ = ("_session", "result")
+    __slots__ = ("_session", "_sql", "result")
 
-    def __init__(self, session: PostgresSession) -> None:
+    def __init__(self, session: PostgresSession, sql: str) -> None:
         self._session = session
+        self._sql = sql
         self.result: PGresult | None = None
 
     def one(self) -> Row | None:
@@ -77,7 +78,7 @@ class _Deferred:
         return rows[0] if rows else None
 
     def all(self) -> list[Row]:
-        return self._session.rows(self._answer())
+        return self._session.rows(self._answer(), self._sql)
 
     def count(self) -> int:
         return self._answer().command_tuples or 0
@@ -121,7 +122,7 @@ class PostgresSession:
         return self._ticket[0] if self._ticket is not None and self._ticket[1].result is not None else None
 
     def ask(self, sql: str, *values: Any) -> _Deferred:
-        asked = _Deferred(self)
+        asked = _Deferred(self, sql)
         self._waiting.append(((sql, tuple(map(dumped, values))), asked))
         return asked
 
@@ -143,8 +144,8 @@ class PostgresSession:
             if len(self._waiting) > LONGEST_WAIT:
                 self.send()
 
-    def rows(self, result: PGresult) -> list[Row]:
-        return self._wire.rows(result)
+    def rows(self, result: PGresult, sql: str) -> list[Row]:
+        return self._wire.rows(result, sql)
 
     def send(self) -> None:
         """Send the queue in one trip and read the answers."""

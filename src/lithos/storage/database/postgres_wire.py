@@ -70,6 +70,7 @@ class Wire:
         self._pg = connection.pgconn
         self._loaders = Transformer(connection)
         self._prepared: dict[str, bytes] = {}
+        self._columns: dict[str, list[str]] = {}  # of prepared statements
         self._coming: dict[str, bytes] = {}  # being prepared by this trip
         self._names = 0
         self._unread = 0  # trips whose answers were not read yet
@@ -105,10 +106,14 @@ class Wire:
         """A statement sent by `leave` has ended the transaction."""
         return not self._unread and self._pg.transaction_status != TransactionStatus.IDLE
 
-    def rows(self, result: PGresult) -> list[Row]:
+    def rows(self, result: PGresult, sql: str) -> list[Row]:
         if result.status != ExecStatus.TUPLES_OK:
             return []
-        names = [(result.fname(column) or b"").decode() for column in range(result.nfields)]
+        names = self._columns.get(sql)
+        if names is None:
+            names = [(result.fname(column) or b"").decode() for column in range(result.nfields)]
+            if sql in self._prepared:  # the server refuses a prepared statement whose columns changed
+                self._columns[sql] = names
         self._loaders.set_pgresult(result)
         return self._loaders.load_rows(0, result.ntuples, lambda values: dict(zip(names, values, strict=True)))
 
@@ -150,16 +155,17 @@ class Wire:
     def _answers(self) -> list[PGresult]:
         """The answers of the oldest trip, one per command."""
         found: list[PGresult] = []
-        while (result := self._next()) is None or result.status != ExecStatus.PIPELINE_SYNC:
-            if result is not None:
+        pg = self._pg
+        while True:
+            while pg.is_busy():
+                self._readable.poll()
+                pg.consume_input()
+            result = pg.get_result()
+            if result is None:
+                if pg.status == ConnStatus.BAD:
+                    raise psycopg.OperationalError("the connection was lost")
+            elif result.status == ExecStatus.PIPELINE_SYNC:
+                self._unread -= 1
+                return found
+            else:
                 found.append(result)
-            elif self._pg.status == ConnStatus.BAD:
-                raise psycopg.OperationalError("the connection was lost")
-        self._unread -= 1
-        return found
-
-    def _next(self) -> PGresult | None:
-        while self._pg.is_busy():
-            self._readable.poll()
-            self._pg.consume_input()
-        return self._pg.get_result()

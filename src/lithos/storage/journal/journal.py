@@ -83,7 +83,8 @@ class Journal:
         for seq, entry in enumerate(entries, head.seq + 1):
             details = orjson.dumps(dict(entry.details)).decode() if entry.details else None
             rows.append((self.topic, seq, entry.kind, entry.subject, entry.agent, at, details))
-            tx.notify(self.channel, entry.subject, seq)
+        for subject in {entry.subject: None for entry in entries}:
+            tx.notify(self.channel, subject, seq)
         tx.many(_APPEND, rows)
         self._move_head(tx, head, seq)
         if seq // TRIM_EVERY > head.seq // TRIM_EVERY:
