@@ -159,7 +159,11 @@ class Messages(Part):
         self._beat_at = time.monotonic()
 
     def prune(self) -> int:
-        return self._database.write(lambda tx: upkeep.prune(tx, self.limits))
+        """Drop old rows, some thousand in one transaction; how many went."""
+        total = 0
+        while gone := self._database.write(lambda tx: upkeep.prune(tx, self.limits)):
+            total += gone
+        return total
 
     # -- sending
 

@@ -431,6 +431,20 @@ def test_old_rows_are_pruned_by_age_and_number(tmp_path: Path) -> None:
         office.close()
 
 
+def test_one_pruning_drops_all_that_is_too_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lithos.messages.upkeep.PRUNED_AT_ONCE", 2)
+    office = PostOffice(tmp_path, limits=MessageLimits(settled_rows=1))
+    try:
+        for number in range(6):
+            sent = office.send("ann", "bob", str(number))
+            office.messages.ack(by("bob"), sent["message_id"], office.take("bob")[0]["token"])
+            office.advance(1)
+        office.messages.prune()
+        assert office.messages.counts()["settled"] == 1
+    finally:
+        office.close()
+
+
 def test_hops_go_after_seven_days_and_dead_letters_after_thirty_or_beyond_their_number(tmp_path: Path) -> None:
     office = PostOffice(tmp_path, limits=MessageLimits(dead_rows=3))
     try:
