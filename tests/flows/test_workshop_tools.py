@@ -114,6 +114,19 @@ def test_a_check_counts_no_staged_file_of_an_edit(ask: Ask, top: Path) -> None:
     assert [each.name for each in (top / "inner").iterdir()] == ["a.py"]
 
 
+def test_a_tool_that_is_only_recommended_and_missing_fails_neither_check_nor_tests(ask: Ask, top: Path) -> None:
+    planted.plant(top, {"a.py": "A = 1\n", "a.nix": "{ }\n"})
+    found = ask("lithos_work_check", categories=["linter"])
+    missing = [each["tool"] for each in found["tools"] if each.get("not_installed")]
+    assert (found["passed"], found["issues"]) == (True, []) and missing and "ruff" not in missing
+    alone = ask("lithos_work_check", categories=["linter"], paths=["a.nix"])
+    assert alone["passed"] is False  # nothing looked at it
+    planted.plant(top, {"test_a.py": "def test_a():\n    pass\n", "a.zig": "const a = 1;\n"})
+    tested = ask("lithos_work_test", scope="all")
+    assert [each["tool"] for each in tested["suites"] if each.get("not_installed")] == ["zig test"]
+    assert (tested["passed"], tested["tests_run"]) == (True, 1)
+
+
 def test_a_test_that_passes_alone_is_flaky_and_no_failure(ask: Ask, top: Path) -> None:
     text = (
         "from pathlib import Path\n\n\ndef test_sometimes():\n    seen = Path('seen')\n    known = seen.exists()\n"

@@ -155,6 +155,11 @@ class Worktrees:
         with self.locks.hold(f"{session.id} {project.name} {pipeline}"):
             known = self._database.read(lambda tx: self.rows.of_session(tx, session.id))
             mine = [each for each in known if each.worktree.project == project.name]
+            if mine and new.base not in (None, mine[0].worktree.base):
+                raise InvalidInput(
+                    f"the session works from {mine[0].worktree.base!r} already",
+                    hint="Leave base_branch out, or work on another base in another session.",
+                )
             for each in mine:
                 if each.worktree.pipeline == pipeline:
                     return self.present(each), False

@@ -185,6 +185,15 @@ def test_a_worktree_is_closed_by_its_session(tmp_path: Path) -> None:
         assert bench.call("lithos_worktree_list")["worktrees"] == []
 
 
+def test_a_session_works_from_one_base(tmp_path: Path) -> None:
+    with Workbench(tmp_path) as bench:
+        bench.open()
+        for pipeline in ("", "second"):
+            with pytest.raises(InvalidInput, match="from 'main' already"):
+                bench.open(base_branch="no such..branch", pipeline=pipeline)
+        assert bench.open(base_branch="main", pipeline="second")["base_branch"] == "main"
+
+
 def test_every_tool_of_the_workshop_takes_a_session() -> None:
     tools = [each for each in catalogue() if each.toolset == "workshop"]
     assert len(tools) > 12

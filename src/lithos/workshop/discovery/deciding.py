@@ -18,6 +18,7 @@ from lithos.workshop.discovery.values import (
     ToolOption,
 )
 
+_SCRIPT_WORDS = {"linter": "lint", "formatter": "format", "type_checker": "type", "test_framework": "test"}
 LEAST_SHARE = 0.05  # of the source files, for a language that nothing else names
 
 
@@ -91,7 +92,8 @@ def _seen(wanted: Wanted, language: str, known: Known) -> list[DiscoveredTool]:
     for each in known.facts.evidence:
         if each.category == wanted.category and language in entry(each.tool).languages and _holds(each, wanted.path):
             best.setdefault(each.tool, []).append(each)
-    found = [_merged(rows, wanted, language, known) for rows in best.values()]
+    own = {tool: rows for tool, rows in best.items() if not entry(tool).runner}
+    found = [_merged(rows, wanted, language, known) for rows in (own or best).values()]
     strong = {each["name"] for each in found if each["confidence"] == "high"}
     return sorted((each for each in found if each["name"] in strong or not strong), key=lambda each: each["name"])
 
@@ -113,11 +115,21 @@ def _merged(rows: list[Evidence], wanted: Wanted, language: str, known: Known) -
     pinned = next((each.version for each in rows if each.version), "")
     if "version" not in tool and pinned:
         tool["version"] = pinned
-    command = next((each.command for each in rows if each.command), ())
-    if command:
-        tool["project_command"] = [*command]
+    if command := _project_command(rows, wanted.category, known.facts.managers):
+        tool["project_command"] = command
     tool["rationale"] = "named in " + ", ".join(dict.fromkeys(each.path for each in rows[:4]))
     return tool
+
+
+def _project_command(rows: Sequence[Evidence], category: ToolCategory, managers: Sequence[str]) -> list[str]:
+    """The script or target that the project has for this use: `test` rather than `dev`, by its package manager."""
+    commands = [each.command for each in rows if each.command]
+    if not commands:
+        return []
+    word = _SCRIPT_WORDS.get(category, category)
+    best = min(commands, key=lambda each: (each[-1] != word, word not in each[-1]))  # the first of equals
+    manager = next((each for each in managers if each in ("pnpm", "yarn", "bun")), "npm")
+    return [manager, *best[1:]] if best[0] == "npm" else [*best]
 
 
 def _shown(

@@ -24,6 +24,7 @@ class ToolEntry:
     install: Mapping[str, str]  # package by ecosystem
     pros: tuple[str, ...]
     cons: tuple[str, ...]
+    runner: bool = False  # it makes environments and starts another tool in them, as tox does
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ def tools() -> Mapping[str, ToolEntry]:
             row.get("install", {}),
             tuple(row.get("pros", ())),
             tuple(row.get("cons", ())),
+            row.get("runner", False),
         )
         for name, row in _loaded("tools").items()
     }

@@ -19,7 +19,7 @@ from lithos.workshop.findings import InspectorIssue, LintReport, Place, Request,
 from lithos.workshop.inspection.base_tree import base_tree
 from lithos.workshop.inspection.comparing import KnownIssues, Lines, by_lines, new_issues
 from lithos.workshop.inspection.planning import Ask, Step, arguments, plan_checks
-from lithos.workshop.inspection.running import Ran, run_tool, run_vector
+from lithos.workshop.inspection.running import Ran, only_recommended, run_tool, run_vector
 from lithos.workshop.inspection.touched import changed_lines, chosen_files, touched_since
 from lithos.workshop.runs import Runner
 from lithos.workshop.values import Worktree
@@ -193,7 +193,10 @@ def _config(step: Step) -> str:
 def _answer(results: list[_StepResult], files: Mapping[str, str], compared: str) -> CheckAnswer:
     new = [each for result in results for each in result.new]
     known = [each for result in results for each in result.known]
-    problems = any(result.report.problem for result in results)
+    ran = any(not result.ran.missing for result in results)
+    problems = any(
+        result.report.problem and not (ran and only_recommended(result.ran, result.step.tool)) for result in results
+    )
     errors = any(each["severity"] == "error" for each in new)
     answer: CheckAnswer = {
         "passed": not errors and not problems,

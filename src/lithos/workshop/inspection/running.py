@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lithos.errors import NotFound
+from lithos.workshop.discovery import DiscoveredTool
 from lithos.workshop.findings import Request, ToolOutput, unknown_option
 from lithos.workshop.findings.values import Vector
 from lithos.workshop.run_files import read_beneath, remove_tree
@@ -23,6 +24,11 @@ class Ran:
     output: ToolOutput
     done: Completed | None = None
     missing: bool = False
+
+
+def only_recommended(ran: Ran, tool: DiscoveredTool) -> bool:
+    """Whether it is missing and no file of the project asks for it: an answer names it, and may pass by the others."""
+    return ran.missing and tool["confidence"] == "low"
 
 
 def run_vector(

@@ -16,7 +16,7 @@ from lithos.workshop.findings import SUITES, Place, Request, SuiteAdapter, Suite
 from lithos.workshop.inspection.check import Undecided, shown_options
 from lithos.workshop.inspection.coverage import SUPPORTED, read_coverage, recording, reporting, uncovered
 from lithos.workshop.inspection.planning import Ask, grouped, working_folder
-from lithos.workshop.inspection.running import Ran, run_tool, run_vector
+from lithos.workshop.inspection.running import Ran, only_recommended, run_tool, run_vector
 from lithos.workshop.inspection.selection import Reached, is_test_file, select_tests
 from lithos.workshop.inspection.touched import changed_lines, chosen_files, touched_since
 from lithos.workshop.run_files import remove_tree
@@ -238,7 +238,10 @@ def _answer(results: list[_SuiteResult]) -> TestAnswer:
     failures = [each for result in results for each in result.report.failures]
     flaky = sum(1 for each in failures if each.get("flaky"))
     run = sum(result.report.run for result in results)
-    problems = any(result.report.problem for result in results)
+    ran = any(not result.ran.missing for result in results)
+    problems = any(
+        result.report.problem and not (ran and only_recommended(result.ran, result.step.tool)) for result in results
+    )
     answer: TestAnswer = {
         "passed": bool(results) and run > 0 and not problems and flaky == len(failures),
         "tests_run": run,

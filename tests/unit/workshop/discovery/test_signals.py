@@ -153,6 +153,23 @@ def test_a_dependency_is_tier_one_only_where_its_program_is_there(tmp_path: Path
     assert (there.tier, there.confidence, there.tools[0]["is_installed"]) == (1, "medium", True)
 
 
+def test_the_projects_command_is_the_script_for_the_use_by_its_package_manager() -> None:
+    scripts = '{"scripts": {"dev": "vitest", "test:ui": "vitest --ui", "test": "pnpm lint && vitest run", "lint": "eslint ."}}'
+    made = known({"package.json": scripts, "pnpm-lock.yaml": "", "a.ts": ""})
+    commands = [
+        decide(Wanted(use), "typescript", made).tools[0].get("project_command") for use in ("test_framework", "linter")
+    ]
+    assert commands == [["pnpm", "run", "test"], ["pnpm", "run", "lint"]]
+
+
+def test_a_runner_of_tests_counts_only_where_it_is_all_there_is() -> None:
+    """tox makes environments and starts pytest in them: beside pytest it would be a second suite that never runs here."""
+    both = known({"pyproject.toml": '[tool.tox]\n[dependency-groups]\ndev=["pytest"]', "a.py": ""})
+    assert [each["name"] for each in decide(Wanted("test_framework"), "python", both).tools] == ["pytest"]
+    alone = known({"noxfile.py": "", "a.py": ""})
+    assert [each["name"] for each in decide(Wanted("test_framework"), "python", alone).tools] == ["nox"]
+
+
 def test_two_dependencies_without_programs_are_the_users_choice() -> None:
     files = {"package.json": '{"devDependencies": {"jest": "29", "vitest": "1"}}', "a.ts": ""}
     found = decide(Wanted("test_framework"), "typescript", known(files))
