@@ -31,7 +31,7 @@ def test_an_id_that_is_no_uuid_is_kept_by_its_place() -> None:
         _packed(
             {
                 "ids": [known, "by-hand", known.upper()],
-                "titles": ["one", "two\nlines", "three"],
+                "titles": ["one", "two\nlines", "[[a|A]] and [[b]]"],
                 "paths": ["a.md", "b/c.md", "b/d.md"],
                 "tags": [],
                 "tagged": [[], [], []],
@@ -42,7 +42,7 @@ def test_an_id_that_is_no_uuid_is_kept_by_its_place() -> None:
     )
     assert packed["other_ids"] == {"1": "by-hand", "2": known.upper()}
     assert (UUID(bytes=b64decode(packed["ids"])[:16]), len(b64decode(packed["ids"]))) == (UUID(known), 48)
-    assert packed["titles"].split("\n") == ["one", "two lines", "three"]
+    assert packed["titles"].split("\n") == ["one", "two lines", "A and b"]
 
 
 def test_numbers_are_packed_with_7_bits_a_byte() -> None:

@@ -13,7 +13,7 @@ import orjson
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
-from lithos.serving.web.templates import bare
+from lithos.serving.web.templates import bare, unlinked
 
 SHOWN = 60
 UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -57,7 +57,7 @@ def _packed(found: dict[str, Any]) -> bytes:
         {
             "ids": ids,
             "other_ids": other_ids,
-            "titles": "\n".join(bare(title[:200]).replace("\n", " ") for title in found["titles"]),
+            "titles": "\n".join(bare(unlinked(title[:200])).replace("\n", " ") for title in found["titles"]),
             "folders": list(folders),
             "folder": _numbers([places]),
             "tags": found["tags"],
