@@ -20,7 +20,7 @@ from lithos.search.collection.columns import Columns
 from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.sequences import Sequences
-from lithos.search.collection.unindexed import UnindexedChange, UnindexedChanges
+from lithos.search.collection.unindexed import AT_ONCE, IN_BULK, UnindexedChange, UnindexedChanges
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back
 from lithos.search.text.fulltext import FullText
@@ -30,11 +30,12 @@ from lithos.search.vectors.semantic import SemanticIndex
 from lithos.storage import Faults, NoFaults, derived_folder, discard, folder_size, quarantine
 
 _log = logging.getLogger(__name__)
-BATCH = 1000  # changes that are committed without waiting for more, about half a second of work
-LARGEST_BATCH = 4000  # changes in one commit, where so many wait: each commit makes a segment, to be merged later
+BATCH = 1000  # changes that make a flood
+LARGEST_BATCH = 4000  # changes in one commit: each makes a segment, and merging them takes as long as writing them
 MOST_UNINDEXED = 4096  # `put` blocks above it: unindexed changes are held in memory
-GROUPING = 0.1  # seconds without a change until those that came are indexed, unless a question waits for them
-LONGEST_GROUPING = 0.5  # while changes keep coming: a commit takes some 40 ms of CPU, for one as for a hundred
+# Seconds without a change until those that came are indexed, and at most while they keep coming; a question does not
+# wait so long. A commit takes some 40 ms of CPU, for one as for a hundred. Of a flood more comes.
+GROUPING, FLOOD_GROUPING = (0.1, 0.5), (2.0, 10.0)
 RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
 COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
@@ -231,7 +232,7 @@ class Indexer:
                 except Damaged as damage:
                     self._catalogue = self._restarted_empty(damage)
                 if self._catalogue.needs_embedding():
-                    self._embed_soon()
+                    self.run_soon(self._wake)
             return self._catalogue
 
     def fulltext(self) -> FullText:
@@ -336,9 +337,6 @@ class Indexer:
             self._start()
             self._changed.notify_all()
 
-    def _embed_soon(self) -> None:
-        self.run_soon(self._wake)
-
     def _wake(self) -> None:
         if meaning := self.semantic_if_usable():
             meaning.wake()
@@ -382,13 +380,14 @@ class Indexer:
         return self._closed and (done or time.monotonic() > self._give_up_at or "index" in self.problems)
 
     def _gathered(self) -> dict[str, UnindexedChange]:
-        latest = time.monotonic() + LONGEST_GROUPING
-        while len(self._unindexed) < BATCH and not (self._hurried or self._tasks or self._closed):
-            rest = min(self._put_at + GROUPING, latest) - time.monotonic()
+        began = time.monotonic()
+        while not (self._hurried or self._tasks or self._closed or self._unindexed.fill(LARGEST_BATCH, IN_BULK)):
+            pause, longest = FLOOD_GROUPING if len(self._unindexed) >= BATCH else GROUPING
+            rest = min(self._put_at + pause, began + longest) - time.monotonic()
             if rest <= 0:
                 break
             self._changed.wait(rest)
-        return self._unindexed.batch(LARGEST_BATCH)
+        return self._unindexed.batch(LARGEST_BATCH, AT_ONCE if self._hurried else IN_BULK)
 
     def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))

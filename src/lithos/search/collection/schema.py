@@ -19,5 +19,5 @@ class CollectionSchema:
     uncut: bool = False  # each document is one passage and no Markdown; the model reads its beginning
 
     def layout(self, model: str) -> str:
-        limits, uncut = self.limits, "|uncut" if self.uncut else ""
+        limits, uncut = self.limits, "|uncut2" if self.uncut else ""
         return f"8|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}{uncut}"

@@ -29,6 +29,7 @@ _JOINED_WORD = re.compile(
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
 _LATIN_WORD = re.compile("[A-Za-z\u00c0-\u024f]+")
 _APOSTROPHE_S = re.compile(r"['’]s\b")
 # A pictograph with its variation, tone and joined parts, or a flag: one sign to people, and one term here.
@@ -87,7 +88,7 @@ _UNIT_BREAKS_BESIDE_SIGNS = {code: " " for code in _UNIT_BREAKS if chr(code) not
 class _Remembered(dict[str, str]):
     """Results of a function. The same names recur in code: analyzing each occurrence took most of an index's time."""
 
-    def __init__(self, work: Callable[[str], str], most: int = 30_000, longest: int = 60) -> None:
+    def __init__(self, work: Callable[[str], str], most: int = 50_000, longest: int = 60) -> None:
         super().__init__()
         self._work, self._most, self._longest = work, most, longest
         self._before: dict[str, str] = {}  # the last full cache: what recurs is taken over from it
@@ -98,7 +99,7 @@ class _Remembered(dict[str, str]):
             result = self._work(text)
         if len(text) <= self._longest:
             if len(self) >= self._most:
-                self._before = dict(self)  # 4 MB
+                self._before = dict(self)  # 10 MB
                 self.clear()
             self[text] = result
         return result
@@ -113,8 +114,11 @@ def _stemmer() -> TextAnalyzer:
 
 
 def _words_of(unit: str) -> str:
-    if unit.isascii() and unit.isalnum() and unit == unit.lower() and len(unit) < LONGEST_WORD:
-        return unit  # most are: nothing to split, to fold or to lower
+    if unit.isascii():  # as the analyzer does it, without a call of it for each name of a program
+        if unit.isalnum() and len(unit) < LONGEST_WORD and not _CAMEL.search(unit):
+            return unit.lower()
+        words = _ASCII_WORD.findall(_prepared(unit, _ones_and_twos).lower())
+        return " ".join(word for word in words if len(word) < LONGEST_WORD)
     return " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos)))
 
 

@@ -162,8 +162,9 @@ class FullText:
 class UncutFullText(FullText):
     """Documents that are one passage each: one index is enough.
 
-    Title and passage are indexed as its `names`, whose weight is that of a passage; `text` is passage and body (the
-    body alone: MRR by words 0.505 against 0.535 on Django).
+    Title and `names`, whose weight is that of a passage, and the body as `text`. The passage itself is indexed where
+    there are no names. A card's words of its own body are left out (MRR by words 0.546 against 0.535 on Django, 0.537
+    against 0.506 on consul, and a third less to index).
     """
 
     def _open_passages(self, numbers: Sequence[str]) -> None:
@@ -207,11 +208,12 @@ def _uncut(entry: IndexEntry, index: TextIndex) -> tantivy.Document:
     document = entry.document
     made = _filled(entry.ordinal, document, index)
     title = IndexedText.of(document.title)
-    passage = IndexedText.of("\n".join(each.text for each in entry.passages))
     _add(made, "title", title)
-    _add(made, "names", IndexedText.joined((title, passage)))
-    body = [IndexedText.of(document.body)] if document.body else []
-    _add(made, "text", IndexedText.joined([passage, *body]))
+    named = IndexedText.of("\n".join(document.names or (each.text for each in entry.passages)))
+    _add(made, "names", IndexedText.joined((title, named)))
+    body = IndexedText.of(document.body)
+    made.add_text("text", body.stems if document.names else f"{named.stems} {body.stems}")
+    made.add_text("text_whole", body.words)
     return made
 
 

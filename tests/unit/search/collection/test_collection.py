@@ -16,6 +16,7 @@ import pytest
 from lithos.search import Collection, Document, Embedding, HashedEmbedder, Query, Remove, Where
 from lithos.search.collection import indexer
 from lithos.search.collection.catalogue import Catalogue, IndexEntry
+from lithos.search.collection.unindexed import UnindexedChanges
 from lithos.search.vectors.vectors import WORN_LEAST, Vectors, Wanted, key_of
 from lithos.storage import NoFaults
 from tests.support.collections_at_hand import collection as at_hand
@@ -382,6 +383,25 @@ def test_a_text_that_is_not_cut_is_one_passage_and_its_body_is_found(tmp_path: P
             assert [hit.id for hit in cards.query(Query("giraffe", by="words")).hits] == ["b"]
             assert cards.difference() is None
             cards._indexer.run(cards._indexer.rebuild_text)
+
+
+def test_a_text_that_is_not_cut_is_found_by_its_names_and_its_body_not_by_what_repeats_them(tmp_path: Path) -> None:
+    with at_hand(tmp_path, uncut=True) as cards:
+        named = ("shop cart", "def add(item)")
+        cards.apply([Document(id="a", title="add", text="shop cart\nwolf", names=named, body="zebra", hash="1")])
+        assert cards.settle()
+        found = [ids(cards, asked) for asked in ("zebra", "cart", "item", "add", "sho*", "zeb*", "wolf")]
+        assert found == [["a"]] * 6 + [[]]
+
+
+def test_one_commit_takes_so_many_changes_or_so_much_text() -> None:
+    waiting = UnindexedChanges()
+    for at in range(4):
+        waiting.put(at, note(f"n{at}", "x" * 100), lambda document: ())
+    assert waiting.fill(4, 10_000)
+    assert waiting.fill(10, 400)
+    assert not waiting.fill(5, 401)
+    assert list(waiting.batch(10, 250)) == ["n0", "n1"]
 
 
 def test_what_a_stop_left_without_vectors_gets_them_at_the_next_start(tmp_path: Path) -> None:
