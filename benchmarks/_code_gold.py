@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 
 from benchmarks import scipread
+from lithos.graph.code.published import HeldKeys
 from lithos.graph.code.resolving.languages import engine_of
 from lithos.graph.code.resolving.world import World
-from lithos.graph.code.store import Store, _Published
+from lithos.graph.code.store import Store
 from lithos.graph.code.values import UNIQUE_NAME, Facts
 
 CTAGS = {
@@ -134,15 +135,13 @@ def judged(store: Store, gold: dict[str, dict[tuple[int, int], set[Place]]], cov
     score = Score()
 
     def work(tx: Any) -> None:
-        published = _Published(None)
-        published.use(tx)
-        world = World(published)
+        world = World(HeldKeys(tx))
         lines: dict[str, set[Place]] = {}
         for row in tx.all("SELECT f.path, n.local, n.line FROM nodes n JOIN files f ON f.number = n.file"):
             # The overloads of a function are one; `new X()` is a call of X to us, of its constructor to SCIP.
             name = _one_name(f"{row['path']}#{row['local']}")
             lines.setdefault(name.removesuffix(".constructor"), set()).add((row["path"], row["line"]))
-        for row in tx.all("SELECT path, language, facts FROM files WHERE parsed = 1"):
+        for row in tx.all("SELECT path, language, facts FROM files JOIN facts ON file = number"):
             if row["path"] in covered:
                 _judge_file(score, world, row, gold.get(row["path"], {}), lines, covered)
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lithos.graph.code import cards, index, parser, store
+from lithos.graph.code import index, parser, store
 from lithos.graph.code.roots import tree
 
 LOOP = 10_000_000

@@ -6,10 +6,11 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lithos.graph.code import OpenRoot
+from lithos.graph.code import OpenRoot, index
 from tests.support.code_repos import code_graph, graph
 
 NAMES = ("a", "b", "pkg/__init__", "pkg/c", "pkg/d")
@@ -78,8 +79,16 @@ def killed_update(root: OpenRoot) -> None:
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(steps=STEPS)
-def test_every_history_ends_in_the_graph_of_a_fresh_build(steps: list[tuple[str, str, object]]) -> None:
+@given(steps=STEPS, at_once=st.sampled_from([1, 2, index.AT_ONCE]))
+def test_every_history_ends_in_the_graph_of_a_fresh_build(steps: list[tuple[str, str, object]], at_once: int) -> None:
+    """Few files at once: changes go the way of large ones, and a first one the way of a first build."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(index, "AT_ONCE", at_once)
+        patch.setattr(index, "RESOLVED_AT_ONCE", at_once)
+        _history(steps)
+
+
+def _history(steps: list[tuple[str, str, object]]) -> None:
     base = Path(tempfile.mkdtemp())
     folder = base / "r"
     folder.mkdir()

@@ -10,6 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 
@@ -23,6 +24,7 @@ from lithos.search import Document, DocumentChange, Projector, Remove
 
 _log = logging.getLogger("lithos.code")
 AT_ONCE = 100  # files in one transaction of a large change; a smaller change is one transaction with its edges
+RESOLVED_AT_ONCE = 1_000  # each transaction writes most pages of the edges' trees
 _IGNORE_FILES = (".gitignore", ".git/info/exclude", ".git/index", ".git/HEAD")
 
 
@@ -67,7 +69,8 @@ class CodeIndex:
                 # The root is away (unmounted, moved): keep what is known and say so.
                 self.progress = Progress("unavailable", problem=error.message)
                 return
-            self._update(listed, self.store.stamps())
+            known = self.store.stamps()
+            self._update(listed, known, is_first=not known)
             self.progress = Progress("current", self.progress.done, self.progress.total, "", time.monotonic() - started)
 
     def follow(self, paths: list[str], /) -> None:
@@ -88,22 +91,22 @@ class CodeIndex:
 
     # One code for all changes
 
-    def _update(self, listed: dict[str, Stamp], known: dict[str, tuple[Stamp, str]]) -> None:
+    def _update(self, listed: dict[str, Stamp], known: dict[str, tuple[Stamp, str]], *, is_first: bool = False) -> None:
         gone = [path for path in known if path not in listed]
         candidates = [path for path, stamp in listed.items() if path not in known or known[path][0] != stamp]
         if candidates or gone:
             self.progress = Progress("indexing", 0, len(candidates) + len(gone))
         changed, same = self._read_changed(candidates, known)
         few = len(candidates) + len(gone) <= AT_ONCE
-        first = True
-        for batch in _batches(self._parsed(changed), AT_ONCE):
-            self._apply(batch, gone if first else [], resolve=few)
-            gone, first = [], False
-            self.progress.done += len(batch)
-        if gone:
-            self._apply([], gone, resolve=few)
-        self.store.touch(same)
-        self.store.resolve_stale(AT_ONCE)
+        with self.store.first_build() if is_first and not few else nullcontext():
+            for batch in _batches(self._parsed(changed), AT_ONCE):
+                self._apply(batch, gone, resolve=few, is_first=is_first)
+                gone = []
+                self.progress.done += len(batch)
+            if gone:
+                self._apply([], gone, resolve=few)
+            self.store.touch(same)
+            self.store.resolve_stale(RESOLVED_AT_ONCE)
 
     def _read_changed(
         self, candidates: Iterable[str], known: dict[str, tuple[Stamp, str]]
@@ -162,9 +165,16 @@ class CodeIndex:
             parsed.cards = {each.id[prefix:]: card_number(each) for each in made}
             yield parsed, made
 
-    def _apply(self, batch: Sequence[tuple[Parsed, list[Document]]], gone: Sequence[str], *, resolve: bool) -> None:
+    def _apply(
+        self,
+        batch: Sequence[tuple[Parsed, list[Document]]],
+        gone: Sequence[str],
+        *,
+        resolve: bool,
+        is_first: bool = False,
+    ) -> None:
         paths = [*(parsed.path for parsed, _ in batch), *gone]
-        before = self.store.card_ids(paths)
+        before = {} if is_first else self.store.card_ids(paths)
         self.store.apply([parsed for parsed, _ in batch], gone, resolve=resolve)
         made = {document.id: document for _, each in batch for document in each}
         changes: list[DocumentChange] = [

@@ -54,11 +54,15 @@ class Parser:
     def parse(self, sources: Iterable[Source]) -> Iterator[tuple[Source, Facts | None]]:
         """Facts of each file, in order; None where its grammar failed, crashed or took too long."""
         with self._lock:
-            yield from self._parse(iter(sources))
-            self._used = time.monotonic()
+            waiting: deque[Source] = deque()
+            try:
+                yield from self._parse(iter(sources), waiting)
+            finally:
+                if waiting:  # the caller stopped half way: the answers on their way are of no one who asks next
+                    self._end()
+                self._used = time.monotonic()
 
-    def _parse(self, sources: Iterator[Source]) -> Iterator[tuple[Source, Facts | None]]:
-        waiting: deque[Source] = deque()
+    def _parse(self, sources: Iterator[Source], waiting: deque[Source]) -> Iterator[tuple[Source, Facts | None]]:
         more = True
         while more or waiting:
             while more and len(waiting) < _AHEAD:

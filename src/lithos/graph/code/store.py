@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
 
 from lithos.core.clock import Clock
+from lithos.graph.code.published import HeldKeys, StoredKeys
 from lithos.graph.code.resolving.engine import Edge
 from lithos.graph.code.resolving.languages import engine_of, published
 from lithos.graph.code.resolving.world import World
 from lithos.graph.code.roots.tree import Stamp
-from lithos.graph.code.schema import FINGERPRINT, MIGRATIONS, number
+from lithos.graph.code.schema import FINGERPRINT, INDEXES, MIGRATIONS, number
 from lithos.graph.code.values import CALLABLE, EdgeType, Facts, NodeType
 from lithos.storage import Database, RebuildableDatabase, Row, Tx, discard, open_database
 
@@ -53,6 +56,7 @@ def open_store(path: Path, clock: Clock) -> Store:
             database.close()
             raise
         if current:
+            database.write(_make_indexes)
             return database
         database.close()
         for tail in ("", "-wal", "-shm"):
@@ -182,7 +186,7 @@ class Store:
             tx.put(_CACHE)
             _Change(tx, exact=resolve).run(changed, gone)
             if resolve:
-                _resolve_stale(tx, World(_Published(tx)), len(changed) + 10**6)
+                _resolve_stale(tx, World(StoredKeys(tx)), len(changed) + 10**6)
 
         self._database.write(work)
         self.changes += 1
@@ -191,56 +195,31 @@ class Store:
         """Resolve all files whose edges are out of date, so many in one transaction."""
         if not self.read(lambda tx: tx.one("SELECT 1 FROM files WHERE stale = 1 LIMIT 1")):
             return
-        published = _Published(None)
-        world = World(published)  # nothing that it remembers changes meanwhile: this is the only writer
+        world = self.read(lambda tx: World(HeldKeys(tx)))  # nothing that it holds changes: this is the only writer
 
         def work(tx: Tx) -> bool:
             tx.put(_CACHE)
-            published.use(tx)
             return _resolve_stale(tx, world, at_once)
 
         while self._database.write(work):
             pass
 
+    @contextmanager
+    def first_build(self) -> Iterator[None]:
+        """Without the indexes, which are made at its end; a kill leaves them missing until the next start."""
+        self._database.write(_drop_indexes)
+        try:
+            yield
+        finally:
+            self._database.write(_make_indexes)
+
     def clear(self) -> None:
         def work(tx: Tx) -> None:
-            for table in ("files", "nodes", "edges", "published"):
+            for table in ("files", "facts", "nodes", "edges", "published"):
                 tx.put(f"DELETE FROM {table}")
 
         self._database.write(work)
         self.changes += 1
-
-
-class _Published:
-    """Published keys, as resolution asks for them, inside the transaction that resolves."""
-
-    def __init__(self, tx: Tx | None) -> None:
-        self._known: set[int] | None = None
-        if tx is not None:
-            self._tx = tx
-
-    def use(self, tx: Tx) -> None:
-        """For a large pass: the keys that exist are held (4 MB at 50,000), as most look-ups find nothing."""
-        self._tx = tx
-        if self._known is None:
-            self._known = {row["key"] for row in tx.all("SELECT DISTINCT key FROM published")}
-
-    def number(self, key: str) -> int:
-        return number(key)
-
-    def values(self, place: int) -> list[Any]:
-        if self._known is not None and place not in self._known:
-            return []
-        rows = self._tx.all("SELECT value FROM published WHERE key = ? ORDER BY file", place)
-        return [orjson.loads(row["value"]) for row in rows]
-
-    def unique(self, name: str) -> str | None:
-        sql = (
-            "SELECT f.path || '#' || n.local AS id FROM nodes n JOIN files f ON f.number = n.file "
-            f"WHERE n.name = ? AND n.type IN ({_CALLABLE}) LIMIT 2"
-        )
-        rows = self._tx.all(sql, name)
-        return str(rows[0]["id"]) if len(rows) == 1 else None
 
 
 class _Change:
@@ -253,13 +232,16 @@ class _Change:
         self._changed_keys: set[int] = set()
         self._names: dict[str, str | None] = {}  # name → the unique symbol it meant before
         self._folders: set[str] = set()
-        self._published = _Published(tx)
+        self._published = StoredKeys(tx)
+        self._nodes: list[tuple[Any, ...]] = []  # rows to write, in one go and in the order of the tree
+        self._values: list[tuple[int, int, bytes]] = []
 
     def run(self, changed: Sequence[Parsed], gone: Sequence[str]) -> None:
         for path in gone:
             self._forget(path)
         for parsed in changed:
             self._replace(parsed)
+        self._write_rows()
         for name, before in self._names.items():
             if not self._exact or self._published.unique(name) != before:
                 self._changed_keys.add(number(f"n:{name}"))
@@ -272,6 +254,7 @@ class _Change:
         self._publish(file, {})
         self._drop_rows(path, file)
         self._tx.put("DELETE FROM files WHERE number = ?", file)
+        self._tx.put("DELETE FROM facts WHERE file = ?", file)
         self._folders.add(path.rpartition("/")[0])
 
     def _replace(self, parsed: Parsed) -> None:
@@ -284,7 +267,7 @@ class _Change:
             self._drop_rows(parsed.path, file)
         is_code = parsed.parsed == PARSED
         self._tx.put(
-            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
             *(
                 file,
                 parsed.path,
@@ -295,10 +278,14 @@ class _Change:
                 parsed.reason,
                 parsed.parsed,
             ),
-            *(facts.parse_errors, int(is_code), _resolvable(facts) if is_code else None),
+            *(facts.parse_errors, int(is_code)),
         )
+        if is_code:
+            self._tx.put("INSERT OR REPLACE INTO facts VALUES (?, ?)", file, _resolvable(facts))
+        elif not is_new:
+            self._tx.put("DELETE FROM facts WHERE file = ?", file)
         if not parsed.reason:
-            self._tx.many(f"INSERT OR REPLACE INTO nodes VALUES ({', '.join('?' * 13)})", _node_rows(parsed, file))
+            self._nodes += _node_rows(parsed, file)
         self._folders.add(parsed.path.rpartition("/")[0])
 
     def _drop_rows(self, path: str, file: int) -> None:
@@ -322,10 +309,15 @@ class _Change:
         made = [(key, file, value) for key, value in new.items() if old.get(key) != value]
         if lost:
             self._tx.many("DELETE FROM published WHERE key = ? AND file = ?", lost)
-        if made:
-            self._tx.many("INSERT OR REPLACE INTO published VALUES (?, ?, ?)", made)
+        self._values += made
         self._changed_keys.update(key for key, _ in lost)
         self._changed_keys.update(key for key, _, _ in made)
+
+    def _write_rows(self) -> None:
+        self._nodes.sort(key=itemgetter(0))
+        self._values.sort(key=itemgetter(0, 1))
+        self._tx.many(f"INSERT OR REPLACE INTO nodes VALUES ({', '.join('?' * 13)})", self._nodes)
+        self._tx.many("INSERT OR REPLACE INTO published VALUES (?, ?, ?)", self._values)
 
     def _packages(self) -> None:
         """A folder is a package while it holds code."""
@@ -400,29 +392,38 @@ def _node_rows(parsed: Parsed, file: int) -> Iterable[tuple[Any, ...]]:
 
 
 def _resolve_stale(tx: Tx, world: World, at_once: int) -> bool:
-    sql = "SELECT number, path, language, facts, asked FROM files WHERE stale = 1 ORDER BY number LIMIT ?"
+    sql = (
+        "SELECT number, path, language, facts, asked FROM files LEFT JOIN facts ON file = number "
+        "WHERE stale = 1 ORDER BY number LIMIT ?"
+    )
     rows = tx.all(sql, at_once + 1)
+    found: list[tuple[Any, ...]] = []
+    asked: list[tuple[bytes, int]] = []
     for row in rows[:at_once]:
-        _resolve_file(tx, world, row)
+        _resolve_file(world, row, found, asked)
+    again = [(row["number"],) for row in rows[:at_once] if row["asked"] is not None]  # resolved before
+    if again:
+        tx.many("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", again)
+    found.sort()  # in the order of the tree
+    tx.many("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", found)
+    tx.many("UPDATE files SET stale = 0, asked = ? WHERE number = ?", asked)
     return len(rows) > at_once
 
 
-def _resolve_file(tx: Tx, world: World, row: Row) -> None:
+def _resolve_file(world: World, row: Row, found: list[tuple[Any, ...]], asked: list[tuple[bytes, int]]) -> None:
     path, file = row["path"], row["number"]
     facts = Facts.from_json(orjson.loads(row["facts"])) if row["facts"] else Facts()
     engine = engine_of(row["language"])(world, path, facts)
-    edges, asked = world.record(engine.edges)
+    edges, keys = world.record(engine.edges)
     world.forget_local()
-    if row["asked"] is not None:  # resolved before
-        tx.put("DELETE FROM edges WHERE source IN (SELECT number FROM nodes WHERE file = ?)", file)
-    tx.many("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, ?, ?, ?)", _edge_rows(path, edges, engine.confidence))
-    package = number(f"{path.rpartition('/')[0]}/")
-    tx.put("INSERT OR REPLACE INTO edges VALUES (?, ?, ?, 0, 1.0, 0)", package, int(EdgeType.DEFINES), file)
-    packed = array("q", sorted(world.numbers(asked))).tobytes()
-    tx.put("UPDATE files SET stale = 0, asked = ? WHERE number = ?", packed, file)
+    found += _edge_rows(path, edges, engine.confidence, world.number)
+    found.append((world.number(f"{path.rpartition('/')[0]}/"), int(EdgeType.DEFINES), file, 0, 1.0, 0))
+    asked.append((array("q", sorted(map(world.number, keys))).tobytes(), file))
 
 
-def _edge_rows(path: str, edges: list[Edge], confidence: Mapping[str, float]) -> Iterable[tuple[Any, ...]]:
+def _edge_rows(
+    path: str, edges: list[Edge], confidence: Mapping[str, float], number: Callable[[str], int]
+) -> Iterable[tuple[Any, ...]]:
     """One row per pair and type: the surest finding at its first line."""
     best: dict[tuple[str, int, str], Edge] = {}
     for edge in edges:
@@ -433,3 +434,13 @@ def _edge_rows(path: str, edges: list[Edge], confidence: Mapping[str, float]) ->
     sources = {source: number(f"{path}#{source}" if source else path) for source, _, _ in best}
     for (source, kind, target), edge in best.items():
         yield sources[source], int(kind), number(target), HOW[edge.how], confidence[edge.how], edge.line
+
+
+def _drop_indexes(tx: Tx) -> None:
+    for name in INDEXES:
+        tx.put(f"DROP INDEX IF EXISTS {name}")
+
+
+def _make_indexes(tx: Tx) -> None:
+    for name, columns in INDEXES.items():
+        tx.put(f"CREATE INDEX IF NOT EXISTS {name} ON {columns}")

@@ -85,3 +85,17 @@ def test_a_child_that_never_starts_is_an_error_not_a_graph_without_symbols(tmp_p
     with pytest.raises(Unavailable):
         list(it.parse(sources(*["def a(): pass\n"] * 9)))
     it.close()
+
+
+def test_who_stops_half_way_leaves_no_answer_to_the_next(tmp_path: Path) -> None:
+    """An error while a batch is stored ends the reading of facts with files still on their way to the child."""
+    made = parser(tmp_path)
+    try:
+        first = made.parse(Source(f"{name}.py", "python", f"def {name}(): pass".encode()) for name in "abcdef")
+        next(iter(first))
+        first.close()  # type: ignore[attr-defined]
+        ((_, facts),) = made.parse([Source("z.py", "python", b"def z(): pass")])
+        assert facts is not None
+        assert [symbol.name for symbol in facts.symbols] == ["z"]
+    finally:
+        made.close()

@@ -10,7 +10,6 @@ from lithos.graph.code.languages.scan import (
     Lines,
     Masked,
     Scopes,
-    Tokens,
     add_references,
     fill_words,
     in_order,
@@ -34,7 +33,6 @@ class FileReader:
         self.facts = Facts()
         self.scopes = Scopes(source, self.facts)
         self.taken: set[int] = set()
-        self.tokens = Tokens(source)
         self._masked: list[Node] = []
         self._comments: dict[int, Node] = {}  # last line → comment
 
@@ -42,11 +40,12 @@ class FileReader:
         comments = captures.pop("comment", [])
         self._masked = [*comments, *captures.pop("masked", [])]
         self._comments = {node.end_point[0] - (0 if node.end_point[1] else 1): node for node in comments}
+        handlers = {name: getattr(self, f"on_{name}") for name in captures}
         for _, _, name, node in in_order(captures):
-            getattr(self, f"on_{name}")(node)
+            handlers[name](node)
         self.finish()
-        add_references(self.facts, self.source, self.lines, self.tokens, Masked(self._masked), self.taken)
-        fill_words(self.tokens, self.facts.symbols)
+        add_references(self.facts, self.source, self.lines, Masked(self._masked), self.taken)
+        fill_words(self.source, self.facts.symbols)
         return self.facts
 
     def finish(self) -> None:

@@ -11,7 +11,6 @@ from lithos.graph.code.languages.scan import (
     Lines,
     Masked,
     Scopes,
-    Tokens,
     add_references,
     fill_words,
     in_order,
@@ -110,17 +109,18 @@ class PythonFile:
         self.lines = lines
         self._taken: set[int] = set()
         self._returns: dict[int, list[str]] = {}
+        self._assigned: dict[tuple[int, str], int] = {}  # a variable of a scope → its symbol
         self._masked: list[Node] = []
-        self._tokens = Tokens(source)
         self._bound: dict[tuple[int, str], tuple[str, str]] = {}  # the newest binding of a name in a scope
 
     def read(self, captures: dict[str, list[Node]]) -> Facts:
         self._masked = captures.pop("masked", [])
+        handlers = {name: getattr(self, f"_{name}") for name in captures}
         for _, _, name, node in in_order(captures):
-            getattr(self, f"_{name}")(node)
+            handlers[name](node)
         self._infer_returns()
-        add_references(self.facts, self.source, self.lines, self._tokens, Masked(self._masked), self._taken)
-        fill_words(self._tokens, self.facts.symbols)
+        add_references(self.facts, self.source, self.lines, Masked(self._masked), self._taken)
+        fill_words(self.source, self.facts.symbols)
         return self.facts
 
     # Definitions
@@ -311,9 +311,10 @@ class PythonFile:
         self._bind(scope, name, kind, value, line)
         if scope == NO_SCOPE or self._is_class(scope):
             node_type = NodeType.CONSTANT if _CONSTANT.match(name) else NodeType.VARIABLE
-            known = self.facts.symbols
-            if any(s.name == name and s.parent == scope and s.type in (6, 7) for s in known[-40:]):
+            place, last = len(self.facts.symbols), self._assigned.get((scope, name))
+            if last is not None and place - last <= 40:
                 return  # a second assignment is no second definition
+            self._assigned[scope, name] = place
             symbol = self.scopes.add(node, name, node_type, scope, opens=False)
             symbol.signature = one_line(self.scopes.text(node), 200)
             symbol.returns = value if kind == "t" else ""

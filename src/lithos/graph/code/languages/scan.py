@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ MOST_SIGNATURE = 300
 MOST_DOC = 600
 MOST_WORDS = 500  # characters of a card's identifier words; more did not find more (issue 19)
 _MOST_NAMES = 2_000  # of a body, from its top, that are looked at for its words
+_WINDOW = 1_500  # bytes of it that are looked at together
 _IDENTIFIER = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SPACE = re.compile(r"\s+")
@@ -54,12 +55,13 @@ class Scopes:
         outer = prefix or (symbols[parent].local if parent != NO_SCOPE else "")
         local = f"{outer}.{name}" if outer else name
         number = self._seen[local] = self._seen.get(local, 0) + 1
+        line, (end_row, end_column) = node.start_point[0] + 1, node.end_point
         symbol = Symbol(
             name=name,
             type=kind,
             parent=parent,
-            line=node.start_point[0] + 1,
-            end=max(node.end_point[0] + (1 if node.end_point[1] else 0), node.start_point[0] + 1),
+            line=line,
+            end=max(end_row + (1 if end_column else 0), line),
             start_byte=node.start_byte,
             end_byte=node.end_byte,
             local=local if number == 1 else f"{local}~{number}",
@@ -90,21 +92,10 @@ def words_of(name: str) -> list[str]:
     return _WORD.findall(name)
 
 
-class Tokens:
-    """Every name of a file with its place, read once: for the words of cards and for references."""
-
-    def __init__(self, source: bytes) -> None:
-        self.names: list[bytes] = _IDENTIFIER.findall(source)
-        self.starts = [match.start() for match in _IDENTIFIER.finditer(source)]
-
-    def between(self, start: int, end: int) -> list[bytes]:
-        return self.names[bisect_left(self.starts, start) : bisect_left(self.starts, end)]
-
-
-def fill_words(tokens: Tokens, symbols: Iterable[Symbol]) -> None:
+def fill_words(source: bytes, symbols: Iterable[Symbol]) -> None:
     """The distinct identifier words of each body, in order of appearance, up to `MOST_WORDS` characters."""
     for symbol in symbols:
-        symbol.words = _words(tokens.between(symbol.start_byte, symbol.end_byte))
+        symbol.words = _words(source, symbol.start_byte, symbol.end_byte)
 
 
 class _SplitNames(dict[bytes, tuple[str, ...]]):
@@ -121,18 +112,21 @@ class _SplitNames(dict[bytes, tuple[str, ...]]):
 _split_names = _SplitNames()
 
 
-def _words(names: list[bytes]) -> str:
-    found: set[str] = set()
-    words: list[str] = []
-    length = 0
-    for name in dict.fromkeys(names[:_MOST_NAMES]):
-        for word in _split_names[name]:
-            if word not in found:
-                found.add(word)
-                words.append(word)
-                length += len(word) + 1
-        if length >= MOST_WORDS:
-            break
+def _words(source: bytes, start: int, end: int) -> str:
+    words: dict[str, None] = {}
+    length, left = 0, _MOST_NAMES
+    while start < end and left > 0:
+        stop = source.find(b"\n", start + _WINDOW, end)  # most bodies have enough words in their first lines
+        stop = stop if stop >= 0 else end
+        names = _IDENTIFIER.findall(source, start, stop)[:left]
+        for name in dict.fromkeys(names):
+            for word in _split_names[name]:
+                if word not in words:
+                    words[word] = None
+                    length += len(word) + 1
+            if length >= MOST_WORDS:
+                return " ".join(words)[:MOST_WORDS]
+        start, left = stop, left - len(names)
     return " ".join(words)[:MOST_WORDS]
 
 
@@ -158,16 +152,17 @@ _BEFORE = frozenset(b".$")
 _ATTRIBUTES = re.compile(rb"(?:\s*(?:\.|::)\s*[A-Za-z_\x80-\xff][\w$\x80-\xff]*)+")
 
 
-def references(
-    source: bytes, tokens: Tokens, names: set[str], masked: Masked, taken: set[int]
-) -> Iterator[tuple[int, str]]:
+def references(source: bytes, names: set[str], masked: Masked, taken: set[int]) -> Iterator[tuple[int, str]]:
     """(byte, dotted name) wherever one of these names is used outside strings, comments and `taken` places."""
     wanted = {name.encode() for name in names if name and name != "_"}
-    for start, name in zip(tokens.starts, tokens.names, strict=True):
-        if name not in wanted or start in taken or (start and source[start - 1] in _BEFORE) or masked.hides(start):
+    for found in _IDENTIFIER.finditer(source):
+        if found.group() not in wanted:
             continue
-        more = _ATTRIBUTES.match(source, start + len(name))
-        text = source[start : more.end()] if more else name
+        start, end = found.span()
+        if start in taken or (start and source[start - 1] in _BEFORE) or masked.hides(start):
+            continue
+        more = _ATTRIBUTES.match(source, end)
+        text = source[start : more.end()] if more else found.group()
         yield start, "".join(text.decode("utf-8", "replace").split()).replace("::", ".")
 
 
@@ -185,7 +180,7 @@ class Lines:
         return len(self._starts)
 
 
-def add_references(facts: Facts, source: bytes, lines: Lines, tokens: Tokens, masked: Masked, taken: set[int]) -> None:
+def add_references(facts: Facts, source: bytes, lines: Lines, masked: Masked, taken: set[int]) -> None:
     """Every other mention of an imported or top-level name, under the innermost symbol around it."""
     names = {local for _, local, *_ in facts.imports} | {s.name for s in facts.symbols if s.parent == NO_SCOPE}
     names.discard("*")
@@ -193,7 +188,7 @@ def add_references(facts: Facts, source: bytes, lines: Lines, tokens: Tokens, ma
     values = (NodeType.VARIABLE, NodeType.CONSTANT)
     spans = sorted((s.start_byte, -s.end_byte, i) for i, s in enumerate(facts.symbols) if s.type not in values)
     scope_at = _ScopeAt([(start, -end, index) for start, end, index in spans])
-    for byte, name in references(source, tokens, names, masked, taken):
+    for byte, name in references(source, names, masked, taken):
         line, column = lines.at(byte)
         if line not in imports:
             facts.refs.append((scope_at(byte), name, line, column))

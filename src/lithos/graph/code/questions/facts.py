@@ -184,8 +184,8 @@ class GraphFacts:
 
     def _read_facts(self, path: str) -> Facts:
         root, inside = self._split(path)
-        row = root.store.read(lambda tx: tx.one("SELECT facts FROM files WHERE number = ?", number(inside)))
-        return Facts.from_json(orjson.loads(row["facts"])) if row and row["facts"] else Facts()
+        row = root.store.read(lambda tx: tx.one("SELECT facts FROM facts WHERE file = ?", number(inside)))
+        return Facts.from_json(orjson.loads(row["facts"])) if row else Facts()
 
 
 def _node(root: str, row: Row) -> CodeNode:

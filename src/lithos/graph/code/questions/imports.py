@@ -64,7 +64,9 @@ def _by_module(root: OpenRoot) -> dict[str, list[ImportUse]]:
             return held[1]
     changes = root.store.changes
     found: dict[str, list[ImportUse]] = defaultdict(list)
-    for row in root.store.read(lambda tx: tx.all("SELECT path, language, facts FROM files WHERE facts IS NOT NULL")):
+    for row in root.store.read(
+        lambda tx: tx.all("SELECT path, language, facts FROM files JOIN facts ON file = number")
+    ):
         for _, local, module, name, line in orjson.loads(row["facts"]).get("imports", ()):
             for package in _packages(row["language"], module):
                 if len(found[package]) < MOST:

@@ -51,17 +51,15 @@ class World:
         self._frames[-1].add(key)
         found = self._values.get(key)
         if found is None:
-            found = self._values[key] = self._published.values(self._number(key))
+            found = self._values[key] = self._published.values(self.number(key))
         return found
 
-    def _number(self, key: str) -> int:
+    def number(self, key: str) -> int:
+        """The number under which a key or an id is kept."""
         known = self._numbers.get(key)
         if known is None:
             known = self._numbers[key] = self._published.number(key)
         return known
-
-    def numbers(self, keys: set[str]) -> list[int]:
-        return [self._number(key) for key in keys]
 
     def has(self, key: str) -> bool:
         return bool(self.get(key))
