@@ -3,6 +3,7 @@ commits that a damaged log loses are missed at the next start."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -145,3 +146,99 @@ def _as_a_kill_leaves_it(data_dir: Path, killed: Path) -> None:
 
 def _tasks(memory: Lithos) -> int:
     return len(catalogue().call(memory, "lithos_task_list", {})["tasks"])
+
+
+def test_what_a_caller_is_refused_for_turns_health_red_at_once_and_its_end_green(data_dir: Path) -> None:
+    everything(data_dir)
+    path = data_dir / ".lithos" / "coordination.db"
+    sound = path.read_bytes()
+    with opened(data_dir) as memory:
+        with path.open("r+b") as file:  # in place: another inode would be noticed for another reason
+            file.seek(4096)
+            file.write(b"\xff" * (len(sound) - 4096))
+        with pytest.raises(LithosError) as refused:
+            for number in range(3):  # what is still in memory answers
+                catalogue().call(memory, "lithos_task_create", {"title": f"t{number}", "agent": "ann"}, OPERATOR)
+        assert refused.value.code == "damaged"
+        assert "coordination.db" in str(memory.health())
+        with path.open("r+b") as file:
+            file.write(sound)
+        memory.storage.check_some_pages()
+        assert memory.health() is None
+
+
+@pytest.mark.parametrize("what", ["the first page", "a later page", "all pages", "cut to nothing", "cut to a half"])
+def test_zeros_and_missing_pages_are_found_although_their_checksum_is_right(data_dir: Path, what: str) -> None:
+    everything(data_dir)
+    path = data_dir / ".lithos" / "coordination.db"
+    sound, tables = path.read_bytes(), objects(path)
+    with opened(data_dir) as memory:
+        memory.storage.check_some_pages()
+        assert memory.health() is None
+        with path.open("r+b") as file:
+            if what.startswith("cut"):
+                file.truncate(0 if "nothing" in what else len(sound) // 2)
+            else:
+                page = {"the first page": 1, "a later page": tables["findings"][-1]}.get(what)
+                file.seek(4096 * ((page or 1) - 1))
+                file.write(bytes(4096 if page else len(sound)))
+        memory.storage.check_some_pages()
+        assert "coordination.db" in str(memory.health())
+        with path.open("r+b") as file:
+            file.write(sound)
+        memory.storage.check_some_pages()
+        assert memory.health() is None
+
+
+def test_pages_that_are_free_are_no_damage(data_dir: Path) -> None:
+    path = data_dir / "x.db"
+    database = open_database(path, coordination_migrations(), reserve_bytes=0)
+    many = [(f"name {number}", "x" * 500) for number in range(2_000)]
+    database.write(lambda tx: tx.many("INSERT INTO meta (name, value) VALUES (?, ?)", many))
+    database.write(lambda tx: tx.run("DELETE FROM meta WHERE name LIKE 'name %'"))
+    database.close()
+    check = PageCheck(path)
+    assert not check.run() and not check.suspect
+    pages = path.stat().st_size // 4096
+    assert sum(path.read_bytes()[4096 * n : 4096 * (n + 1)] == bytes(4096) for n in range(pages)) > 100
+    check.close()
+
+
+def test_a_change_that_is_refused_because_the_database_was_exchanged_has_no_effect(
+    data_dir: Path, tmp_path: Path
+) -> None:
+    path = data_dir / ".lithos" / "coordination.db"
+    everything(data_dir)
+    killed = tmp_path / "killed"
+    with opened(data_dir) as memory:
+        before = _tasks(memory)
+        copy = path.with_name("copy.db")
+        shutil.copy(path, copy)
+        copy.rename(path)
+        with pytest.raises(Damaged):
+            catalogue().call(memory, "lithos_task_create", {"title": "refused", "agent": "ann"}, OPERATOR)
+        shutil.copytree(data_dir, killed, ignore=shutil.ignore_patterns("*.sock"))  # as a kill leaves it
+    with opened(killed) as memory:
+        assert _tasks(memory) == before
+
+
+def test_a_log_beside_another_file_than_its_own_is_refused(data_dir: Path) -> None:
+    """As after: a copy of an hour ago is moved over the database of a host that is then killed."""
+    everything(data_dir)
+    state = data_dir / ".lithos"
+    names = ("coordination.db", "coordination.db-wal", "database.json", "coordination.db.mark")
+    shutil.copy(state / "coordination.db", data_dir / "older.db")
+    with opened(data_dir) as memory:
+        catalogue().call(memory, "lithos_task_create", {"title": "new", "agent": "ann"}, OPERATOR)
+        log = data_dir / "log"
+        os.link(state / "coordination.db-wal", log)  # a kill leaves it
+        kept = {name: (state / name).read_bytes() for name in names}
+    for name, data in kept.items():
+        (state / name).write_bytes(data)
+    (state / "coordination.db-wal").unlink()
+    os.link(log, state / "coordination.db-wal")
+    log.write_bytes(kept["coordination.db-wal"])
+    (data_dir / "older.db").rename(state / "coordination.db")
+    with pytest.raises(Damaged, match="exchanged") as refused, opened(data_dir):
+        pass
+    assert "coordination.db-wal away" in refused.value.hint

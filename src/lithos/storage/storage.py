@@ -17,7 +17,7 @@ from lithos.storage.audit.events import Events
 from lithos.storage.audit.keys import Keyring, store_id
 from lithos.storage.database.commit_count import CommitCount
 from lithos.storage.database.database import Database, open_database, open_postgres
-from lithos.storage.database.identity import check_identity, record_identity
+from lithos.storage.database.identity import DATABASE, check_identity, check_log, record_identity
 from lithos.storage.database.migrate import coordination_migrations
 from lithos.storage.database.page_checksums import PageCheck
 from lithos.storage.disk import disk_problem, why_unwritable
@@ -30,7 +30,6 @@ from lithos.storage.files.folder_lock import hold_folder, hold_folders
 
 PAGES_AT_ONCE = 2_000  # of 4 KB: 10 ms of work every few seconds
 STATE = ".lithos"
-DATABASE = "coordination.db"
 SERVER_PATIENCE_S = 10.0  # PostgreSQL may be starting together with us
 
 
@@ -60,6 +59,7 @@ class Storage(Part):
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             check_identity(self.database, self.state)
             self._pages = PageCheck(self.state / DATABASE) if options.database_url is None else None
+            self._judged: frozenset[int] = frozenset()  # suspect pages that SQLite has judged
             for folder in options.shared_roots:
                 opened.enter_context(hold_folder(folder))
             self.roots: dict[str, Root] = {
@@ -109,10 +109,22 @@ class Storage(Part):
         """A slow look at every page of the database in turn; `problem` says what it found."""
         if self._pages is not None:
             self._pages.run(PAGES_AT_ONCE)
+            self._verify_suspects()
 
     def wrong_pages(self) -> int:
         """Read all of the database now: how many of its pages are not what was written."""
-        return len(self._pages.run()) if self._pages is not None else 0
+        if self._pages is None:
+            return 0
+        wrong = self._pages.run()
+        self._verify_suspects()
+        return len(wrong)
+
+    def _verify_suspects(self) -> None:
+        """Pages of zeros, or damage that a caller met: SQLite reads the whole file, once for the same pages."""
+        suspect = self._pages.suspect if self._pages is not None else frozenset()
+        if self.database.dialect.problem() is not None or (suspect and suspect != self._judged):
+            self.database.dialect.verify()
+        self._judged = suspect
 
     def sizes(self) -> dict[str, int]:
         return {
@@ -139,6 +151,7 @@ class Storage(Part):
 def _open_database(options: StorageOptions, state: Path, clock: Clock, faults: Faults) -> Database:
     migrations = coordination_migrations()
     if options.database_url is None:
+        check_log(state)
         # Without a flush at each commit a power loss may take commits that the mark still knows.
         count = CommitCount(state / DATABASE) if options.synchronous == "FULL" else None
         how = options.synchronous

@@ -197,7 +197,7 @@ class Database:
                 self._readers.give_back(session)
 
     def _refuse_if_lost(self) -> None:
-        """One stat per call: what is committed to a file that was removed or replaced is lost with it."""
+        """One stat: what is committed to a file that was removed or replaced is lost with it."""
         if (problem := self.dialect.lost()) is not None:
             raise Damaged(problem, hint="Stop the host, put the file back or restore a backup, then start again.")
 
@@ -337,6 +337,7 @@ class Database:
                 return None
             if self._count is not None:
                 self._count.add(session.tx)
+            self._refuse_if_lost()  # before it is sent too: the log keeps its place, and the next start would apply it
             self._faults.at("commit.send")
             sent = True
             session.commit()

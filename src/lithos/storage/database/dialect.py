@@ -109,6 +109,10 @@ class Dialect(Protocol):
         """Why the store is out of reach, or no longer the one that was opened; None: nothing known."""
         ...
 
+    def verify(self) -> None:
+        """Read everything that the store has, so that `problem` knows of damage, or of its end."""
+        ...
+
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         """Listen to notifications of other hosts; `wake_all` when some may have been missed."""
         ...

@@ -17,7 +17,28 @@ from lithos.storage.files.durable import read_file, replace_file
 from lithos.storage.values import Tx
 
 FILE = "database.json"
+DATABASE = "coordination.db"
 _NAME = "database_id"
+
+
+def check_log(state: Path) -> None:
+    """Before the database is opened, which applies its log: raise `Damaged` if the log is that of the last host, and
+    the database beside it another file. Copies of both are other files, too, and belong together."""
+    last = _recorded(state / FILE) or {}
+    file, log = state / DATABASE, state / f"{DATABASE}-wal"
+    if last.get("log") and last["log"] == _inode(log) and log.stat().st_size and last["file"] != _inode(file):
+        raise Damaged(
+            f"{DATABASE} was exchanged, and the log beside it belongs to the file of before",
+            hint=f"Restore {DATABASE} and {DATABASE}-wal of one moment from a backup. To start without what the log "
+            f"has, move {DATABASE}-wal away.",
+        )
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return 0
 
 
 def check_identity(database: Database, state: Path) -> None:
@@ -42,7 +63,8 @@ def record_identity(database: Database, state: Path) -> None:
 
 
 def _record(path: Path, last: dict[str, Any] | None, known: str, events: int) -> None:
-    now = {"id": known, "events": events}
+    files = {"file": _inode(path.with_name(DATABASE)), "log": _inode(path.with_name(f"{DATABASE}-wal"))}
+    now = {"id": known, "events": events, **files}
     if last == now:
         return
     with contextlib.suppress(OSError):  # a full or read-only disk: the record of before still names the database
@@ -52,7 +74,8 @@ def _record(path: Path, last: dict[str, Any] | None, known: str, events: int) ->
 def _recorded(path: Path) -> dict[str, Any] | None:
     try:
         read = json.loads(read_file(path))
-        return {"id": str(read["id"]), "events": int(read["events"])}
+        files = {name: int(read[name]) for name in ("file", "log") if name in read}
+        return {"id": str(read["id"]), "events": int(read["events"]), **files}
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError):

@@ -20,6 +20,7 @@ from lithos.errors import Damaged
 NAME = "cksmvfs"
 BYTES = 8  # at the end of each page; the VFS checks databases with exactly this many reserved bytes
 _RESERVED_AT = 20  # in the header of the file
+_MAGIC = b"SQLite format 3\0"
 _log = logging.getLogger(__name__)
 
 
@@ -94,6 +95,7 @@ class PageCheck:
         self._file = -1
         self._next = 0
         self.wrong: frozenset[int] = frozenset()  # page numbers, from 1, of those looked at so far
+        self.suspect: frozenset[int] = frozenset()  # of the last look: zeros, whose checksum is right, or cut off
 
     def run(self, most: int | None = None) -> frozenset[int]:
         """Look at the next `most` pages, or at all of them; those that were wrong before are looked at again."""
@@ -102,8 +104,11 @@ class PageCheck:
         if self._file < 0:
             self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         header = os.pread(self._file, 100, 0)
+        if header[: len(_MAGIC)] != _MAGIC:  # all may still be in the log
+            self.suspect = frozenset({1})
+            return self.wrong
         size = int.from_bytes(header[16:18], "big") or 65_536
-        if len(header) < 100 or (header[_RESERVED_AT] != BYTES and 1 not in self.wrong and not self._next):
+        if header[_RESERVED_AT] != BYTES and 1 not in self.wrong and not self._next:
             return self.wrong
         count = os.fstat(self._file).st_size // size
         first = 0 if most is None else self._next
@@ -111,7 +116,25 @@ class PageCheck:
         self._next = last if last < count else 0
         looked = {*range(first, last), *(page - 1 for page in self.wrong if page <= count)}
         self.wrong = self._wrong_of(looked, size)
+        self.suspect = frozenset(self._suspects(looked, header, size, count))
         return self.wrong
+
+    def _suspects(self, looked: set[int], header: bytes, size: int, count: int) -> set[int]:
+        nothing = bytes(size)
+        zeros = {page + 1 for page in looked if os.pread(self._file, size, page * size) == nothing}
+        wanted = int.from_bytes(header[28:32], "big")
+        return (zeros - self._free(header, size) if zeros else set()) | ({wanted} if wanted > count else set())
+
+    def _free(self, header: bytes, size: int) -> set[int]:
+        """Pages in no use, which SQLite overwrites with zeros: lists of them, of which the header names the first."""
+        free: set[int] = set()
+        trunk = int.from_bytes(header[32:36], "big")
+        while trunk and trunk not in free:
+            page = os.pread(self._file, size, (trunk - 1) * size)
+            numbers = [int.from_bytes(page[place : place + 4], "big") for place in range(0, len(page), 4)] or [0, 0]
+            free |= {trunk, *numbers[2 : 2 + numbers[1]]}
+            trunk = numbers[0]
+        return free
 
     def _wrong_of(self, pages: set[int], size: int) -> frozenset[int]:
         connection = apsw.Connection(":memory:")

@@ -379,6 +379,9 @@ class PostgresDialect:
         lost = self._listener is not None and self._listener.lost
         return "the database server cannot be reached" if lost else None
 
+    def verify(self) -> None:
+        """Nothing: the server compares its page checksums itself."""
+
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         self._listener = _Listener(self._connection, wake, wake_all)
 

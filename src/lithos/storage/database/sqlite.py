@@ -187,13 +187,16 @@ class SqliteDialect:
         self._clock = clock
         self._synchronous = SYNCHRONOUS[synchronous]
         self._opened: tuple[int, int] | None = None  # device and inode of the file that the writer has open
+        self._damage: str | None = None  # what SQLite said last of a damaged file
         self._reserve = Reserve(path.with_name(f"{path.name}.reserve"), reserve_bytes)
 
     def connect(self, *, write: bool) -> SqliteSession:
         try:
             return self._writer() if write else self._reader()
         except (apsw.Error, OSError) as error:
-            raise explain(error, self.path) from error
+            raise self._noted(explain(error, self.path)) from error
+        except Damaged as damage:
+            raise self._noted(damage) from None
 
     def _writer(self) -> SqliteSession:
         connection = self._connection(str(self.path))
@@ -208,7 +211,8 @@ class SqliteDialect:
             ("secure_delete", 1),
         ]
         session = self._session(connection, own)
-        self._opened = _identity(self.path)
+        opened = self.path.stat()
+        self._opened = opened.st_dev, opened.st_ino
         return session
 
     def _reader(self) -> SqliteSession:
@@ -247,7 +251,34 @@ class SqliteDialect:
         return SqliteSession(connection, self._clock)
 
     def explain(self, error: Exception) -> LithosError | None:
-        return explain(error, self.path) if isinstance(error, (apsw.Error, OSError)) else None
+        return self._noted(explain(error, self.path)) if isinstance(error, (apsw.Error, OSError)) else None
+
+    def _noted(self, error: LithosError) -> LithosError:
+        """`problem` says at once what a caller was refused for."""
+        if isinstance(error, Damaged):
+            self._damage = error.message
+        return error
+
+    def verify(self) -> None:
+        """Read the whole file through a new connection, which has no page in memory yet; `problem` has the outcome.
+
+        Not where another file has taken its place: closing that one would apply the log of ours to it.
+        """
+        if self.lost() is not None:
+            return
+        try:
+            session = self._reader()
+            try:
+                found = session.all("PRAGMA quick_check(1)")
+            finally:
+                session.close()
+        except (apsw.Error, OSError) as error:
+            self._noted(explain(error, self.path))
+        except Damaged as damage:
+            self._noted(damage)
+        else:
+            sound = all(value == "ok" for row in found for value in row.values())
+            self._damage = None if sound else f"pages of {self.path.name} are not what was written"
 
     def check(self, session: Session) -> None:
         """Nothing: `connect` has checked the pragmas."""
@@ -284,13 +315,20 @@ class SqliteDialect:
         return sum(file.stat().st_size for file in files if file.exists())
 
     def problem(self) -> str | None:
-        return self.lost()
+        return self.lost() or self._damage
 
     def lost(self) -> str | None:
-        """A removed or replaced file is still open here; commits to it are lost."""
-        if self._opened is None or _identity(self.path) == self._opened:
+        """A removed or replaced file is still open here; commits to it are lost. A new connection to an empty one
+        would delete the log."""
+        if self._opened is None:
             return None
-        return f"{self.path.name} was removed or replaced under the running host"
+        try:
+            found = self.path.stat()
+        except OSError:
+            found = None
+        if found is None or (found.st_dev, found.st_ino) != self._opened:
+            return f"{self.path.name} was removed or replaced under the running host"
+        return None if found.st_size else f"{self.path.name} was emptied under the running host"
 
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
         """Nothing: one process owns the file and wakes its own listeners."""
@@ -381,11 +419,3 @@ def _refuse_other_than_files(path: Path) -> None:
         with contextlib.suppress(FileNotFoundError):
             if not stat.S_ISREG(path.with_name(name).lstat().st_mode):
                 raise Damaged(f"{name} is not a file", hint="Move it away; restore the file from a backup.")
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
