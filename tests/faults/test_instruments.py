@@ -3,6 +3,7 @@ or the `degraded` of a search red; when it is put right, all are green again."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,20 @@ def database_back(data: Path) -> None:
 
 def database_flipped(data: Path) -> None:
     _flip(data / ".lithos" / "coordination.db", 3 * 4096 + 2000)
+
+
+def database_zeroed(data: Path) -> None:
+    """A page of zeros has a right checksum."""
+    database = data / ".lithos" / "coordination.db"
+    (data / "sound.db").write_bytes(database.read_bytes())
+    with database.open("r+b") as file:
+        file.seek(4 * 4096)
+        file.write(bytes(4096))
+
+
+def database_sound(data: Path) -> None:
+    with (data / ".lithos" / "coordination.db").open("r+b") as file:
+        file.write((data / "sound.db").read_bytes())
 
 
 def signing_key_flipped(data: Path) -> None:
@@ -82,6 +97,16 @@ def _overwritten(pattern: str) -> tuple[Plant, Plant]:
     return overwrite, lambda data: None
 
 
+def _fifo(place: str) -> tuple[Plant, Plant]:
+    """In place of a folder that is not there yet."""
+
+    def plant(data: Path) -> None:
+        (data / place).parent.mkdir(exist_ok=True)
+        os.mkfifo(data / place)
+
+    return plant, lambda data: (data / place).unlink()
+
+
 def _note(name: str, text: str) -> tuple[Plant, Plant]:
     return (
         lambda data: (data / "knowledge" / name).write_text(text) and None,
@@ -109,6 +134,9 @@ EVERYWHERE = ("health", "stats", "doctor")
 FAULTS = (
     fault("database gone", (database_gone, database_back), "health", "doctor"),
     fault("database flipped", (database_flipped, database_flipped), "health", "doctor"),
+    fault("database zeroed", (database_zeroed, database_sound), *EVERYWHERE),
+    fault("worktrees are a FIFO", _fifo(".lithos/worktrees"), "doctor"),
+    fault("surveys are a FIFO", _fifo(".graph/surveys"), "doctor"),
     fault(
         "public key", (signing_key_flipped, lambda data: (data / ".lithos/keys/ledger_ed25519.pub").unlink()), "doctor"
     ),

@@ -9,6 +9,7 @@ from lithos.tools.answers.errors import as_lithos_error
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from lithos.tools.dispatch import dispatch
+from lithos.tools.dispatch.own_names import OWN_NAMES, own_name
 from lithos.tools.registry import Tool
 
 TOOLS = list(catalogue())
@@ -44,6 +45,45 @@ def test_a_bound_caller_cannot_name_another_agent_anywhere(lithos: Lithos) -> No
             if code != "forbidden":
                 wrong[f"{tool.name}({argument})"] = code
     assert wrong == {}
+
+
+NEEDED = {"thought_type": "Insight", "content": "c", "id": "bob", "agent_id": "bob", "agent": "bob"}
+NAMED = [(tool, argument) for tool in CHANGING if (argument := own_name(tool.name, tool.arguments.model_fields))]
+SPELLINGS = ("eve", "EVE ", "\uff45ve", "e\u200bve", "Eve  the first", "mary")
+
+
+def test_a_bound_caller_takes_no_name_of_another_agent_or_person(lithos: Lithos) -> None:
+    call = catalogue().call
+    call(lithos, "lithos_agent_register", {"id": "eve", "name": "Eve the First"})
+    call(lithos, "mentisdb_upsert_agent", {"agent_id": "bob"})
+    call(lithos, "lithos_token_new", {"name": "of mary", "for_user": "mary"}, Caller(operator=True))
+    assert len(NAMED) >= 6
+    wrong = {}
+    for tool, argument in NAMED:
+        given = {name: value for name, value in NEEDED.items() if name in tool.arguments.model_fields}
+        for spelling in SPELLINGS:
+            code = outcome(lithos, tool, BOUND, **{**given, argument: spelling})
+            if code != "forbidden":
+                wrong[f"{tool.name}({argument}={spelling!r})"] = code
+        for own in ("bob", "Bobby of Oxford"):
+            if outcome(lithos, tool, BOUND, **{**given, argument: own}) == "forbidden":
+                wrong[f"{tool.name}({argument}={own!r})"] = "forbidden"
+    assert wrong == {}
+
+
+def test_every_argument_that_may_be_a_name_has_a_ruling() -> None:
+    """A new one is a name of the caller (`OWN_NAMES`), of the acting agent, or of something else."""
+    others = {"agent_owner", "agents", "authors", "name", "user_id", "actor", "approved_by"}
+    known = {*OWN_NAMES, *others, "agent", "agent_id", "id"}
+    words = ("agent", "name", "alias", "author", "owner", "user", "actor", "approved", "reviewer", "signed")
+    found = {
+        each
+        for tool in CHANGING
+        if tool.toolset != "operator"
+        for each in tool.arguments.model_fields
+        if any(word in each for word in words)
+    }
+    assert found - known == {"agent_action_id", "filename"} & found
 
 
 def test_a_change_through_tool_call_is_refused_too(lithos: Lithos) -> None:

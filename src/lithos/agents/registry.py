@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.core.clock import Clock, from_micros, micros, parse_time, rfc3339
 from lithos.core.cursor import next_page, offset_of
-from lithos.core.names import agent_name
+from lithos.core.names import agent_name, looks_like
 from lithos.core.part import Part
 from lithos.core.secrets import find as find_secrets
 from lithos.errors import LithosError, NotFound
@@ -203,6 +203,12 @@ class Agents(Part):
 
     def names(self) -> list[str]:
         return [row["id"] for row in self._all()]
+
+    def others_named(self, name: str, agent: str) -> list[str]:
+        """Agents but this one whose id or registered name a reader takes for this name."""
+        wanted = looks_like(name)
+        others = (row for row in self._all() if row["id"] != agent)
+        return [row["id"] for row in others if wanted in (looks_like(row["id"]), looks_like(row["name"] or ""))]
 
     def near(self, agent: str, most: int = 3) -> list[str]:
         """Known names that a typo may have meant."""

@@ -109,6 +109,10 @@ class Tokens(Part):
         rows = self._database.read(lambda tx: tx.all("SELECT DISTINCT user_id FROM tokens WHERE user_id IS NOT NULL"))
         return {row["user_id"] for row in rows}
 
+    def owners(self) -> set[str]:
+        """Agents and people that a valid token belongs to."""
+        return {name for token in self.list()["tokens"] for name in (token["agent"], token["user"]) if name is not None}
+
     def exist(self) -> bool:
         found = self._database.read(lambda tx: tx.one("SELECT 1 AS yes FROM tokens WHERE revoked_at IS NULL LIMIT 1"))
         return found is not None

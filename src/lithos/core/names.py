@@ -25,6 +25,11 @@ def folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).split())
 
 
+def looks_like(name: str) -> str:
+    """The key under which names are equal to a reader: as `folded`, without what shows nothing."""
+    return folded("".join(one for one in name if one not in _FILLERS and unicodedata.category(one) != "Cf"))
+
+
 def is_blank(text: str) -> bool:
     """Whether a reader sees nothing: blanks, marks of direction, joiners, fillers. Control characters are no blanks:
     they are refused by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Annotated, Literal
@@ -20,8 +21,11 @@ from lithos.tools.registry import tool
 QUICK_BYTES = 64 * 2**20  # a database up to this size is read as a whole in half a second
 QUICK_EVENTS = 20_000
 QUICK_LEDGER = 16 * 2**20  # bytes of chains, verified in half a second
+BACKLOG = 1000  # fewer changes are indexed within a second
 AHEAD = timedelta(minutes=5)
 PROBE = "doctor_probe"
+STATE_FOLDERS = ("checkpoints", "history", "keys", "ledger", "recent", "trash", "worktrees")
+FOLDERS = ("knowledge", "garden", ".tantivy", ".vectors", ".catalogue", ".graph", ".graph/code", ".graph/surveys")
 
 
 class Finding(TypedDict):
@@ -182,7 +186,21 @@ def _search(lithos: Lithos, full: bool) -> Iterator[Finding]:
         if difference := collection.difference():
             yield _error("search", f"{name}: {difference}", todo)
     status = lithos.note_search.collection.status()
+    if status.unindexed >= BACKLOG:
+        said = f"{status.unindexed} notes or more are not in the text index yet; searches wait for them"
+        yield _warning("search", said, "A host goes on by itself: start one, or wait.")
+        return
     yield _ok("search", f"{status.documents} notes, {status.embedded} of {status.passages} passages embedded")
+
+
+def _folders(lithos: Lithos, full: bool) -> Iterator[Finding]:
+    """Something else in place of a folder, which a part finds only when it needs it."""
+    names = (*FOLDERS, *(f"{STATE}/{name}" for name in STATE_FOLDERS))
+    for name in names:
+        path = lithos.storage.data_dir / name
+        if os.path.lexists(path) and not path.is_dir():
+            todo = "Move it away, and restore the folder from a backup if it held something."
+            yield _error("folders", f"{name} is not a folder", todo)
 
 
 def _leftovers(lithos: Lithos, full: bool) -> Iterator[Finding]:
@@ -254,4 +272,16 @@ def _error(part: str, message: str, todo: str) -> Finding:
     return {"part": part, "severity": "error", "message": message, "todo": todo}
 
 
-CHECKS = (_parts, _coordination, _events, _ledger, _search, _leftovers, _messages, _workshop, _clock, _write)
+CHECKS = (
+    _parts,
+    _coordination,
+    _events,
+    _ledger,
+    _search,
+    _folders,
+    _leftovers,
+    _messages,
+    _workshop,
+    _clock,
+    _write,
+)

@@ -16,7 +16,7 @@ from lithos.core.clock import Clock, from_micros, micros, rfc3339
 from lithos.core.ids import Ids
 from lithos.core.keyed_lock import KeyedLock
 from lithos.core.names import one_line
-from lithos.errors import Conflict, InvalidInput, LithosError, NotFound
+from lithos.errors import Conflict, Damaged, InvalidInput, LithosError, NotFound
 from lithos.graph.git import Git
 from lithos.sessions import Session, Sessions, note_worktree
 from lithos.storage import Database, Effects, EventDraft, Faults, Outcome, Tx
@@ -212,13 +212,19 @@ class Worktrees:
         self._database.write(lambda tx: self.rows.insert(tx, worktree, after))
         self._faults.at("workshop.open.recorded")
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._make_folder()
             add = ("worktree", "add", "--no-track", "-b", worktree.branch, str(worktree.path), worktree.base_commit)
             git.run(*add, timeout=CHECKOUT_S)
         except LithosError:
             self._undo(worktree)
             raise
         self._faults.at("workshop.open.checked_out")
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except FileExistsError:
+            raise Damaged(f"{self.folder.name} is not a folder", hint="Move it away, then call again.") from None
 
     def _opened(self, tx: Tx, worktree: Worktree) -> Outcome:
         rows.set_state(tx, worktree.id, "open")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from lithos.core.clock import FakeClock
-from lithos.errors import Conflict, Forbidden, InvalidInput, LithosError, NotFound, Unsupported
+from lithos.errors import Conflict, Damaged, Forbidden, InvalidInput, LithosError, NotFound, Unsupported
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.support.workbench import Workbench, change, git, make_project
@@ -39,6 +40,17 @@ def test_only_members_of_the_session_reach_its_worktree(tmp_path: Path) -> None:
         ):
             with pytest.raises(Forbidden):
                 bench.call(name, by="eve", **arguments)
+
+
+def test_a_fifo_in_place_of_the_worktrees_is_refused_by_name(tmp_path: Path) -> None:
+    with Workbench(tmp_path) as bench:
+        folder = next(tmp_path.rglob(".lithos")) / "worktrees"
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkfifo(folder)
+        with pytest.raises(Damaged, match="not a folder"):
+            bench.open()
+        folder.unlink()
+        assert Path(bench.open()["path"]).is_dir()
 
 
 def _bare(path: Path) -> None:

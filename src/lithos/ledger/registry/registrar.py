@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from lithos.core.call import Call
-from lithos.core.names import agent_name
+from lithos.core.names import agent_name, looks_like
 from lithos.core.validators import label, one_of, optional_text
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.ledger.answers import AgentRecord, AgentRegistry, Agents, OneAgent
@@ -39,6 +39,17 @@ class Registrar:
     def agents(self, chain_key: str | None) -> AgentRegistry:
         chain = self._ledger.chain(chain_key)
         return {"chain_key": chain.key, "agents": AgentActivity(chain).records()}
+
+    def others_named(self, chain_key: str | None, name: str, agent_id: str) -> list[str]:
+        """Agents but this one whose id, display name or alias on the chain a reader takes for this name."""
+        try:
+            registry = self._ledger.chain(chain_key).registry
+        except NotFound:
+            return []
+        wanted = looks_like(name)
+        others = (agent for agent in registry.agents.values() if agent.agent_id != agent_id)
+        names = ((each.agent_id, (each.agent_id, each.display_name or "", *each.aliases)) for each in others)
+        return [other for other, known in names if wanted in map(looks_like, known)]
 
     def uploader(self, chain_key: str | None, agent_id: str) -> tuple[str, AgentRecord]:
         """Chain and record of an agent that uploads a skill."""

@@ -17,6 +17,7 @@ from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLar
 from lithos.storage import Rebuilding
 from lithos.tools.answers.lean import CURSOR, DETAIL, fitting_limit, lean, page
 from lithos.tools.caller import Caller
+from lithos.tools.dispatch.own_names import refuse_names_of_others
 from lithos.tools.dispatch.references import is_whole_task, resolve
 from lithos.tools.dispatch.refusals import refusal
 
@@ -85,6 +86,8 @@ class Ready:
         """The function's answer, after the check of what the ledger may hold, with warnings of what else was stored."""
         if self.suspicious and self._writes_ledger:
             lithos.ledger.refuse_secrets(self.stored)
+        if self.call.bound and not self.tool.reads:
+            refuse_names_of_others(lithos, self.call, self.tool.name, self.values)
         try:
             answer = self._call_function(lithos)
         except Rebuilding:  # a damaged catalogue: a read is asked once more when the files have been read again
