@@ -18,6 +18,7 @@ from lithos.graph.code.code import OpenRoot
 from lithos.storage import Rebuilding
 from lithos.tools.catalogue import catalogue
 from tests.faults.data import OPERATOR, opened
+from tests.support.unprivileged import modes_count, possible
 
 LONGEST_SECONDS = 60  # one case; a FIFO that is opened for reading would wait for ever
 HEALED, REFUSED, DETECTED, EDIT = "healed", "refused", "detected", "edit"
@@ -142,7 +143,7 @@ def victim(path: Path) -> Path:
 
 Damage = Callable[[Path], None]
 DAMAGES: tuple[Damage, ...] = (truncate, empty, flip, Path.unlink, folder, fifo, link, dangling)
-if os.getuid() != 0:  # root reads everything
+if possible():
     DAMAGES += (unreadable,)
 
 
@@ -251,7 +252,7 @@ class Case:
 
     def judge(self, expected: dict[str, Any], usual: set[str]) -> tuple[str, str]:
         """(verdict, why) of a start with what is there now."""
-        with bounded():
+        with bounded(), modes_count():
             try:
                 with opened(self.data) as memory:
                     verdict = self._judge_open(memory, expected, usual)

@@ -21,6 +21,7 @@ from lithos.errors import LithosError
 from lithos.tools.catalogue import catalogue
 from tests.faults.damage import DAMAGES, EDIT, Case, Damage, answers, bounded, files, red, ruling
 from tests.faults.data import OPERATOR, everything, opened
+from tests.support.unprivileged import modes_count
 from tests.torture.judge import embed_cheaply
 
 MAPPED = (".tantivy/", ".vectors/", "-shm")  # cutting these ends the process: the next start heals
@@ -78,7 +79,7 @@ class Running:
 
     def judge(self) -> str:
         """The verdicts while it runs and after the next start; raises AssertionError where there is none."""
-        with bounded(), opened(self.case.data) as memory:
+        with bounded(), modes_count(), opened(self.case.data) as memory:
             before = answers(memory)
             self.damage(self.case.data / self.place)
             with suppress(LithosError):  # a host logs it and scans again
@@ -99,7 +100,7 @@ class Running:
         return "detected" if errors or said else "edit" if other else "served"
 
     def _after_the_next_start(self, before: dict[str, Any], done: list[str]) -> str:
-        with bounded():
+        with bounded(), modes_count():
             try:
                 with opened(self.case.data) as memory:
                     memory.notes.reindex()

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.faults.damage import DAMAGES, EDIT, Case, Damage, Hung, answers, files, kind_of, red, ruling
+from tests.faults.damage import DAMAGES, DERIVED, EDIT, HEALED, Case, Damage, Hung, answers, files, kind_of, red, ruling
 from tests.faults.data import everything, opened
+from tests.support.unprivileged import possible
 
 PARTS = 4  # no test of the short form takes long on a busy machine
 
@@ -83,6 +84,20 @@ def test_each_kind_is_healed_refused_or_detected_after_some_damage(ground: Groun
     kinds = list(enumerate(files(ground.data).items()))[part::PARTS]
     cases = [(kind, place, DAMAGES[number % len(DAMAGES)]) for number, (kind, place) in kinds]
     assert faults(ground, cases) == []
+
+
+@pytest.mark.skipif(not possible(), reason="root reads everything on this system")
+def test_all_derived_files_without_any_right_are_healed_at_once(ground: Ground) -> None:
+    case = Case(ground.data, ground.folder / "case")
+    derived = [path for path in case.data.rglob("*") if path.is_file() and ruling(_name(case, path)) == DERIVED]
+    assert len({kind_of(_name(case, path)) for path in derived}) > 10
+    for path in derived:
+        path.chmod(0)
+    assert case.judge(ground.expected, ground.usual) == (HEALED, "")
+
+
+def _name(case: Case, path: Path) -> str:
+    return path.relative_to(case.data).as_posix()
 
 
 @pytest.mark.torture

@@ -37,7 +37,7 @@ class Nodes:
         """The root of the first `size` leaves, without changing the file; None if it does not hold them."""
         try:
             descriptor = open_file(path)
-        except (FileNotFoundError, Damaged):
+        except (OSError, Damaged):
             return None
         try:
             if os.fstat(descriptor).st_size < merkle.stored_count(size) * merkle.HASH_BYTES:

@@ -16,6 +16,7 @@ import apsw
 import apsw.sqlite_extra
 
 from lithos.errors import Damaged
+from lithos.storage.files.durable import open_file
 
 NAME = "cksmvfs"
 BYTES = 8  # at the end of each page; the VFS checks databases with exactly this many reserved bytes
@@ -102,7 +103,7 @@ class PageCheck:
         if checksum_vfs() is None:
             return self.wrong
         if self._file < 0:
-            self._file = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            self._file = open_file(self._path)
         header = os.pread(self._file, 100, 0)
         if header[: len(_MAGIC)] != _MAGIC:  # all may still be in the log
             self.suspect = frozenset({1})

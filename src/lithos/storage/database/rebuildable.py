@@ -11,12 +11,14 @@ from typing import TypeVar
 
 import apsw
 
-from lithos.errors import Damaged, Internal, LithosError, Unavailable, Unsupported
+from lithos.errors import Damaged, Forbidden, Internal, LithosError, Unavailable, Unsupported
 from lithos.storage.database.database import Database
+from lithos.storage.files.durable import restore_access
 from lithos.storage.quarantine import quarantine
 from lithos.storage.values import Tx
 
 T = TypeVar("T")
+TAILS = ("", "-wal", "-shm")
 AGAIN_AFTER = 60.0  # seconds: what fails sooner than this on an empty database is no damage of the file
 _log = logging.getLogger(__name__)
 
@@ -26,6 +28,7 @@ class RebuildableDatabase:
 
     def __init__(self, path: Path, open_it: Callable[[], Database]) -> None:
         self._path = path
+        self._restore_access()
         self._open = open_it
         self._healing = threading.Lock()
         self._healed_at = float("-inf")
@@ -65,6 +68,8 @@ class RebuildableDatabase:
         with self._healing:
             if self._database is not database:  # another thread was faster, and closed the one that we used
                 return _rebuilding()
+            if isinstance(error, Forbidden) and self._restore_access():
+                return _rebuilding()
             if not _is_damage(error) or time.monotonic() - self._healed_at < AGAIN_AFTER:
                 return error
             database.close()
@@ -72,9 +77,14 @@ class RebuildableDatabase:
         self.lost()
         return _rebuilding()
 
+    def _restore_access(self) -> bool:
+        """True: the mode of a file kept us from it, and does no longer."""
+        restored = [restore_access(self._path.with_name(self._path.name + tail)) for tail in TAILS]
+        return any(restored)
+
     def _restarted(self, damage: LithosError) -> Database:
         _log.warning("%s is damaged and starts empty: %s", self._path.name, damage.message)
-        for tail in ("", "-wal", "-shm"):
+        for tail in TAILS:
             quarantine(self._path.with_name(self._path.name + tail), self._path.with_name(f"damaged.db{tail}"))
         self._healed_at = time.monotonic()
         self.restarts += 1

@@ -9,11 +9,19 @@ import secrets
 import stat
 from pathlib import Path
 
-from lithos.errors import Damaged
+from lithos.errors import Damaged, Forbidden
 from lithos.storage.files.kernel import flush
 from lithos.storage.quarantine import discard
 
 _OTHER = (errno.ELOOP, errno.ENXIO, errno.EISDIR, errno.ENODEV)
+
+
+class NotPermitted(Forbidden, PermissionError):
+    """For callers a refusal by name; for code that can do without the file, the system's error that it is."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} may not be opened by this user", hint=f"Check its owner, and chmod u+rw {name}.")
+        self.errno = errno.EACCES
 
 
 def open_file(path: Path, how: int = os.O_RDONLY) -> int:
@@ -21,6 +29,8 @@ def open_file(path: Path, how: int = os.O_RDONLY) -> int:
     waiting; a link could lead to a file of someone else."""
     try:
         descriptor = os.open(path, how | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW, 0o600)
+    except PermissionError:
+        raise NotPermitted(path.name) from None
     except OSError as error:
         if error.errno in _OTHER:
             raise _not_a_file(path) from None
@@ -38,10 +48,23 @@ def read_file(path: Path) -> bytes:
 
 
 def clear_place(path: Path) -> None:
-    """Where a derived file belongs: remove anything that is no file."""
+    """Where a derived file belongs: remove anything that is no file; a file of ours gets its owner's rights back."""
     with contextlib.suppress(FileNotFoundError):
         if not stat.S_ISREG(path.lstat().st_mode):
             discard(path)
+    restore_access(path)
+
+
+def restore_access(path: Path) -> bool:
+    """Let the owner, if that is this user, read and write a derived file again. True: it was needed."""
+    try:
+        found = path.lstat()
+        needed = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o600 != 0o600
+        if needed:
+            path.chmod(stat.S_IMODE(found.st_mode) | 0o600)
+    except OSError:  # nothing is there, or the disk is read-only: opening it says so
+        return False
+    return needed
 
 
 def _not_a_file(path: Path) -> Damaged:
