@@ -72,7 +72,7 @@ def _measure(
     with served(data_dir) as host:
         host.call("lithos_write", title="t", content="c", agent="ann")
         host.call("lithos_semantic", query="c")  # loads the model, once for all time
-        warm = max(times // 5, 100)  # fills what is bounded on purpose: pools, sessions, open chains
+        warm = max(times // 5, 20)  # fills what is bounded on purpose: pools, sessions, open chains
         for number in range(warm):
             do(host, number)
         _settle(host)

@@ -99,14 +99,14 @@ def test_a_lost_a_doubled_and_a_twice_settled_message_turn_the_mail_red(tmp_path
 
 
 def test_saves_of_people_and_versions_of_agents_stay_in_reach(tmp_path: Path) -> None:
-    counts = people.campaign(tmp_path, seed=1, saves=60, checkouts=2, git_files=30)
+    counts = people.campaign(tmp_path, seed=1, saves=30, checkouts=2, git_files=20)
     assert counts["acknowledged versions"]
 
 
 def test_an_overwritten_version_that_is_not_kept_is_missed(tmp_path: Path) -> None:
     bug = "overwritten versions are not kept"
     with pytest.raises(AssertionError, match="nowhere"):
-        people.campaign(tmp_path, seed=1, saves=60, checkouts=0, git_files=1, bug=bug)
+        people.campaign(tmp_path, seed=1, saves=30, checkouts=0, git_files=1, bug=bug)
 
 
 def test_hostile_arguments_get_typed_answers(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_hostile_arguments_get_typed_answers(tmp_path: Path) -> None:
     assert len(corpus) >= 300
     assert set(hostile.every_case()) == {(case.tool, case.argument) for case in corpus}
     with hostile.Room(tmp_path) as room:
-        hostile.check_all(room, corpus[::20])
+        hostile.check_all(room, corpus[::40])
         for bug in ("internal", "reads outside", "writes outside"):
             with pytest.raises(AssertionError, match=bug.removeprefix("reads ").removeprefix("writes ")):
                 hostile.check_all(room, corpus[:1], send=_with_bug(tmp_path, bug))
@@ -132,7 +132,7 @@ def _with_bug(folder: Path, bug: str) -> hostile.Send:
 
 
 def test_what_clients_leave_behind_is_bounded(tmp_path: Path) -> None:
-    growth.campaign(tmp_path, times=60, things={name: growth.THINGS[name] for name in ("connections", "initializes")})
+    growth.campaign(tmp_path, times=40, things={name: growth.THINGS[name] for name in ("connections", "initializes")})
 
 
 def test_connections_that_stay_open_turn_the_growth_red(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_less_work_of_a_crowd_turns_the_load_red() -> None:
 
 
 def test_a_soak_measures_memory_descriptors_and_threads(tmp_path: Path) -> None:
-    samples = soak.soak(tmp_path, minutes=0.03)
+    samples = soak.soak(tmp_path, minutes=0.01)
     assert all(each.memory_mb > 10 and each.threads for each in samples)
     steady = [soak.Sample(n / 100, 80.0 + n % 2, 50, 20) for n in range(100)]
     soak.check(steady)
