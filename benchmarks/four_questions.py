@@ -72,10 +72,11 @@ def questions(lithos: Lithos, path: Path) -> None:
     history = _ask(lithos, "get_history_for_code", symbol_id=FUNCTION, limit=200)
     start, end = history["of"]["start_line"], history["of"]["end_line"]
     read = set(_git(path, "log", f"-{COMMITS}", "--format=%H").split())
-    told = read & set(_git(path, "log", "-s", "--format=%H", f"-L{start},{end}:{FILE}").split())
+    logged = read & set(_git(path, "log", "-s", "--format=%H", f"-L{start},{end}:{FILE}").split())
     shas = {row["id"].rpartition(":")[2] for row in history["results"]}
+    same = shas == logged
     bugs = [row["title"] for row in history["results"] if row["was_bug"]]
-    print(f"  have we had issues with {FUNCTION}: {len(shas)} commits, git log -L {len(told)}, {_judged(shas == told)}")
+    print(f"  have we had issues with {FUNCTION}: {len(shas)} commits, git log -L {len(logged)}, {_judged(same)}")
     print(f"    {len(bugs)} of them fixes: {'; '.join(bugs[:3])}")
 
 
