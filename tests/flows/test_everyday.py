@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -120,6 +121,7 @@ def test_verbs_options_titles_and_ids_are_completed(memory: Path, capsys: pytest
 
     assert "note" in complete("no") and complete("note", "li") == ["list"]
     assert complete("note", "show", "retry") == ["retry-policy.md"]
+    assert complete("note", "show", "Retry\\ po") == complete("note", "show", "'Retry po") == ["Retry policy"]
     assert len(complete("task", "show", "")) == 1
     assert "--folder" in complete("note", "list", "--fo")
     for shell in ("bash", "zsh", "fish"):
@@ -129,16 +131,31 @@ def test_verbs_options_titles_and_ids_are_completed(memory: Path, capsys: pytest
     assert run(["completion", "tcsh"]) == 2
 
 
-def test_the_bash_script_completes_in_bash(memory: Path) -> None:
-    script = (
-        'eval "$(lithos completion bash)"; COMP_WORDS=(lithos note show ret); COMP_CWORD=3; _lithos_complete; '
-        'echo "${COMPREPLY[@]}"'
-    )
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-    done = subprocess.run(
-        ["bash", "-c", script], env={"PATH": path, "LITHOS_DATA_DIR": str(memory)}, capture_output=True, text=True
-    )
-    assert done.stdout.strip() == "retry-policy.md", done.stderr
+# What a person's shell does with the script. Bash and zsh are asked for what they would offer for typed words.
+TYPED = {
+    "bash": 'eval "$(lithos completion bash)"; COMP_WORDS=(lithos note show {word}); COMP_CWORD=3; _lithos_complete; '
+    'printf "%s\\n" "${{COMPREPLY[@]}}"',
+    "zsh": "compdef() {{ }}; _describe() {{ print -l -- ${{(P)2}} }}; "
+    'eval "$(lithos completion zsh)"; words=(lithos note show {word}); CURRENT=4; _lithos',
+    "fish": "lithos completion fish | source; complete -C 'lithos note show {word}'",
+}
+
+
+@pytest.mark.parametrize("shell", TYPED)
+def test_the_script_completes_paths_and_titles_in_the_shell_itself(shell: str, memory: Path) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"apt-get install {shell}")
+    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "LITHOS_DATA_DIR": str(memory)}
+
+    def offered(word: str) -> str:
+        command = [shell, "-c", TYPED[shell].format(word=word)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
+        assert done.stderr == ""
+        return done.stdout
+
+    assert offered("ret").startswith("retry-policy.md")
+    typed = "'Retry\\ po'" if shell != "fish" else "Retry\\ po"
+    assert offered(typed).replace("\\ ", " ").startswith("Retry policy")
 
 
 def test_status_is_one_screen(here: Shell) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Annotated, Any
 
 import typer
@@ -17,7 +19,9 @@ SCRIPTS = {
 _lithos_complete() {
     local IFS=$'\\n'
     COMPREPLY=($(lithos complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
-    for i in "${!COMPREPLY[@]}"; do COMPREPLY[$i]=$(printf '%q' "${COMPREPLY[$i]}"); done
+    [[ ${COMP_WORDS[COMP_CWORD]} == [\\"\\']* ]] && return
+    local i
+    for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=$(printf '%q' "${COMPREPLY[i]}"); done
 }
 complete -o default -F _lithos_complete lithos
 """,
@@ -62,14 +66,22 @@ def complete(
     words: Annotated[list[str] | None, typer.Argument(help="The words so far; the last is to be completed.")] = None,
 ) -> None:
     """Print what may come next: one candidate a line, a tab, and what it is."""
-    *before, last = words or [""]
+    *before, last = map(unquoted, words or [""])
     root = context.find_root().command  # `cli.root` gives it the verb to complete, and this one
-    found = [(name, about) for name, about in candidates(terminal, root, before, last) if name.startswith(last)]
+    found = [each for each in candidates(terminal, root, before, last) if each[0].startswith(last)]
     if terminal.as_json:
         show([{"word": name, "about": about} for name, about in found])
         return
     for name, about in found:
         print(f"{name}\t{about}")
+
+
+def unquoted(word: str) -> str:
+    """The word that a verb would get: shells pass it on as typed, with backslashes and a quote that is still open."""
+    for closing in ("", "'", '"'):
+        with suppress(ValueError):
+            return "".join(shlex.split(word + closing)[:1])
+    return word
 
 
 def candidates(terminal: Terminal, at: Any, before: list[str], last: str) -> Iterator[tuple[str, str]]:
@@ -88,7 +100,7 @@ def candidates(terminal: Terminal, at: Any, before: list[str], last: str) -> Ite
     elif last.startswith("-"):
         yield from _options(at)
     elif not [word for word in rest if not word.startswith("-")]:
-        yield from _things(terminal, " ".join(path))
+        yield from _things(terminal, " ".join(path), last)
 
 
 def _verbs(group: Any) -> Iterator[tuple[str, str]]:
@@ -104,8 +116,10 @@ def _options(command: Any) -> Iterator[tuple[str, str]]:
                 yield name, getattr(parameter, "help", "") or ""
 
 
-def _things(terminal: Terminal, path: str) -> Iterator[tuple[str, str]]:
+def _things(terminal: Terminal, path: str, last: str) -> Iterator[tuple[str, str]]:
     """Titles and ids that the first argument of this verb may name."""
     for things in THINGS:
         if path in [f"{things.noun} {each}" for each in things.verbs]:
-            yield from listed(terminal.ask, terminal.settings.server.agent, things)
+            for name, about in listed(terminal.ask, terminal.settings.server.agent, things):
+                by_title = things.titles and last and not name.startswith(last)
+                yield (about, name) if by_title else (name, about)

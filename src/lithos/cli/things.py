@@ -23,6 +23,7 @@ class Things(NamedTuple):
     about: str
     paged: bool = True
     as_agent: bool = False  # the tool asks who acts
+    titles: bool = False  # the verbs take what `about` says as well
     parameter: str = ""  # of the verbs' functions, where the tool suggests nothing by itself
 
 
@@ -36,8 +37,9 @@ THINGS = (
         "items",
         "path",
         "title",
+        titles=True,
     ),
-    Things("inspect", ("chunks",), "lithos_list", "items", "path", "title"),
+    Things("inspect", ("chunks",), "lithos_list", "items", "path", "title", titles=True),
     Things("task", _TASK_VERBS, "lithos_task_list", "tasks", "id", "title"),
     Things(
         "session",
