@@ -85,7 +85,7 @@ bench: $(VENV)/.test-installed
 docs-site: $(VENV)/.installed
 	$(BIN)/pip install -q --disable-pip-version-check -e '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "site/index.html"
+	@echo "site/index.html; with its search: python3 -m http.server -d site"
 
 # The workshop's tests as a user without rights, where the suite itself runs as root (ARGS: of pytest).
 test-unprivileged: $(VENV)/.test-installed

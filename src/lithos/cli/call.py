@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import ConfigFile, DataDir, Terminal, show, verb
+from lithos.cli.terminal import ConfigFile, DataDir, Terminal, show, table, verb
 from lithos.errors import InvalidInput, LithosError
 
 _PAIRS = """Its arguments; JSON where it is JSON: limit=5, tags='["a"]', query='"404"'."""
@@ -34,11 +34,8 @@ def tools(
     if terminal.as_json:
         show([dict(zip(("name", "toolset", "access", "tokens"), row, strict=True)) for row in rows])
         return
-    width = max((len(row[0]) for row in rows), default=4)
-    print(f"{'tool':{width}}  {'toolset':10} {'access':7} tokens")
-    for name, toolset, access, cost in rows:
-        print(f"{name:{width}}  {toolset:10} {access:7} {cost:6}")
-    print(f"{'all of these':{width}}  {'':10} {'':7} {sum(row[3] for row in rows):6}")
+    shown = [*rows, ("all of these", "", "", sum(row[3] for row in rows))]
+    table(("tool", "toolset", "access", "tokens"), [(*words, f"{cost:6,}") for *words, cost in shown])
 
 
 def call(

@@ -48,7 +48,7 @@ def list_roots(terminal: Terminal) -> None:
         (each["name"], each["state"], f"{each['files']:,}", f"{each['symbols']:,}", each["path"])
         for each in answer["roots"]
     ]
-    table(("root", "state", "files", "symbols", "path"), rows)
+    table(("root", "state", "files", "symbols", "path"), rows, "No repository yet: `lithos code add PATH`.")
 
 
 @verb

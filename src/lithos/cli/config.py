@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, table, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -20,8 +20,7 @@ def show_settings(terminal: Terminal) -> None:
     if terminal.as_json:
         show([{"key": key, "value": value, "origin": origin} for key, value, origin in rows])
         return
-    for key, value, origin in rows:
-        print(f"{key:40} {_spelled(value):32} {origin}")
+    table(("setting", "value", "from"), [(key, _spelled(value), origin) for key, value, origin in rows])
 
 
 def _spelled(value: object) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, verb
+from lithos.cli.terminal import Terminal, join_noun, table, verb
 
 if TYPE_CHECKING:
     from lithos.settings import LithosConfig
@@ -116,8 +116,8 @@ def _nobody_else(settings: LithosConfig, *addresses: str) -> Iterator[None]:
 
 def _print_status(found: dict[str, Any]) -> None:
     print(f"{found['dialect']}  {found['where']}")
-    for state in ("applied", "pending", "unknown"):
-        for name in found[state]:
-            print(f"  {state:8} {name}")
+    table(
+        ("state", "migration"), [(state, name) for state in ("applied", "pending", "unknown") for name in found[state]]
+    )
     if found["unknown"]:
         print("A newer Lithos has changed this database; this one refuses it.")

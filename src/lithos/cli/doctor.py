@@ -12,13 +12,14 @@ from typing import Annotated
 import typer
 
 from lithos.cli.memory import is_memory, no_memory
-from lithos.cli.terminal import Terminal, show, verb
+from lithos.cli.terminal import Terminal, show, styled, verb
 from lithos.errors import LithosError
 
 Finding = dict[str, str]
 FOUND = 1  # exit code when something is wrong
 LEAST_FREE = 64 * 2**20
 MARKS = {"ok": "ok  ", "warning": "warn", "error": "FAIL"}
+COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
 
 def join(root: typer.Typer) -> None:
@@ -61,7 +62,8 @@ def _report(terminal: Terminal, findings: list[Finding], repaired: list[str]) ->
 
 def _print(findings: list[Finding], repaired: list[str]) -> None:
     for each in findings:
-        print(f"{MARKS[each['severity']]}  {each['part']:14} {each['message']}")
+        mark = styled(MARKS[each["severity"]], COLOURS[each["severity"]])
+        print(f"{mark}  {each['part']:14} {each['message']}")
         if each["todo"] and each["severity"] != "ok":
             print(f"      {'':14} → {each['todo']}")
     for line in repaired:

@@ -46,7 +46,7 @@ def list_events(
         (ago(row["at"]), row["id"], row["status"], row["agent"] or "-", f"{row['type']} {row['op']}", _of(row))
         for row in answer["rows"]
     ]
-    table(("when", "event", "status", "agent", "change", "of"), rows)
+    table(("when", "event", "status", "agent", "change", "of"), rows, "No events.")
     if answer["next_cursor"]:
         print(f"more: --cursor {answer['next_cursor']}")
 

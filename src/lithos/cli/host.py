@@ -6,7 +6,7 @@ from typing import Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, verb
+from lithos.cli.terminal import Terminal, ago, styled, verb
 
 
 def join(root: typer.Typer) -> None:
@@ -32,13 +32,13 @@ def _print_hosts(hosts: list[dict[str, Any]]) -> None:
 
 
 def _print_host(host: dict[str, Any]) -> None:
-    print(f"host   pid {host['pid']}  {host['data_dir']}")
+    print(f"{styled('host', 'bold')}   pid {host['pid']}  {host['data_dir']}")
     if "problem" in host:
         print(f"       ! {host['problem']}")
         return
     kind = "foreground" if host["foreground"] else "background"
     size = f"{host['memory_bytes'] / 1e6:.0f} MB"
-    print(f"       {kind}, Lithos {host['version']}, {size}, since {host['since']}")
+    print(f"       {kind}, Lithos {host['version']}, {size}, started {ago(host['since'])}")
     if host.get("page"):
         print(f"       page {host['page']}/")
     if host["running"] or host["waiting"] or host["working"]:
@@ -46,7 +46,7 @@ def _print_host(host: dict[str, Any]) -> None:
     for guest in host["guests"]:
         options = f"{','.join(guest['toolsets'])}{', read-only' if guest['read_only'] else ''}"
         who = " as ".join(filter(None, [guest["client"] or "a client", guest["agent"]]))
-        print(f"guest  pid {guest['pid']}  {who}  [{options}]  {guest['calls']} calls, since {guest['since']}")
+        print(f"guest  pid {guest['pid']}  {who}  [{options}]  {guest['calls']} calls, started {ago(guest['since'])}")
         for warning in guest["warnings"]:
             print(f"       ! {warning}")
 

@@ -92,7 +92,7 @@ def _import(terminal: Terminal, path: Path, report: ImportReport, folder: str | 
 
 
 def _finish(terminal: Terminal, report: ImportReport, dry_run: bool) -> None:
-    """What is reported as imported survives a power cut, and the next recall finds it."""
+    """Flush and index: a power cut takes nothing that was reported, and the next recall finds it."""
     if report.imported and not dry_run:
         os.sync()  # once for all files: a flush of each would take longer than the import
         _index(terminal)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, ago, verb
+from lithos.cli.terminal import Terminal, ago, styled, verb
 
 FOLLOW_SECONDS = 1.0
 MOST_LINES = 500  # of one call
@@ -54,7 +54,8 @@ def _everything(terminal: Terminal, wanted: dict[str, Any]) -> dict[str, Any]:
 def _print(answer: dict[str, Any]) -> None:
     lines = [(line, kind) for kind, lines in answer["changes"].items() for line in lines]
     for line, kind in sorted(lines):
-        print(f"{line[:20]} {kind:8}{line[20:]}", flush=True)
+        when = f"{ago(line[:20]):12}" if sys.stdout.isatty() else line[:20]
+        print(f"{styled(when, 'dim')} {kind:8}{line[20:]}", flush=True)
     if "next_cursor" in answer:
         print(f"({answer['total']} lines; --limit shows more)")
 

@@ -66,7 +66,7 @@ def list_notes(
 
 def _print_list(answer: dict[str, Any]) -> None:
     rows = [(ago(each["updated"]), each["path"], each["title"], " ".join(each["tags"])) for each in answer["items"]]
-    table(("changed", "path", "title", "tags"), rows)
+    table(("changed", "path", "title", "tags"), rows, "No notes.")
     if answer.get("next_cursor"):
         print(f"{answer['total']:,} in all; more with --cursor {answer['next_cursor']}")
 

@@ -25,6 +25,7 @@ class Progress:
         self.what, self.total = what, total
         self._share = share  # how much of the work is done, 0 to 1, where the total is not known
         self.count, self.bytes = 0, 0
+        self.already = 0  # done before this began: no part of the rate
         self._quiet = terminal.as_json or not sys.stderr.isatty()
         self._started = time.monotonic()
         self._shown = self._started + AFTER_SECONDS - EVERY_SECONDS
@@ -42,7 +43,7 @@ class Progress:
         print(f"\r{self.line(now - self._started)}\x1b[K", end="", file=sys.stderr, flush=True)
 
     def line(self, seconds: float) -> str:
-        rate = self.count / seconds if seconds else 0.0
+        rate = (self.count - self.already) / seconds if seconds else 0.0
         of = f" of {self.total:,}" if self.total else ""
         size = f", {self.bytes / 1e6:,.0f} MB" if self.bytes else ""
         left = self._left(seconds, rate)

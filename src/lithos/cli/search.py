@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, verb
+from lithos.cli.terminal import Terminal, join_noun, show, styled, verb
 from lithos.errors import InvalidInput
 
 Tags = Annotated[list[str] | None, typer.Option("--tag", help="Only notes with this tag; several: with all of them.")]
@@ -69,7 +69,7 @@ def _remarks(answer: dict[str, Any]) -> None:
 def _print(hit: dict[str, Any]) -> None:
     score = hit.get("similarity", hit.get("score"))
     heading = f"  {hit['heading']}" if hit["heading"] else ""
-    print(f"{score:7.3f}  {hit['title']}{heading}  ({hit['path'] or hit['id']})")
+    print(f"{score:7.3f}  {styled(hit['title'], 'bold')}{heading}  ({hit['path'] or hit['id']})")
     text = " ".join(_MARK.sub("", hit.get("snippet") or hit.get("passage") or "").split())
     print(f"         {text[:200]}")
 

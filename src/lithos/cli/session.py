@@ -200,7 +200,7 @@ def print_page(page: dict[str, Any]) -> None:
         for each in page["sessions"]
         for mark in ("*" if each["id"] == page.get("current") else " ",)
     ]
-    table(("  session", "state", "active", "name"), rows)
+    table(("  session", "state", "active", "name"), rows, "No sessions.")
     if page.get("next_cursor"):
         print(f"  more: --cursor {page['next_cursor']}")
 

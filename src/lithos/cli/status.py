@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from lithos.cli.progress import Progress
-from lithos.cli.terminal import Terminal, ago, verb
+from lithos.cli.terminal import Terminal, ago, styled, verb
 
 if TYPE_CHECKING:
     from lithos.host.client import CallTool
@@ -74,14 +74,16 @@ def _problems(answer: dict[str, Any]) -> list[str]:
 def _followed(terminal: Terminal, call: CallTool) -> dict[str, Any]:
     """Until all files are read and all passages have their vectors."""
     with Progress(terminal, "vectors") as progress:
+        stats = call("lithos_stats")
+        progress.already = stats["vectors"]["embedded"]
         while True:
-            stats = call("lithos_stats")
             vectors, index = stats["vectors"], stats["index"]
             progress.total = vectors["embedded"] + vectors["waiting"]
             progress.set(vectors["embedded"])
             if not vectors["waiting"] and index["state"] in ("current", "unreachable"):
                 return stats
             time.sleep(POLL_SECONDS)
+            stats = call("lithos_stats")
 
 
 def _print(answer: dict[str, Any]) -> None:
@@ -112,4 +114,5 @@ def _print(answer: dict[str, Any]) -> None:
     }
     for name, text in rows.items():
         if text:
-            print(f"{name:9} {text}")
+            wrong = name == "problems" and answer["problems"]
+            print(f"{styled(f'{name:9}', 'bold')} {styled(text, 'red') if wrong else text}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lithos.cli.terminal import Terminal, join_noun, show, table, verb
+from lithos.cli.terminal import Terminal, ago, join_noun, show, table, verb
 
 TaskId = Annotated[str, typer.Argument(help="The task's id.")]
 Aspect = Annotated[str, typer.Argument(help="The part of the task.")]
@@ -200,7 +200,7 @@ def findings(
 def _print_findings(answer: dict[str, Any]) -> None:
     for each in answer["findings"]:
         note = f"  [note {each['knowledge_id']}]" if each["knowledge_id"] else ""
-        print(f"{each['created_at']}  {each['agent']}: {each['summary']}{note}")
+        print(f"{ago(each['created_at'])}  {each['agent']}: {each['summary']}{note}")
 
 
 @verb
@@ -255,7 +255,7 @@ def print_page(page: dict[str, Any]) -> None:
         held = ", ".join(f"{each['aspect']}: {each['agent']}" for each in task["claims"])
         state = "blocked" if task["blocked"] else task["status"]
         rows.append((task["id"], str(task["priority"]), state, f"{task['title']}{'  (' + held + ')' if held else ''}"))
-    table(("task", "p", "state", "title"), rows)
+    table(("task", "p", "state", "title"), rows, "No tasks.")
     if page["next_cursor"]:
         print(f"{page['total']} in all; more with --cursor {page['next_cursor']}")
 

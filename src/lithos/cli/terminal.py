@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lithos.settings import LithosConfig, Loaded
 
 P = ParamSpec("P")
-_NO_COLOR = bool(os.environ.get("NO_COLOR"))
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
 
 
 def _folder(named: str) -> Path | None:
@@ -185,14 +185,23 @@ def _takes(data_dir: DataDir = None, config: ConfigFile = None, as_json: AsJson 
 _EVERYWHERE = tuple(inspect.signature(_takes, eval_str=True).parameters.values())
 
 
-def table(headers: tuple[str, ...], rows: Sequence[Sequence[str]]) -> None:
-    """Columns as wide as they need; a header, in bold, where a person looks; plain rows in a pipe."""
+def styled(text: str, style: str) -> str:
+    """In colour or bold where a person looks; plain in a pipe and with NO_COLOR."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_STYLES[style]}m{text}\x1b[0m"
+
+
+def table(headers: tuple[str, ...], rows: Sequence[Sequence[str]], empty: str = "") -> None:
+    """Columns as wide as they need. A header in bold, or `empty`, where a person looks; plain rows in a pipe."""
     person = sys.stdout.isatty() and bool(rows)
+    if sys.stdout.isatty() and empty and not rows:
+        print(empty)
     shown = [headers, *rows] if person else rows
     widths = [max((len(row[place]) for row in shown), default=0) for place in range(len(headers))]
     for number, row in enumerate(shown):
         line = "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        print(f"\x1b[1m{line}\x1b[0m" if person and number == 0 and not _NO_COLOR else line)
+        print(styled(line, "bold") if person and number == 0 else line)
 
 
 def ago(moment: str) -> str:

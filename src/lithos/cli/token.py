@@ -42,7 +42,7 @@ def list_tokens(terminal: Terminal) -> None:
         (each["id"], each["name"], each["scope"], each["agent"] or "-", each["user"] or "-", _used(each))
         for each in answer["tokens"]
     ]
-    table(("id", "name", "scope", "agent", "user", "last used"), rows)
+    table(("id", "name", "scope", "agent", "user", "last used"), rows, "No tokens: `lithos token new --name NAME`.")
 
 
 def _used(each: dict[str, Any]) -> str:

@@ -244,7 +244,7 @@ def _print_worktrees(answer: dict[str, Any]) -> None:
         (each["worktree_id"], each["state"], ago(each["used_at"]), each["project"], each["branch"])
         for each in answer["worktrees"]
     ]
-    table(("worktree", "state", "used", "project", "branch"), rows)
+    table(("worktree", "state", "used", "project", "branch"), rows, "No worktree is open.")
 
 
 def _print_merge(answer: dict[str, Any]) -> None:

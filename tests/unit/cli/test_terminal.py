@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lithos.cli import message, session
 from lithos.cli.progress import Progress
-from lithos.cli.terminal import Terminal, table
+from lithos.cli.root import run
+from lithos.cli.terminal import Terminal, styled, table
 from lithos.importing import Extent
 
 AT = "2026-01-31T12:00:00Z"
@@ -59,3 +61,33 @@ def test_progress_shows_rate_and_time_left_by_total_or_by_share(capsys: pytest.C
     read.set(500)
     extent.done = 100
     assert read.line(10.0) == "500 entries, 50/s, 10%, 1 min 30 s left"
+
+
+def test_progress_leaves_out_of_its_rate_what_was_done_before(capsys: pytest.CaptureFixture[str]) -> None:
+    vectors = Progress(Terminal(), "vectors", total=20_000)
+    vectors.already = 19_000
+    vectors.set(19_100)
+    assert vectors.line(10.0) == "19,100 of 20,000 vectors, 10/s, 1 min 30 s left"
+
+
+def test_colour_is_for_people_and_an_empty_list_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table(("a",), (), "Nothing yet.")
+    assert (capsys.readouterr().out, styled("ok", "green")) == ("", "ok")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    table(("a",), (), "Nothing yet.")
+    assert (capsys.readouterr().out, styled("ok", "green")) == ("Nothing yet.\n", "\x1b[32mok\x1b[0m")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert styled("ok", "green") == "ok"
+
+
+@pytest.mark.parametrize("words", [["config", "show"], ["tools"], ["doctor"]], ids=" ".join)
+def test_a_verb_is_plain_in_a_pipe_and_coloured_on_a_terminal(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run([*words, "--data-dir", str(tmp_path)])
+    plain = capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    run([*words, "--data-dir", str(tmp_path)])
+    assert "\x1b" not in plain and "\x1b[" in capsys.readouterr().out
