@@ -1,8 +1,8 @@
 """Run tests as a user without rights: `python scripts/unprivileged.py [pytest arguments]`, or `make test-unprivileged`.
 
 The suite may run as root, where the kernel exempts runs from some limits. This copies the checkout into a folder of
-`nobody`, and runs the workshop's tests there as that user, with an interpreter that it can read. Started by anyone but
-root, it runs them as they are.
+the user 65534, and runs the workshop's tests there as that user, with an interpreter that it can read. Started by
+anyone but root, it runs them as they are.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-NOBODY = 65534
+UNPRIVILEGED = 65534
 TESTS = (
     *("tests/unit/workshop", "tests/flows/test_workshop.py", "tests/flows/test_workshop_tools.py"),
     *("tests/flows/test_session_work.py", "tests/faults/test_workshop_kills.py"),
@@ -32,11 +32,11 @@ def main(arguments: list[str]) -> int:
         checkout = _checkout(folder / "checkout")
         python = _environment(folder)
         for path in (folder, *folder.rglob("*")):
-            os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+            os.chown(path, UNPRIVILEGED, UNPRIVILEGED, follow_symlinks=False)
         temporary = Path(tempfile.mkdtemp(prefix="lithos-unprivileged-"))
-        os.chown(temporary, NOBODY, NOBODY)
+        os.chown(temporary, UNPRIVILEGED, UNPRIVILEGED)
         try:
-            return _as_nobody([str(python), *command], checkout, temporary).returncode
+            return _without_rights([str(python), *command], checkout, temporary).returncode
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
@@ -59,7 +59,7 @@ def _environment(folder: Path) -> Path:
     known = [Path(sys.base_prefix) / "bin" / name, Path("/usr/local/bin", name), Path("/usr/bin", name)]
     base = next((each for each in known if each.exists() and _readable(each)), None)
     if base is None:
-        raise SystemExit(f"nobody can read no {name}: install one for all users (apt install {name}-venv)")
+        raise SystemExit(f"that user can read no {name}: install one for all users (apt install {name}-venv)")
     subprocess.run([str(base), "-m", "venv", "--without-pip", str(venv)], check=True)
     packages = venv / "lib" / name / "site-packages"
     shutil.copytree(sysconfig.get_path("purelib"), packages, symlinks=True, dirs_exist_ok=True)
@@ -74,10 +74,10 @@ def _environment(folder: Path) -> Path:
 
 
 def _readable(path: Path) -> bool:
-    return _as_nobody(["ls", str(path)], Path("/"), Path("/tmp"), quiet=True).returncode == 0
+    return _without_rights(["ls", str(path)], Path("/"), Path("/tmp"), quiet=True).returncode == 0
 
 
-def _as_nobody(
+def _without_rights(
     argv: list[str], cwd: Path, temporary: Path, *, quiet: bool = False
 ) -> subprocess.CompletedProcess[bytes]:
     environment = {
@@ -88,7 +88,14 @@ def _as_nobody(
         **{name: os.environ[name] for name in ("TORTURE",) if name in os.environ},
     }
     return subprocess.run(
-        argv, cwd=cwd, env=environment, user=NOBODY, group=NOBODY, extra_groups=[], capture_output=quiet, check=False
+        argv,
+        cwd=cwd,
+        env=environment,
+        user=UNPRIVILEGED,
+        group=UNPRIVILEGED,
+        extra_groups=[],
+        capture_output=quiet,
+        check=False,
     )
 
 
