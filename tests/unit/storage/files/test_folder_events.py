@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("happening", HAPPENINGS)
-def test_whatever_happens_in_a_folder_ends_its_quiet(folder: Path, happening: str) -> None:
+def test_any_change_in_a_folder_ends_its_quiet(folder: Path, happening: str) -> None:
     one, other = watch_folder(folder), watch_folder(folder)
     assert not one.is_quiet(), "it was never looked at"
     one.looking()
