@@ -36,6 +36,7 @@ from lithos.storage.files import (
     open_file,
     read_file,
     replace_file,
+    restore_access_below,
     watch_folder,
 )
 from lithos.storage.journal.followers import Followers
@@ -124,6 +125,7 @@ __all__ = [
     "read_file",
     "read_migrations",
     "replace_file",
+    "restore_access_below",
     "scrub",
     "store_id",
     "truncate_log",

@@ -28,7 +28,7 @@ from lithos.search.values import (
     SearchResult,
     Where,
 )
-from lithos.storage import Faults, derived_folder
+from lithos.storage import Faults, derived_folder, restore_access_below
 
 _log = logging.getLogger(__name__)
 WAIT = 5.0
@@ -62,6 +62,8 @@ def open_collection(
     )
     vectors = derived_folder(derived_folder(data_dir / ".vectors") / name) / "rows.bin"
     text = derived_folder(data_dir / ".tantivy") / name
+    for folder in (vectors.parent, text):
+        restore_access_below(folder)
     indexer = Indexer(text, shape, embedding, vectors, faults)
     return Collection(shape, indexer, embedding, wait)
 

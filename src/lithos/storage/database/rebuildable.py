@@ -23,12 +23,18 @@ AGAIN_AFTER = 60.0  # seconds: what fails sooner than this on an empty database 
 _log = logging.getLogger(__name__)
 
 
+def allow_database(path: Path) -> bool:
+    """Give the owner its rights to a derived database and its log back. True: that was needed."""
+    restored = [restore_access(path.with_name(path.name + tail)) for tail in TAILS]
+    return any(restored)
+
+
 class RebuildableDatabase:
     """`lost` is called after the database started empty, at the open too: the owner fills it again."""
 
     def __init__(self, path: Path, open_it: Callable[[], Database]) -> None:
         self._path = path
-        self._restore_access()
+        allow_database(path)
         self._open = open_it
         self._healing = threading.Lock()
         self._healed_at = float("-inf")
@@ -68,7 +74,7 @@ class RebuildableDatabase:
         with self._healing:
             if self._database is not database:  # another thread was faster, and closed the one that we used
                 return _rebuilding()
-            if isinstance(error, Forbidden) and self._restore_access():
+            if isinstance(error, Forbidden) and allow_database(self._path):
                 return _rebuilding()
             if not _is_damage(error) or time.monotonic() - self._healed_at < AGAIN_AFTER:
                 return error
@@ -76,11 +82,6 @@ class RebuildableDatabase:
             self._database = self._restarted(error)
         self.lost()
         return _rebuilding()
-
-    def _restore_access(self) -> bool:
-        """True: the mode of a file kept us from it, and does no longer."""
-        restored = [restore_access(self._path.with_name(self._path.name + tail)) for tail in TAILS]
-        return any(restored)
 
     def _restarted(self, damage: LithosError) -> Database:
         _log.warning("%s is damaged and starts empty: %s", self._path.name, damage.message)

@@ -1,6 +1,14 @@
 """Files confined beneath one folder, replaced durably, with nothing of anybody's lost."""
 
-from lithos.storage.files.durable import clear_place, flush_path, make_folder, open_file, read_file, replace_file
+from lithos.storage.files.durable import (
+    clear_place,
+    flush_path,
+    make_folder,
+    open_file,
+    read_file,
+    replace_file,
+    restore_access_below,
+)
 from lithos.storage.files.folder_events import WatchedFolder, gather_events, watch_folder
 from lithos.storage.files.kernel import Kernel, LinuxKernel, PortableKernel, best_kernel
 from lithos.storage.files.paths import checked, checked_new, copied_from, is_conflict_copy
@@ -32,5 +40,6 @@ __all__ = [
     "open_file",
     "read_file",
     "replace_file",
+    "restore_access_below",
     "watch_folder",
 ]

@@ -67,6 +67,13 @@ def restore_access(path: Path) -> bool:
     return needed
 
 
+def restore_access_below(folder: Path) -> None:
+    """As `restore_access`, for every file of a derived folder."""
+    for path, _, names in os.walk(folder):
+        for name in names:
+            restore_access(Path(path, name))
+
+
 def _not_a_file(path: Path) -> Damaged:
     return Damaged(f"{path.name} is not a file", hint="Move it away and restore the file from a backup.")
 
