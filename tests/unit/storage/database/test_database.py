@@ -200,6 +200,7 @@ def test_a_closed_database_has_finished_what_it_accepted_and_refuses_more(tmp_pa
     closer.start()
     release.set()
     closer.join(60)
+    caller.join(60)
     with pytest.raises(Unavailable):
         database.write(add("late"))
     again = open_database(tmp_path / "state.db", THINGS)
