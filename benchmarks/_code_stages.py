@@ -102,9 +102,12 @@ def child_cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def peak_memory() -> float:
-    """The largest resident size so far, in MB, since `forget_peak`."""
-    for row in Path("/proc/self/status").read_text().splitlines():
+def peak_memory(process: int | str = "self") -> float:
+    """The largest resident size, in MB, of a process; of ours since `forget_peak`.
+
+    `ru_maxrss` of children counts what they shared with us before they became another program.
+    """
+    for row in Path(f"/proc/{process}/status").read_text().splitlines():
         if row.startswith("VmHWM:"):
             return int(row.split()[1]) / 1024
     return 0.0

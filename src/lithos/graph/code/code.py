@@ -159,6 +159,10 @@ class Code(Part):
         """End the parsing process while nothing changes."""
         self._parser.rest()
 
+    def parsing_process(self) -> int | None:
+        """The id of the parsing process while there is one."""
+        return self._parser.process
+
     def end_parsing(self) -> None:
         """End the parsing process now; the next change starts another."""
         self._parser.close()

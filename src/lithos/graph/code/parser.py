@@ -154,6 +154,11 @@ class Parser:
             os.set_blocking(self._process.stdin.fileno(), False)
         return self._process
 
+    @property
+    def process(self) -> int | None:
+        """The id of the child while there is one."""
+        return None if self._process is None else self._process.pid
+
     def rest(self) -> None:
         """End a child that had nothing to do for a while: it holds 50 MB."""
         if self._process is not None and time.monotonic() - self._used > IDLE_SECONDS and self._lock.acquire(False):
