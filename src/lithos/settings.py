@@ -15,6 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, V
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from lithos.core.read_only import folded
 from lithos.core.text import nearest
 from lithos.errors import ConfigInvalid
 
@@ -417,15 +418,11 @@ def _read_environment(environment: Mapping[str, str]) -> tuple[dict[str, _Value]
             continue  # as if it were not set: how scripts and containers leave one out
         if variable in known:
             found[known[variable]] = _Value(environment[variable], variable)
-        elif _folded(variable) in map(_folded, _SAFETY_VARIABLES):
+        elif folded(variable) in map(folded, _SAFETY_VARIABLES):
             raise ConfigInvalid(f"{variable} is no setting of Lithos", hint=f"Did you mean {_SAFETY_VARIABLES[0]}?")
         elif variable.startswith(PREFIX) and variable != FILE_VARIABLE:
             warnings.append(f"{variable} is no setting of Lithos{_did_you_mean(variable, known)}")
     return found, warnings
-
-
-def _folded(variable: str) -> str:
-    return variable.replace("_", "").upper()
 
 
 def _found_file(data_dir: _Value | None) -> Path | None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from lithos.core.read_only import folded, read_switch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,7 +38,6 @@ _VARIABLES = {
     "--agent": ("LITHOS_SERVER__AGENT", "LITHOS_AGENT"),
     "--read-only": ("LITHOS_SERVER__READ_ONLY", "LITHOS_READ_ONLY"),
 }
-_ON, _OFF = ("1", "true", "yes", "on", "t", "y"), ("0", "false", "no", "off", "f", "n")
 _NOT_THE_HOSTS = {*_VARIABLES, "--standalone", "--host", "--port", "--json"}
 _NOT_THE_HOSTS_VARIABLES = {variable for variables in _VARIABLES.values() for variable in variables}
 # What a host keeps of its starter's environment besides LITHOS_*; PYTHON* so that it finds the same Lithos.
@@ -72,15 +73,15 @@ class ServeOptions:
 
     def connection(self) -> dict[str, str | bool | None]:
         """Options of this client alone; None: as the host's settings say."""
-        read_only = (self.get("--read-only") or "").strip().lower() in _ON
+        read_only = read_switch(self.get("--read-only") or "0")
         return {"toolsets": self.get("--toolsets"), "agent": self.get("--agent"), "read_only": read_only}
 
-    def understood(self) -> bool:
+    def read_only_is_spelled_right(self) -> bool:
         """Whether LITHOS_READ_ONLY is spelled as the settings read it: a safety switch must not be ignored."""
         exact = _VARIABLES["--read-only"]
-        folded = {name.replace("_", "") for name in exact}
-        misspelt = [name for name in self._environment if name.replace("_", "").upper() in folded and name not in exact]
-        return not misspelt and (self.get("--read-only") or "0").strip().lower() in (*_ON, *_OFF)
+        meant = {folded(name) for name in exact}
+        misspelt = [name for name in self._environment if folded(name) in meant and name not in exact]
+        return not misspelt and read_switch(self.get("--read-only") or "0") is not None
 
     def host_wide(self) -> dict[str, str]:
         """Options of the host, for all its guests: those of its starter count."""
@@ -120,7 +121,7 @@ def parse_serve(arguments: Sequence[str], environment: Mapping[str, str]) -> Ser
         else:
             return None
     options = ServeOptions(given, environment)
-    return options if options.understood() else None
+    return options if options.read_only_is_spelled_right() else None
 
 
 def differing(wanted: Mapping[str, str], running: Mapping[str, str]) -> list[str]:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 from lithos.core.call import Correlation, Delivery
 from lithos.core.names import agent_name
+from lithos.core.read_only import read_switch
 from lithos.errors import Forbidden, InvalidInput
 
 DEFAULT_TOOLSETS = ("core",)
 NO_IDS = Correlation()
-SWITCHED_ON = frozenset({"1", "true", "yes", "on", "t", "y", ""})  # as the settings read them
-SWITCHED_OFF = frozenset({"0", "false", "no", "off", "f", "n"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +56,9 @@ class Caller:
 
 def parse_switch(text: str, name: str) -> bool:
     """`1`, `true`, `yes`, `on`, nothing (`?read_only`) or the opposites. Anything else is refused, never ignored."""
-    word = text.strip().lower()
-    if word in SWITCHED_ON or word in SWITCHED_OFF:
-        return word in SWITCHED_ON
+    on = read_switch(text) if text.strip() else True
+    if on is not None:
+        return on
     raise InvalidInput(f"{name} is {text[:40]!r}", hint=f"Write {name}=true or {name}=false.")
 
 

@@ -15,7 +15,6 @@ from lithos.graph.answers.intents import CACHED_FROM, Intent
 
 MOST_ENTRIES: Final = 1_000
 MOST_BYTES: Final = 6_000_000
-MANY_FILES: Final = 100  # so many changed files clear everything
 MINUTES: Final = {
     ("code", "LOCATE"): None,  # until a file of the result changes
     ("code", "PATTERN"): 60,

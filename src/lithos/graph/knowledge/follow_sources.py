@@ -53,7 +53,7 @@ class SourceFollower:
 
     def _derived(self, row: Row) -> Derived:
         try:
-            text = str(self._notes.reader.read(row["id"])["content"])
+            text = self._notes.reader.content(row["id"])
         except LithosError:  # it went while we looked; the next look drops it
             text = ""
         modules = orjson.loads(row["modules"]) if row["modules"] else []

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, overload
 
 from lithos.core.clock import micros, rfc3339
-from lithos.errors import Damaged, LedgerFork, NotFound, ReadOnly
+from lithos.errors import Damaged, LedgerFork, ReadOnly
 from lithos.ledger.chain import admission, idempotency
 from lithos.ledger.chain.announcement import FORGETTING
-from lithos.ledger.chain.columns import FORGETS
+from lithos.ledger.chain.columns import FORGETS, half_of_id
 from lithos.ledger.chain.convert import convert, finish_conversion
 from lithos.ledger.chain.format import (
     SALT_BYTES,
@@ -179,13 +179,13 @@ class Chain:
         return found
 
     def find_id(self, thought_id: str) -> int | None:
-        half = _half_of_id(thought_id)
+        half = half_of_id(thought_id)
         wanted = thought_id.lower()
         return self._first("id", half, lambda entry: entry.record["id"] == wanted) if half else None
 
     def places_of_ids(self, thought_ids: Sequence[str]) -> list[int]:
         """Where thoughts of these ids are, each read entry to be compared: another id may share eight bytes."""
-        halves = [half for each in thought_ids if (half := _half_of_id(each))]
+        halves = [half for each in thought_ids if (half := half_of_id(each))]
         return self.columns.places_of_any("id", halves) if halves else []
 
     def find_hash(self, digest: str) -> int | None:
@@ -594,16 +594,3 @@ class Chain:
             self._log.close()
             # What a caller reads from now on may have been changed meanwhile: `head` hashes it again.
             self._trusted = Rehash(self.size)
-
-
-def not_there(chain_key: str) -> NotFound:
-    return NotFound(
-        f"there is no chain {chain_key!r}",
-        hint="mentisdb_bootstrap or a first mentisdb_append starts it; mentisdb_list_chains names those that exist.",
-    )
-
-
-def _half_of_id(thought_id: str) -> str:
-    """The half of an id that the columns keep; empty where it is no id."""
-    text = thought_id.lower().replace("-", "")
-    return text[16:] if len(text) == 32 and set(text) <= set("0123456789abcdef") else ""

@@ -14,8 +14,8 @@ from weakref import WeakValueDictionary
 from lithos.core.canonical import sha256_hex
 from lithos.core.clock import rfc3339
 from lithos.core.text import slug
-from lithos.errors import Damaged
-from lithos.ledger.chain.chain import Chain, not_there
+from lithos.errors import Damaged, NotFound
+from lithos.ledger.chain.chain import Chain
 from lithos.ledger.chain.format import VERSION
 from lithos.ledger.chain.opening import HEADER, header_bytes, read_header
 from lithos.ledger.chain.segments import ADAPTERS, segment_path
@@ -74,7 +74,7 @@ class ChainStore:
         folder = chain_folder(self.folder, key)
         if not folder.is_dir():
             if adapter is None:
-                raise not_there(key)
+                raise _not_there(key)
             self._create(key, folder, adapter)
         chain = Chain(folder, self._environment)
         if chain.key != key:
@@ -183,3 +183,10 @@ def _sweep(folder: Path) -> None:
     """Remove what a crash left of a chain being created: nothing in it was ever acknowledged."""
     for unfinished in folder.glob(f"{UNFINISHED}*"):
         shutil.rmtree(unfinished)
+
+
+def _not_there(chain_key: str) -> NotFound:
+    return NotFound(
+        f"there is no chain {chain_key!r}",
+        hint="mentisdb_bootstrap or a first mentisdb_append starts it; mentisdb_list_chains names those that exist.",
+    )

@@ -292,6 +292,12 @@ class Columns:
         return mask
 
 
+def half_of_id(thought_id: str) -> str:
+    """The half of an id that the columns keep; empty where it is no id."""
+    text = thought_id.lower().replace("-", "")
+    return text[16:] if len(text) == 32 and set(text) <= set("0123456789abcdef") else ""
+
+
 def pack_row(entry: ThoughtEntry, offset: int, size: int, agent: int) -> bytes:
     """`Damaged` if a field cannot be what it should be, although its hash fits."""
     try:

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Literal
 
 from lithos.core.call import Call
-from lithos.core.lookalikes import alike, is_mixed
 from lithos.core.names import folded, is_blank
 from lithos.core.validators import visible
 from lithos.errors import Conflict, Forbidden, InvalidInput
+from lithos.notes.lifecycle.lookalikes import alike, is_mixed
 
 OnConflict = Literal["merge", "supersede", "reject"]
 Action = Literal["inserted", "updated", "merged", "superseded", "unchanged"]

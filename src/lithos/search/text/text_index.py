@@ -266,7 +266,7 @@ class TextIndex:
             return hits
 
     def places(self, searcher: tantivy.Searcher, hits: Sequence[tuple[float, Any]]) -> list[Scored]:
-        """What is at these addresses, which the same searcher found."""
+        """The documents at these addresses, which the same searcher found."""
         if not hits:
             return []
         addresses = [address for _, address in hits]
@@ -411,7 +411,7 @@ class TextIndex:
 
 
 class _Counts(NamedTuple):
-    """What one searcher counted: good until the next commit."""
+    """Counts of one searcher: good until the next commit."""
 
     searcher: Any
     documents: int

@@ -14,6 +14,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from lithos.agents import Token
+from lithos.core.read_only import folded
 from lithos.errors import Forbidden, InvalidInput, LithosError
 from lithos.serving.mcp.callers import SCOPE_KEY
 from lithos.serving.mcp.inflight import InFlight
@@ -186,26 +187,22 @@ def _options(scope: Scope) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
-        if _folded(name) in _FOLDED:
+        if folded(name) in _FOLDED:
             found.setdefault(_known_option(name, name), []).append(value)
         for joined in value.split(";")[1:]:  # `x=1;read_only=1`: a separator of old
-            if _folded(joined.partition("=")[0]) in _FOLDED:
+            if folded(joined.partition("=")[0]) in _FOLDED:
                 _known_option(f";{joined}", f";{joined}")
     for header, value in scope["headers"]:
         name = header.decode("latin-1")
         if name.startswith(OPTION_HEADERS):
             option = _known_option(name.removeprefix(OPTION_HEADERS).replace("-", "_"), name)
             found.setdefault(option, []).append(value.decode("latin-1"))
-        elif _folded(name) in _MISNAMED:
+        elif folded(name) in _MISNAMED:
             _known_option(name, name)
     return found
 
 
-def _folded(name: str) -> str:
-    return "".join(each for each in name.lower() if each.isalnum())
-
-
-_FOLDED = frozenset(map(_folded, OPTIONS))
+_FOLDED = frozenset(map(folded, OPTIONS))
 # `Lithos-Read-Only`, `X_Lithos_Agent`; a plain `Agent` may be another program's.
 _MISNAMED = frozenset({"readonly", "xreadonly"}.union(*({f"lithos{each}", f"xlithos{each}"} for each in _FOLDED)))
 

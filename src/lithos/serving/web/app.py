@@ -14,7 +14,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from lithos.app import Lithos
 from lithos.errors import Forbidden, LithosError, NotFound
@@ -23,27 +23,13 @@ from lithos.serving.web.assets import Assets
 from lithos.serving.web.live import Live
 from lithos.serving.web.page import Handler, Page, PageRoute, Site
 from lithos.serving.web.pages import all_routes
+from lithos.serving.web.security_headers import SafeHeaders
 from lithos.serving.web.templates import environment
 from lithos.serving.web.visitors import SignIns, Visitor, need_own_origin
 from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.answers.errors import as_lithos_error, http_status
 
 _log = logging.getLogger("lithos.web")
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; "
-    "worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    # Not no-referrer: browsers would then send `Origin: null` with our own forms.
-    "referrer-policy": "same-origin",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "permissions-policy": "camera=(), microphone=(), geolocation=(), interest-cohort=()",
-}
 
 
 def pages(
@@ -124,21 +110,3 @@ async def _refused(site: Site, request: Request, error: Exception) -> Response:
         visitor = await site.sign_ins.visitor(request.cookies) or Visitor(site.sign_ins.anonymous)
         return await _failed(Page(site, request, visitor), NotFound("there is no such page", hint="See the menu."))
     return Response(status_code=error.status_code if isinstance(error, HTTPException) else 500)
-
-
-class SafeHeaders:
-    """Adds the policy to every answer, those of errors included."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def with_headers(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *self._headers]
-                if not any(name == b"cache-control" for name, _ in message["headers"]):
-                    message["headers"].append((b"cache-control", b"no-store"))
-            await send(message)
-
-        await self._app(scope, receive, with_headers)

@@ -118,6 +118,7 @@ class SignIns:
             user_bound=to_user,
             owner=not to_user and not reads,
             read_only=self._default.read_only or reads,
+            workshop=token["scope"] == "workshop",
         )
         return Visitor(caller, name, "token")
 

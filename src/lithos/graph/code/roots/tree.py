@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from lithos.core.canonical import version_of
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from lithos.graph.code.roots.ignore import Ignored
+from lithos.graph.code.roots.gitignore import Ignored
 from lithos.graph.code.roots.rule import LARGEST, SKIPPED_FOLDERS, Rule
 from lithos.graph.git import Git, GitRefused
 from lithos.storage import best_kernel, checked

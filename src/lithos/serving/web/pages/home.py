@@ -30,7 +30,7 @@ async def side(page: Page) -> Response:
 
 
 async def _beside(page: Page) -> dict[str, Any]:
-    """What waits for the visitor, who works on what, what may be taken, who was here."""
+    """The right column: what waits for the visitor, who works on what, what may be taken, who was here."""
     ready, opened, agents, waiting = await asyncio.gather(
         page.call("lithos_task_ready", limit=SHOWN_TASKS),
         page.call("lithos_task_list", status="open", limit=MOST_OPEN),
@@ -42,7 +42,7 @@ async def _beside(page: Page) -> dict[str, Any]:
 
 
 async def _waiting(page: Page) -> list[tuple[str, str, int]]:
-    """What only a person decides: page, words, how many. None for those who may not."""
+    """Decisions of a person: page, words, how many. None for those who may not."""
     if not page.visitor.may_write:
         return []
     proposals, own, dead = await asyncio.gather(
