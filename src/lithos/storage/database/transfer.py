@@ -22,7 +22,7 @@ from lithos.storage.values import Row, Tx
 
 PAGE = 1_000
 NOTE = "copy"  # in `meta` of the target during a copy: its progress
-_TABLE = re.compile(r"^(CREATE|DROP|ALTER) TABLE (\w+)(?: RENAME TO (\w+))?", re.MULTILINE)
+_TABLE = re.compile(r"^(CREATE|DROP|ALTER)(?: TEMPORARY)? TABLE (\w+)(?: RENAME TO (\w+))?", re.MULTILINE)
 OnProgress = Callable[[str, int], None]  # (table, rows so far)
 
 
