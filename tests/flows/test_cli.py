@@ -216,3 +216,20 @@ def test_the_command_itself_answers_help(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert "serve" in done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_inside_a_finalizer_still_ends_the_verb_without_a_word() -> None:
+    script = """
+import sys, threading
+from lithos.cli import entry
+class Finalized:
+    def __del__(self): raise KeyboardInterrupt
+def verb(arguments):
+    Finalized()
+    threading.Event().wait(2)
+    return 0
+entry._run = verb
+sys.exit(entry.main())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")

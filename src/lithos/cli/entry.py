@@ -14,10 +14,22 @@ INTERRUPTED = 130  # as a shell reports a program that Ctrl-C ended
 
 
 def main() -> int:
+    sys.unraisablehook = _on_unraisable
     try:
         return _run(sys.argv[1:])
     except KeyboardInterrupt:  # while it was still importing: what runs later handles it
         return INTERRUPTED
+
+
+def _on_unraisable(found: sys.UnraisableHookArgs) -> None:
+    """Ctrl-C inside a finalizer, which Python would print and forget: interrupt again, once the finalizer has ended."""
+    if not issubclass(found.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(found)
+        return
+    import _thread
+    import threading
+
+    threading.Timer(0.02, _thread.interrupt_main).start()
 
 
 def _run(arguments: list[str]) -> int:
