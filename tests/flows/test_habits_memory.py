@@ -65,6 +65,15 @@ def test_limits_of_a_scratchpad(call: CallTool, clock: FakeClock) -> None:
     assert call("lithos_scratchpad_read", key="brief", agent="bob")["exists"] is False
 
 
+def test_all_notes_together_do_not_fill_a_window(call: CallTool) -> None:
+    for key, note in (("short", "go on"), ("long", "x" * 60_000)):
+        call("lithos_scratchpad_write", key=key, note=note, agent="ann")
+    every = call("lithos_scratchpad_read", key="all", agent="ann")["notes"]
+    assert every["short"]["content"] == "go on"
+    assert len(every["long"]["content"]) < 200 and "60000 characters" in every["long"]["content"]
+    assert call("lithos_scratchpad_read", key="long", agent="ann")["content"] == "x" * 60_000
+
+
 def test_a_scratchpad_moves_with_its_session(call: CallTool, tmp_path: Path, clock: FakeClock) -> None:
     session = started(call)
     call("lithos_scratchpad_write", key="mine", note="zebra", agent="ann")
@@ -98,6 +107,21 @@ def test_a_persons_word_is_explicit_and_an_agents_is_an_observation(call: CallTo
     assert call("lithos_get_preferences", user_id="quentin", agent="ann")["effective"] == {}
     with pytest.raises(Forbidden):
         call("lithos_get_preferences", user_id="quentin", _caller=USER)
+
+
+def test_a_token_of_an_agent_for_a_user_does_not_speak_as_the_user(call: CallTool) -> None:
+    theirs = Caller(agent="coder", bound=True, user="pat", user_bound=True, owner=False)
+    for scope in ("user", "project"):
+        said = call("lithos_set_preference", _caller=theirs, category=f"tools.{scope}", preference="npm", scope=scope)
+        assert said["counts_as"] == "implicit"
+    call("lithos_set_preference", _caller=USER, category="tools.lock", preference="uv")
+    session = call("lithos_session_create", name="Locks", _caller=theirs)["session_id"]
+    call("lithos_session_activate", session_id=session, _caller=theirs)
+    over = {"category": "tools.lock", "preference": "pip", "scope": "session"}
+    call("lithos_set_preference", _caller=theirs, **over)
+    found = call("lithos_get_preferences", _caller=theirs)
+    assert set(found["explicit"]) == {"tools.lock"} and found["effective"]["tools.lock"] == "uv"
+    assert found["implicit"]["tools.user"]["set_by"] == "coder"
 
 
 def test_feedback_raises_and_lowers_and_ends_a_preference(call: CallTool) -> None:

@@ -153,7 +153,7 @@ def test_tokens_by_category_theme_and_value(call: CallTool) -> None:
     assert call("lithos_get_design_tokens", name="pad")["tokens"]["spacing"]["pad"] == "12px"
     assert shown["themes"] == ["default", "dark"]
     dark = call("lithos_get_design_tokens", category="color", theme="dark")["tokens"]["colors"]
-    assert dark["primary"] == "hsl(217 91% 60%)" and dark["color-primary"] == "#3b82f6"
+    assert dark["primary"] == "hsl(217 91% 60%)" and dark["color-primary"] == "hsl(217 91% 60%)"
     everything = call("lithos_get_design_tokens")
     assert everything["typography"]["text-sm"] == {"font_size": "0.875rem", "line_height": "1.25rem"}
     assert everything["typography"]["font.body"]["font_family"] == "Inter"

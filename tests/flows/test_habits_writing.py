@@ -97,6 +97,29 @@ def test_warnings_of_a_preview(call: CallTool, shop: Path) -> None:
         preview(call, "nowhere.py", "a", "b")
 
 
+def test_warnings_of_a_preview_name_a_class_without_its_members_and_few_symbols(
+    call: CallTool, shop: Path, lithos: Lithos
+) -> None:
+    several = "".join(f"def g{n}(a):\n    return a\n\n\n" for n in range(6))
+    members = "".join(f"    def m{n}(self):\n        return {n}\n\n" for n in range(6))
+    uses = "".join(f"def use{n}(big: Big):\n    g{n}(1)\n    return Big().m{n}()\n\n\n" for n in range(6))
+    write(
+        shop,
+        {
+            "shop/parts.py": f"{several}class Big:\n{members}",
+            "shop/uses.py": f"from shop.parts import Big, {', '.join(f'g{n}' for n in range(6))}\n\n\n{uses}",
+        },
+    )
+    lithos.code.roots()[0].index.reconcile()
+    renamed = preview(call, "shop/parts.py", "class Big", "class Large")["warnings"]
+    assert len(renamed) == 1 and "removes or renames Big, used by" in renamed[0]
+    edit = {"file_path": "shop/parts.py", "old_string": "(a):", "new_string": "(a, b):", "replace_all": True}
+    changed = [
+        each for each in call("lithos_preview_edit", **edit)["warnings"] if "signature" in each or "more" in each
+    ]
+    assert len(changed) == 4 and changed[-1].startswith("3 more")
+
+
 def test_applying_gives_the_previewed_bytes(call: CallTool, lithos: Lithos) -> None:
     who = {"agent": "ann", "user_id": "pat", "rationale": "because"}
     call("lithos_fs_write", path="users/pat/notes.md", content="# A\n\none\ntwo\none\n", **who)

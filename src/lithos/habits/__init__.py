@@ -15,13 +15,15 @@ from lithos.habits.preview import EditPreview
 from lithos.habits.roles import HABIT_SOURCES, HABIT_TOOLS, ROLE_HABITS
 from lithos.habits.scratchpad import Scratched, ScratchpadRead
 from lithos.habits.style.guide import StyleGuide
-from lithos.habits.tokens.lint import TokenLint, lint_tokens
+from lithos.habits.tokens.lint import MOST_FINDINGS, SHOWN_FINDINGS, TokenLint, lint_tokens
 from lithos.habits.tokens.tokens import DesignTokens, TokenCategory, TokenFound
 
 __all__ = [
     "HABIT_SOURCES",
     "HABIT_TOOLS",
+    "MOST_FINDINGS",
     "ROLE_HABITS",
+    "SHOWN_FINDINGS",
     "CheckpointSaved",
     "ComponentType",
     "ComponentsFound",

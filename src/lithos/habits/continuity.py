@@ -18,7 +18,7 @@ from lithos.core.clock import Clock, from_micros, micros, rfc3339
 from lithos.core.names import one_line, plain_text
 from lithos.errors import InvalidInput, LithosError, NotFound, TooLarge
 from lithos.graph.code import Code, changed_by, version_now
-from lithos.habits.scratchpad import Owner, Scratchpads
+from lithos.habits.scratchpad import Owner, Scratchpads, beginnings
 from lithos.ledger import Draft, Ledger
 from lithos.sessions import ALL, HISTORY, Sessions
 from lithos.storage import Database, Row
@@ -31,7 +31,7 @@ MOST_STEPS = 100
 LARGEST_CONTEXT = 64 * 1024  # bytes
 MOST_FILES = 200
 MOST_CHANGED = 10  # files whose authors are looked up
-SHOWN_WHOLE, SHOWN_HEAD = 800, 100  # characters of the scratchpad in an answer
+SHOWN_WHOLE = 800  # characters of the scratchpad in an answer
 LATEST = "latest"
 
 
@@ -183,7 +183,7 @@ class Continuity:
             answer["agent"] = row["agent"]
         optional = {
             "changed_since": [*self._changed(call, files, row["at"])],
-            "scratchpad": _heads(pad),
+            "scratchpad": beginnings(pad, SHOWN_WHOLE),
             "restored": back,
             "claims": [*self._lapsed(owner.agent, orjson.loads(row["claims"]))],
         }
@@ -266,17 +266,6 @@ class Continuity:
             elif now is not None:
                 entry["state"] = "held" if now["agent"] == agent else f"held by {now['agent']}"
             yield entry
-
-
-def _heads(pad: dict[str, str]) -> dict[str, str]:
-    """Notes as they are while they are few; else their beginnings: they are restored, and can be read one by one."""
-    if sum(map(len, pad.values())) <= SHOWN_WHOLE:
-        return pad
-    more = "… ({} characters: lithos_scratchpad_read)"
-    return {
-        key: f"{text[:SHOWN_HEAD]}{more.format(len(text))}" if len(text) > SHOWN_HEAD else text
-        for key, text in pad.items()
-    }
 
 
 def _hint(words: Mapping[str, Any], answer: Mapping[str, Any]) -> str:

@@ -22,6 +22,7 @@ from lithos.storage import Root
 LARGEST = 1_000_000  # bytes
 LONGEST_DIFF = 6_000  # characters of an answer
 SHOWN_LINES = 10
+MOST_IMPACTS = 3  # changed symbols that a warning names
 NEAR = 55.0  # of 100: how alike a passage must be to be offered
 VAULT, GARDEN = "vault:", "garden:"
 StyleCheck = Callable[[Call, OpenRoot, str, str], list[str]]
@@ -153,9 +154,14 @@ class Previews:
 def _impact(root: OpenRoot, path: str, old: dict[str, str], new: dict[str, str]) -> Iterator[str]:
     changed = [name for name in old if name not in new or new[name] != old[name]]
     used = dependents(root, path, changed[:50]) if changed else {}
-    for name, count in used.items():
+    gone = tuple(f"{name}." for name in used if name not in new)  # their members are gone with them
+    outer = sorted(((-count, name) for name, count in used.items() if not name.startswith(gone)))
+    for less, name in outer[:MOST_IMPACTS]:
+        count = -less
         what = "removes or renames" if name not in new else "changes the signature of"
         yield f"the edit {what} {name}, used by {count} symbol{'s' if count > 1 else ''} of other files"
+    if len(outer) > MOST_IMPACTS:
+        yield f"{len(outer) - MOST_IMPACTS} more changed symbols are used by other files"
 
 
 def diff_of(before: str, after: str, path: str) -> str:

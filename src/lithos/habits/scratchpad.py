@@ -21,6 +21,7 @@ LARGEST_NOTE = 64 * 1024  # bytes
 LARGEST_PAD = 1024 * 1024  # bytes of a session, or of an agent outside any
 LONGEST_TTL = 525_600.0  # minutes: a year
 NEAR_SCORE = 60
+SHOWN_WHOLE, SHOWN_HEAD = 4_000, 100  # characters of all notes together; above it, of each
 ALL = "all"
 RefuseSecrets = Callable[[Mapping[str, Any]], None]
 
@@ -132,7 +133,9 @@ class Scratchpads:
         mine = self.owner(call, session_id)
         notes = self.notes(mine)
         if key.strip() == ALL:
-            return {"exists": bool(notes), "notes": notes}
+            heads = beginnings({name: note["content"] for name, note in notes.items()}, SHOWN_WHOLE)
+            shown = {name: cast(ScratchNote, {**note, "content": heads[name]}) for name, note in notes.items()}
+            return {"exists": bool(notes), "notes": shown}
         name = _key(key)
         if name in notes:
             return cast(ScratchpadRead, {"exists": True, **notes[name]})
@@ -187,6 +190,17 @@ class Scratchpads:
         now = micros(self._clock.now())
         old = now - int(days * 86_400_000_000)
         return self._database.write(lambda tx: tx.run(_PRUNE, now, old))
+
+
+def beginnings(notes: Mapping[str, str], whole: int) -> dict[str, str]:
+    """Notes as they are while they are few; else their beginnings: each can be read by its key."""
+    if sum(map(len, notes.values())) <= whole:
+        return dict(notes)
+    more = "… ({} characters: lithos_scratchpad_read)"
+    return {
+        key: f"{text[:SHOWN_HEAD]}{more.format(len(text))}" if len(text) > SHOWN_HEAD else text
+        for key, text in notes.items()
+    }
 
 
 def _key(text: str) -> str:

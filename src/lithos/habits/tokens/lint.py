@@ -15,10 +15,13 @@ from lithos.habits.tokens.reading import Token
 from lithos.habits.tokens.tokens import DesignSystems, System, matching
 from lithos.habits.tokens.values import colour_of, length_of
 
-MOST_FINDINGS = 50
+SHOWN_FINDINGS, MOST_FINDINGS = 8, 200
 MOST_FILES = 1_000  # of a folder
+_OWN_KINDS = ("tailwind", "theme")  # their tokens have the line of the whole object
 _COMMENT = re.compile(r"\s*(//|\*|/\*|#\s)")
 _STYLED = re.compile(r"\.(css|pcss|scss|less|vue|svelte|html|[cm]?[jt]sx?)\Z", re.IGNORECASE)
+_LAST = re.compile(r"[;{]|\s(?=[\w:-]+-\[)")  # declarations of a line, and classes such as `p-[4px]`
+SHOWN_TEXT = 60
 _RAW = re.compile(
     r"#[0-9a-fA-F]{3,8}\b|(?:rgba?|hsla?|oklch|oklab)\([^()]*\)|(?<![\w.#-])\d*\.?\d+(?:px|rem)\b", re.IGNORECASE
 )
@@ -39,14 +42,14 @@ class TokenLint(TypedDict):
     files: NotRequired[int]
 
 
-def lint_tokens(code: Code, systems: DesignSystems, call: Call, path: str) -> TokenLint:
+def lint_tokens(code: Code, systems: DesignSystems, call: Call, path: str, limit: int = SHOWN_FINDINGS) -> TokenLint:
     """Of one file, or of every style sheet and component of a folder. Lines that define tokens are not findings."""
     root, inside = located(code.visible(call), path)
     beneath = _files_beneath(root, inside.rstrip("/"))
-    if not beneath:
+    if beneath is None:
         root, inside, data, _ = file_bytes(code, call, path)
         found = [*_raw_values(systems.system(root), inside, data)]
-        return {"path": inside, "findings": found[:MOST_FINDINGS], "count": len(found)}
+        return {"path": inside, "findings": found[:limit], "count": len(found)}
     if len(beneath) > MOST_FILES:
         raise InvalidInput(f"{inside[:200]!r} has {len(beneath):,} such files", hint="Name a folder inside it.")
     findings: list[RawValue] = []
@@ -56,15 +59,16 @@ def lint_tokens(code: Code, systems: DesignSystems, call: Call, path: str) -> To
         except (NotFound, Forbidden, InvalidInput, Unavailable):  # gone or left out since it was listed
             continue
         findings += ({**raw, "path": each} for raw in _raw_values(systems.system(root), each, data))
-    answer: TokenLint = {"path": inside, "findings": findings[:MOST_FINDINGS], "count": len(findings)}
+    answer: TokenLint = {"path": inside, "findings": findings[:limit], "count": len(findings)}
     return {**answer, "files": len(beneath)}
 
 
-def _files_beneath(root: OpenRoot, folder: str) -> list[str]:
-    """Empty: it is no folder of the root."""
+def _files_beneath(root: OpenRoot, folder: str) -> list[str] | None:
+    """Style sheets and components of a folder. None: it is no folder of the root."""
     start, end = ("", "\U0010ffff") if folder in ("", ".") else (f"{folder}/", f"{folder}0")
     sql = "SELECT path FROM files WHERE path > ? AND path < ? AND reason = '' ORDER BY path"
-    return [row["path"] for row in root.store.read(lambda tx: tx.all(sql, start, end)) if _STYLED.search(row["path"])]
+    paths = [row["path"] for row in root.store.read(lambda tx: tx.all(sql, start, end))]
+    return [path for path in paths if _STYLED.search(path)] if paths or not folder else None
 
 
 def _raw_values(system: System, path: str, data: bytes) -> Iterator[RawValue]:
@@ -73,25 +77,30 @@ def _raw_values(system: System, path: str, data: bytes) -> Iterator[RawValue]:
         if number in own or _COMMENT.match(line):
             continue
         for raw in _RAW.finditer(line):
-            token = _fitting(system, raw[0], line)
+            token = _fitting(system, raw[0], line[: raw.start()], path)
             if token is not None:
-                yield {"line": number, "value": raw[0], "token": token.name, "text": line.strip()[:120]}
+                yield {"line": number, "value": raw[0], "token": token.name, "text": _around(line, raw.start())}
 
 
-def _fitting(system: System, raw: str, line: str) -> Token | None:
-    """A token for a raw value in a line: colours anywhere, lengths where spacing, radius or font size is set."""
-    if colour_of(raw) is not None:
-        equal, _ = matching(system, raw)
-        return next((each for each in equal if each.category == "colors"), None)
-    wanted = _length_category(line)
-    if wanted is None or length_of(raw) in (None, 0, 1):
+def _around(line: str, place: int) -> str:
+    return line[max(0, place - SHOWN_TEXT // 2) : place + SHOWN_TEXT // 2].strip()
+
+
+def _fitting(system: System, raw: str, before: str, path: str) -> Token | None:
+    """A token for a raw value: colours anywhere, lengths where spacing, radius or font size is set. Values of an object
+    that defines tokens are none of its raw ones."""
+    wanted = "colors" if colour_of(raw) is not None else _length_category(before)
+    if wanted is None or (wanted != "colors" and length_of(raw) in (None, 0, 1)):
         return None
     equal, _ = matching(system, raw)
+    if any(each.path == path and each.kind in _OWN_KINDS for each in equal):
+        return None
     return next((each for each in equal if each.category == wanted), None)
 
 
-def _length_category(line: str) -> str | None:
-    word = line.lower()
+def _length_category(before: str) -> str | None:
+    """By the property or class that the text before a value ends with."""
+    word = _LAST.split(before.lower())[-1]
     if re.search(r"radius|rounded", word):
         return "radii"
     if re.search(r"font-?size|text-\[|line-?height|leading", word):

@@ -46,7 +46,7 @@ class Token:
     theme: str
     path: str
     line: int
-    kind: str  # css, tailwind, scss, less, json, theme
+    kind: str  # css, @theme, tailwind, scss, less, json, theme
     parts: Mapping[str, str] | None = None  # of a composite typography token
 
 
@@ -109,6 +109,7 @@ def _theme_of(selector: str, theme: str) -> str:
 def _block(
     path: str, node: Any, selector: str, theme: str, tokens: list[Token], rules: list[RuleUse], depth: int
 ) -> None:
+    kind = selector if selector == "@theme" else "css"
     used: list[str] = []
     inner: list[Any] = []
     for each in tinycss2.parse_blocks_contents(node.content, skip_comments=True, skip_whitespace=True):
@@ -116,11 +117,12 @@ def _block(
             value = tinycss2.serialize(each.value).strip()
             if each.name.startswith("--"):
                 name = each.name[2:]
-                if value and not name.endswith(("--line-height", "--letter-spacing", "--font-weight")):
-                    tokens.append(Token(name, value, category_of(name, value), theme, path, each.source_line, "css"))
-                elif value:
-                    tokens.append(Token(name, value, "typography", theme, path, each.source_line, "css"))
-            used += re.findall(r"var\(\s*--([\w-]+)", value)
+                part = name.endswith(("--line-height", "--letter-spacing", "--font-weight"))
+                category = "typography" if part else category_of(name, value)
+                if value:
+                    tokens.append(Token(name, value, category, theme, path, each.source_line, kind))
+            else:  # a block that only defines tokens is a theme, not a component
+                used += re.findall(r"var\(\s*--([\w-]+)", value)
         elif each.type in ("qualified-rule", "at-rule"):
             inner.append(each)
     if inner:
@@ -186,12 +188,24 @@ def _dimension(value: Any) -> str:
         return f"{value['value']}{value['unit']}"
     if isinstance(value, Mapping) and "hex" in value:
         return str(value["hex"])
+    if isinstance(value, Mapping) and isinstance(value.get("components"), list):
+        return _space_colour(value)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         value = value[0]
     if isinstance(value, Mapping):
         order = ("offsetX", "offsetY", "blur", "spread", "color")
         return " ".join(_plain(value[each]) for each in order if each in value)
     return _plain(value)
+
+
+def _space_colour(value: Mapping[str, Any]) -> str:
+    """A colour of the W3C format by its components, as CSS writes it."""
+    space, parts = str(value.get("colorSpace", "srgb")), [str(each) for each in value["components"]]
+    if space in ("hsl", "hwb"):
+        parts = [part if place == 0 else f"{part}%" for place, part in enumerate(parts)]
+    alpha = value.get("alpha", 1)
+    inner = " ".join(parts) + (f" / {alpha}" if alpha != 1 else "")
+    return f"{space}({inner})" if space in ("hsl", "hwb", "oklch", "oklab") else f"color({space} {inner})"
 
 
 def _plain(value: Any) -> str:
@@ -204,9 +218,24 @@ def _snake(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
 
 
-def read_tailwind(path: str, exported: Any) -> list[Token]:
+def with_names(value: Any, names: Mapping[str, Any], depth: int = 0) -> Any:
+    """A literal in which names of the same file (`brand`, `palette.brand`) are their values."""
+    if isinstance(value, list) and depth < DEEPEST:
+        return [with_names(each, names, depth + 1) for each in value]
+    if not isinstance(value, Mapping) or depth >= DEEPEST:
+        return value
+    if "$ref" not in value:
+        return {key: with_names(each, names, depth + 1) for key, each in value.items()}
+    first, *rest = str(value["$ref"]).split(".")
+    known = names[first][0] if first in names else None
+    for part in rest:
+        known = known.get(part) if isinstance(known, Mapping) else None
+    return value if known is None else with_names(known, names, depth + 1)
+
+
+def read_tailwind(path: str, exported: Any, names: Mapping[str, Any]) -> list[Token]:
     """The `theme` and `theme.extend` of a Tailwind 3 configuration, read as syntax."""
-    theme = exported.get("theme") if isinstance(exported, Mapping) else None
+    theme = with_names(exported.get("theme"), names) if isinstance(exported, Mapping) else None
     if not isinstance(theme, Mapping):
         return []
     found: list[Token] = []
@@ -225,7 +254,7 @@ def read_theme(path: str, names: Mapping[str, Any]) -> list[Token]:
         if isinstance(value, Mapping) and re.search(
             r"theme|token|palette|colou?rs?$|spacing|radii|shadows|typography", word
         ):
-            found += _object(path, value, "", "", "theme", line, 0)
+            found += _object(path, with_names(value, names), "", "", "theme", line, 0)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NotRequired
 
@@ -35,7 +35,8 @@ _ALIASES = {"color": "colors", "shadow": "shadows", "border": "radii", "radius":
 MOST_NAMED = 24  # with a name that narrows it
 MOST_SHOWN = 12  # of one category: about 300 tokens
 MOST_ALL = 2  # of a category, in an answer about all
-NEAR_COLOUR = 0.15
+MOST_PATTERNS, MOST_SOURCES = 2, 3
+NEAR_COLOUR = 0.15  # a token further away is called far
 DEEPEST = 16
 _VAR = re.compile(r"var\(\s*--([\w-]+)\s*(?:,\s*([^()]*(?:\([^()]*\))?[^()]*))?\)")
 _SCSS_VAR = re.compile(r"[$@]([\w-]+)")
@@ -89,9 +90,19 @@ class System:
     resolved: dict[tuple[str, str], str] = field(default_factory=dict)  # name, theme → final value
     problems: list[str] = field(default_factory=list)
     parsed: list[tuple[Token, str, Colour | None, float | None]] = field(default_factory=list)
+    follow: Callable[[str, str, tuple[str, ...]], str] = field(default=lambda text, theme, seen: text)
 
     def value(self, token: Token) -> str:
         return self.resolved.get((token.name, token.theme), token.value)
+
+    def value_in(self, token: Token, theme: str | None) -> str:
+        """The final value while a theme is on: `--color-card: var(--card)` follows the theme's `--card`."""
+        if theme is None or theme == token.theme:
+            return self.value(token)
+        return _unwrapped(self.follow(token.value, theme, _seen(token)))
+
+    def parts(self, token: Token) -> dict[str, str]:
+        return {name: self.follow(text, token.theme, (token.name,)) for name, text in (token.parts or {}).items()}
 
     def compared(self) -> list[tuple[Token, str, Colour | None, float | None]]:
         """Each token with its final value as a colour and as pixels, computed once; the same definition once."""
@@ -134,7 +145,7 @@ class DesignSystems:
             "tokens": _by_category(system, chosen, theme, most),
             "themes": themes,
             "counts": dict(Counter(each.category for each in chosen)),
-            "sources": [path for path, _ in Counter(each.path for each in chosen).most_common(5)],
+            "sources": [path for path, _ in Counter(each.path for each in chosen).most_common(MOST_SOURCES)],
         }
         composite = _composite(system, chosen, most)
         if composite:
@@ -156,11 +167,10 @@ class DesignSystems:
             return {"found": True, "matches": [_shown(system, each) for each in equal[:5]]}
         if near:
             shown: list[TokenShown] = [{**_shown(system, each), "distance": round(far, 4)} for far, each in near[:3]]
-            return {
-                "found": False,
-                "nearest": shown,
-                "suggestion": f"No token is equal; {shown[0]['name']} is nearest.",
-            }
+            limit = NEAR_COLOUR if colour_of(wanted) is not None else max(4.0, abs(length_of(wanted) or 0) / 4)
+            far = " It is far: add a token, or use another value." if near[0][0] >= limit else ""
+            said = f"No token is equal; {shown[0]['name']} is nearest.{far}"
+            return {"found": False, "nearest": shown, "suggestion": said}
         return {"found": False, "suggestion": "No token has this value. Add one, or use another value."}
 
     # -- steps
@@ -200,11 +210,10 @@ class DesignSystems:
             grammar = "tsx" if path.endswith("x") else "typescript" if path.endswith("ts") else "javascript"
             facts = self._code.facts(path, f"literals:{grammar}", data)
             values = facts.extra if facts is not None else {}
+            exported, names = values.get("exports"), dict(values.get("names") or {})
             if "tailwind" in path:
-                system.tokens += read_tailwind(path, values.get("exports"))
+                system.tokens += read_tailwind(path, exported, names)
             else:
-                exported = values.get("exports")
-                names = dict(values.get("names") or {})
                 system.tokens += read_theme(
                     path, names | ({"theme": [exported, 1]} if isinstance(exported, dict) else {})
                 )
@@ -214,7 +223,8 @@ def _resolve(system: System) -> None:
     """Follow var(), $name, @name and {a.b}; a circle is named and left as it is."""
     by_name: dict[str, dict[str, str]] = defaultdict(dict)
     for token in system.tokens:
-        by_name[token.name].setdefault(token.theme, token.value)
+        if not _renames_itself(token):
+            by_name[token.name].setdefault(token.theme, token.value)
 
     def value_of(name: str, theme: str) -> str | None:
         themed = by_name.get(name)
@@ -224,7 +234,9 @@ def _resolve(system: System) -> None:
         def inner(found: re.Match[str]) -> str:
             name = found[1]
             if name in seen:
-                problem = f"circular: {' → '.join((*seen[seen.index(name) :], name))}"
+                circle = seen[seen.index(name) :]
+                first = circle.index(min(circle))  # one circle is one problem, from wherever it is entered
+                problem = f"circular: {' → '.join((*circle[first:], *circle[:first], circle[first]))}"
                 if problem not in system.problems:
                     system.problems.append(problem)
                 return found[0]
@@ -238,15 +250,26 @@ def _resolve(system: System) -> None:
                 text = pattern.sub(inner, text)
         return text
 
+    system.follow = follow
     for token in system.tokens:
         key = (token.name, token.theme)
         if key not in system.resolved:
-            system.resolved[key] = _unwrapped(follow(token.value, token.theme, (token.name,)))
+            system.resolved[key] = _unwrapped(follow(token.value, token.theme, _seen(token)))
     # An alias has the category of what it names: `--cta: var(--primary)` is a colour.
     system.tokens = [
         replace(each, category=category_of(each.name, system.value(each))) if each.category == "other" else each
         for each in system.tokens
     ]
+
+
+def _renames_itself(token: Token) -> bool:
+    """`@theme inline { --font-sans: var(--font-sans) }` passes on a property that a script sets: no circle."""
+    found = _VAR.fullmatch(token.value) if token.kind == "@theme" else None
+    return found is not None and found[1] == token.name
+
+
+def _seen(token: Token) -> tuple[str, ...]:
+    return () if _renames_itself(token) else (token.name,)
 
 
 def _unwrapped(value: str) -> str:
@@ -265,15 +288,15 @@ def matching(system: System, value: str) -> tuple[list[Token], list[tuple[float,
     for token, known, own, size in system.compared():
         if colour is not None:
             far = None if own is None else 0.0 if same_colour(value, known) else colour_distance(colour, own)
-            limit, least = NEAR_COLOUR, 0.0
+            least = 0.0
         elif length is not None:
             far = None if size is None or token.category == "colors" else abs(size - length)
-            limit, least = max(4.0, length / 4), 0.01
+            least = 0.01
         else:
-            far, limit, least = (0.0 if _plain(known) == _plain(value) else None), 0.0, 0.0
+            far, least = (0.0 if _plain(known) == _plain(value) else None), 0.0
         if far is not None and far <= least:
             equal.append(token)
-        elif far is not None and far < limit:
+        elif far is not None:
             near.append((far, token))
     equal.sort(key=lambda token: (token.theme != DEFAULT, len(token.name), token.name))
     near.sort(key=lambda pair: (pair[0], len(pair[1].name), pair[1].name))
@@ -296,7 +319,7 @@ def _shown(system: System, token: Token) -> TokenShown:
     if token.theme != DEFAULT:
         shown["theme"] = token.theme
     if token.parts:
-        shown["parts"] = dict(token.parts)
+        shown["parts"] = system.parts(token)
     return {**shown, "where": f"{token.path}:{token.line}"}
 
 
@@ -309,7 +332,7 @@ def _by_category(system: System, tokens: Sequence[Token], theme: str | None, mos
         names = found.setdefault(token.category, {})
         name = token.name if token.theme == DEFAULT or theme is not None else f"{token.name} ({token.theme})"
         if len(names) < most and (name not in names or (theme is not None and token.theme == theme)):
-            names[name] = system.value(token)
+            names[name] = system.value_in(token, theme)
     return found
 
 
@@ -319,7 +342,7 @@ def _composite(system: System, tokens: Sequence[Token], most: int) -> dict[str, 
     by_name = {token.name: token for token in tokens if token.category == "typography"}
     for name, token in by_name.items():
         if token.parts:
-            found[name] = dict(token.parts)
+            found[name] = system.parts(token)
             continue
         base, _, part = name.partition("--")
         if part and base in by_name:
@@ -332,12 +355,12 @@ def _component_patterns(system: System) -> list[dict[str, Any]]:
     """Rules that use the most tokens: how components of this system are built."""
     best = sorted(system.rules, key=lambda rule: (-len(rule.tokens), rule.path, rule.line))
     rows: Iterator[RuleUse] = iter({rule.selector: rule for rule in reversed(best)}.values())
-    chosen = sorted(rows, key=lambda rule: (-len(rule.tokens), rule.selector))[:3]
+    chosen = sorted(rows, key=lambda rule: (-len(rule.tokens), rule.selector))[:MOST_PATTERNS]
     return [
         {
             "name": rule.selector,
-            "tokens": list(rule.tokens[:6]),
-            "example": rule.text[:100],
+            "tokens": list(rule.tokens[:4]),
+            "example": rule.text[:80],
             "where": f"{rule.path}:{rule.line}",
         }
         for rule in chosen

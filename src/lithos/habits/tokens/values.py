@@ -7,20 +7,16 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from lithos.core.lazy import lazy
+
+color4 = lazy("tinycss2.color4")
 ROOT_PX = 16.0
 SAME_COLOUR = 0.004  # OKLab: what three digits of oklch() or whole percents of hsl() lose
 _HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\Z", re.IGNORECASE)
-_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|oklab|hwb)\(\s*([^()]*)\)\Z", re.IGNORECASE)
+_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|oklab|hwb|color)\(\s*([^()]*)\)\Z", re.IGNORECASE)
 _TRIPLE = re.compile(r"(-?[\d.]+)(?:deg)?\s+([\d.]+)%\s+([\d.]+)%(?:\s*/\s*([\d.]+%?))?\Z")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|rem|em|pt)?\Z", re.IGNORECASE)
-_BASIC = """
-black 000000 white ffffff red ff0000 green 008000 blue 0000ff yellow ffff00 cyan 00ffff magenta ff00ff gray 808080
-grey 808080 silver c0c0c0 maroon 800000 olive 808000 purple 800080 teal 008080 navy 000080 orange ffa500 pink ffc0cb
-lime 00ff00 aqua 00ffff fuchsia ff00ff brown a52a2a gold ffd700 indigo 4b0082 violet ee82ee coral ff7f50 crimson dc143c
-salmon fa8072 tomato ff6347 turquoise 40e0d0 khaki f0e68c lavender e6e6fa beige f5f5dc ivory fffff0 tan d2b48c
-rebeccapurple 663399 slategray 708090 whitesmoke f5f5f5 lightgray d3d3d3 darkgray a9a9a9 dimgray 696969
-"""
-NAMED = dict(zip(_BASIC.split()[::2], _BASIC.split()[1::2], strict=True))
+_WORD = re.compile(r"[a-z]{3,20}\Z")
 
 
 class Colour(NamedTuple):
@@ -42,8 +38,8 @@ def colour_of(text: str) -> Colour | None:
     value = text.strip().lower()
     if value == "transparent":
         return Colour(0, 0, 0, 0)
-    if value in NAMED:
-        return _hex(NAMED[value])
+    if _WORD.match(value):
+        return _named(value)
     if found := _HEX.match(value):
         return _hex(found[1])
     if found := _FUNCTION.match(value):
@@ -54,6 +50,16 @@ def colour_of(text: str) -> Colour | None:
     return None
 
 
+@lru_cache(1_024)
+def _named(word: str) -> Colour | None:
+    """A colour by its name in CSS; None for any other word."""
+    found = color4.parse_color(word)
+    if found is None or isinstance(found, str):  # `currentcolor` is a word, not a colour
+        return None
+    red, green, blue = found.coordinates
+    return Colour(red, green, blue, found.alpha)
+
+
 def _hex(digits: str) -> Colour:
     long = "".join(each * 2 for each in digits) if len(digits) <= 4 else digits
     parts = [int(long[place : place + 2], 16) / 255 for place in range(0, len(long), 2)]
@@ -62,6 +68,8 @@ def _hex(digits: str) -> Colour:
 
 def _function(name: str, inner: str) -> Colour | None:
     parts = [each for each in re.split(r"[\s,/]+", inner.strip()) if each]
+    if name == "color":  # of the spaces that it can name, sRGB alone is read
+        name, parts = ("srgb", parts[1:]) if parts[:1] == ["srgb"] else ("", [])
     if len(parts) not in (3, 4):
         return None
     try:
@@ -69,6 +77,11 @@ def _function(name: str, inner: str) -> Colour | None:
         if name == "rgb":
             red, green, blue = (_number(each, 255.0) for each in parts[:3])
             return Colour(red, green, blue, alpha)
+        if name == "srgb":
+            red, green, blue = (_number(each, 1.0) for each in parts[:3])
+            return Colour(red, green, blue, alpha)
+        if name == "hwb":
+            return _hwb(_angle(parts[0]), _number(parts[1], 100.0), _number(parts[2], 100.0), alpha)
         if name == "hsl":
             return _hsl(_angle(parts[0]), _number(parts[1], 100.0), _number(parts[2], 100.0), alpha)
         if name == "oklch":
@@ -107,6 +120,14 @@ def _hsl(hue: float, saturation: float, light: float, alpha: float) -> Colour:
         return light - saturation * min(light, 1 - light) * max(-1.0, min(k - 3, 9 - k, 1.0))
 
     return Colour(part(0), part(8), part(4), alpha)
+
+
+def _hwb(hue: float, white: float, black: float, alpha: float) -> Colour:
+    total = white + black
+    if total >= 1:
+        return Colour(white / total, white / total, white / total, alpha)
+    red, green, blue = (each * (1 - total) + white for each in _hsl(hue, 1.0, 0.5, alpha)[:3])
+    return Colour(red, green, blue, alpha)
 
 
 def _oklab(light: float, a: float, b: float, alpha: float) -> Colour:
@@ -161,7 +182,7 @@ def same_colour(one: str, other: str) -> bool:
 
 def _is_exact(text: str) -> bool:
     value = text.strip().lower()
-    return value.startswith(("#", "rgb")) or value in NAMED or value == "transparent"
+    return value.startswith(("#", "rgb")) or bool(_WORD.match(value))
 
 
 def length_of(text: str) -> float | None:

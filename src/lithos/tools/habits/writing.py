@@ -11,6 +11,8 @@ from lithos.core.call import Call
 from lithos.errors import InvalidInput
 from lithos.garden import for_user
 from lithos.habits import (
+    MOST_FINDINGS,
+    SHOWN_FINDINGS,
     ComponentsFound,
     ComponentType,
     DependencyChecked,
@@ -106,6 +108,11 @@ def lithos_find_design_token(
 
 
 @tool(toolset="habits", reads=True, listed=False, title="Lint raw values")
-def lithos_lint_tokens(lithos: Lithos, call: Call, path: str) -> TokenLint:
+def lithos_lint_tokens(
+    lithos: Lithos,
+    call: Call,
+    path: str,
+    limit: Annotated[int, Field(ge=1, le=MOST_FINDINGS)] = SHOWN_FINDINGS,
+) -> TokenLint:
     """Raw colours and lengths of a file or folder for which a design token exists."""
-    return lint_tokens(lithos.code, lithos.habits.design, call, path)
+    return lint_tokens(lithos.code, lithos.habits.design, call, path, limit)
