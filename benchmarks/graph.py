@@ -1,6 +1,7 @@
 """The graph: how right the firewall is, and what an answer costs in time.
 
-LITHOS_BENCH_REPOS names a folder with checkouts of `django` and `httpx`. Statements and questions come from `ast`, jedi
+LITHOS_BENCH_REPOS names a folder with checkouts of `django`, `httpx`, `click` and `requests`.
+Statements and questions come from `ast`, jedi
 (where it is installed) and git; see `_claim_sets` and `_answer_sets`.
 """
 
@@ -44,6 +45,17 @@ def main() -> None:
             _firewall(lithos, commit_statements(name, "commit_statements_2.tsv"), "after other commit messages")
             _times(lithos, [each.question for each in questions(where, package, 20)])
             _conflicts(lithos)
+    _blind(folder)
+
+
+def _blind(folder: str) -> None:
+    """Repositories that no rule was fitted to before their statements were written."""
+    for name, file in (("click", "commit_statements_3.tsv"), ("requests", "commit_statements_4.tsv")):
+        where = Path(folder) / name
+        if folder and where.is_dir():
+            with memory_of(where, model=False) as lithos:
+                print(name)
+                _firewall(lithos, commit_statements(name, file), "after commit messages")
 
 
 def _firewall(lithos: Lithos, said: list[Statement], origin: str) -> None:

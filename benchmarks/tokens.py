@@ -1,6 +1,7 @@
 """Tokens and answers of lithos_ask beside search-and-read, per intent, cold and warm.
 
-LITHOS_BENCH_REPOS names a folder with checkouts of `django` and `httpx`. Tokens are counted with cl100k ranks from the
+LITHOS_BENCH_REPOS names a folder with checkouts of `httpx`, `click` and `django`.
+Tokens are counted with cl100k ranks from the
 package rs-bpe (`pip install rs-bpe`; nothing is downloaded), else by four bytes, and the output says which.
 """
 
@@ -20,7 +21,7 @@ from benchmarks.report import line
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 
-REPOSITORIES = {"httpx": ("httpx", 20), "django": ("django", 30)}  # package, questions of each kind
+REPOSITORIES = {"httpx": ("httpx", 20), "click": ("src/click", 20), "django": ("django", 30)}  # package, questions each
 PAST = ("ACTIVITY", "HISTORICAL")  # without a graph one searches `git log` for these
 OPERATOR = Caller(operator=True)
 

@@ -187,6 +187,23 @@ def test_an_agent_can_check_its_answer(desk: Desk) -> None:
         desk("check_answer", answer="x", context_id="nothing")
 
 
+@pytest.mark.parametrize("marked", ["`shop.load_row` is fast. [INFERENCE]", "`shop.load_row` is fast [INFERENCE]."])
+def test_an_inference_may_be_marked_behind_its_sentence(desk: Desk, marked: str) -> None:
+    made = desk("build_context", query="where is Cart defined")
+    found = desk("check_answer", answer=f"`Cart` is in `shop/cart.py` [1]. {marked}", context_id=made["context_id"])
+    assert found["ok"] and found["inferences"][0].rstrip(".") == "`shop.load_row` is fast"
+    alone = desk("check_answer", answer=marked, context_id=made["context_id"])
+    assert (alone["ok"], alone["cites_nothing"]) == (False, True)
+
+
+def test_a_conflict_on_what_we_use_is_found_by_what_it_is_for(desk: Desk) -> None:
+    stored(desk, "We use Memcached for session storage.")
+    stored(desk, "We use DynamoDB for session storage.")
+    desk.lithos.trust.follow()
+    for subject in ("session storage", "session_storage"):
+        assert desk("graph_conflicts", subject=subject)["count"] == 1
+
+
 def test_a_model_answers_only_if_allowed_and_is_cached_only_if_it_passes(desk: Desk) -> None:
     prose = ScriptedProse(["It is `check_stock` [9].", "`check_stock` calls `load_row` [1]."])
     desk.lithos.answers.prose = prose
@@ -311,6 +328,16 @@ def test_a_false_entry_is_kept_as_written_and_marked(desk: Desk) -> None:
     assert row["content"] == text and "needs_review" in row["tags"]
     piece = piece_of(desk, "how did we handle Cart", answer["id"])
     assert piece["trust"] == 20 and "⚠️ UNVERIFIED" in piece["source"]
+
+
+def test_missing_files_weaken_the_stored_verdict_too(desk: Desk) -> None:
+    said = stored(desk, "`check_stock` calls `load_row`.", code_references=["a/gone.py", "b/gone.py"])
+    assert not said["verification"]["verified"]
+    for _ in range(2):  # and again after the code changed
+        desk.lithos.trust.follow()
+        found = desk("get_provenance", id=said["id"])["verification"]
+        assert not found["verified"] and found["confidence"] == pytest.approx(0.64)
+        desk.changed({"shop/store.py": FILES["shop/store.py"] + "\n\nEND = 1\n"})
 
 
 def test_a_true_entry_is_verified_with_its_proof(desk: Desk) -> None:

@@ -14,6 +14,7 @@ _CITED = re.compile(r"[\[【]\s*(\d{1,9}(?:\s*[,;–-]\s*\d{1,9})*)\s*[\]】]")
 _QUOTED = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)  # `rows[0]` is no citation
 MOST_CITED = 50  # numbers of one range
 _INFERENCE = re.compile(r"\[INFERENCE\]\s*([^\[\n]+)")
+_MARKED_AFTER = re.compile(r"((?:(?![.!?]\s)[^\n\[])+[.!?]?)[ \t]*\[INFERENCE\](?:[.!?]|[ \t]*$)", re.MULTILINE)
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\[INFERENCE\]|[^\s\[])|\n+")
 _CODE_NAME = re.compile(
     r"`[^`]+`|\b\w+\(\)|\b\w+_\w+\b|\b[a-z]+[A-Z]\w*|\b[A-Z][a-z]+[A-Z]\w*|\b[\w/]+\.(?:py|go|ts|tsx|js|rs|java|rb)\b"
@@ -54,6 +55,7 @@ class AnswerCheck:
     def shown(self) -> dict[str, Any]:
         return {
             "ok": self.passes,
+            "cites_nothing": not (self.cited or self.unknown_citations),
             "sources_used": list(self.cited),
             "unknown_citations": list(self.unknown_citations),
             "statements_without_code": list(self.without_code),
@@ -65,6 +67,7 @@ class AnswerCheck:
 
 
 def check_answer(answer: str, sources: Sequence[Cited], facts: CodeFacts) -> AnswerCheck:
+    answer = _MARKED_AFTER.sub(r" [INFERENCE] \1", answer)
     numbers = _numbers(answer)
     used = {number: sources[number - 1] for number in numbers if 1 <= number <= len(sources)}
     found = [check(claim, facts) for claim in claims_in(_without_marks(answer))]

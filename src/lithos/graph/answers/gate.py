@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from lithos.core.call import Call
 from lithos.errors import LithosError
@@ -26,8 +27,8 @@ class FirewallGate:
         references = (*entry.references, *entry.modified, *entry.created)
         evidence = Evidence(user=call.by_person)
         found = self._firewall.verify(call, entry.text, references, evidence, self._earlier(call, entry))
-        if call.by_person:
-            self._firewall.vouch(entry.text)
+        if call.by_person or found.doubt < 1.0:
+            self._firewall.vouch(entry.text, replace(evidence, doubt=found.doubt))
         # The caller's own number stays as it was given; the verdict's is kept where there is none, and with the check.
         confidence = found.confidence if entry.confidence is None and found.confidence < 1.0 else None
         tags = (REVIEW,) if found.needs_review else ()

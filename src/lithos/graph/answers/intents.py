@@ -68,7 +68,7 @@ _STOP: Final = frozenset(
         "follow take took way ways best practice practices recommended recommend papers paper research literature rfc docs say says "
         "compare comparison vs versus tradeoff tradeoffs trade between past previous previously before last time earlier solution "
         "solutions fix fixed solve solved deal decide decided decision decisions choose chose chosen choosing go went reason rationale "
-        "make made changed change changes happened happen history recent recently latest modified touched edited worked result results "
+        "make made changed change changes happened happen history recent recently latest modified touched edited worked wrote written committed broke result results "
         "outcome status successful succeed succeeded success pass passed fail failed turn turned out complete completed similar seen "
         "like problems problem issues issue continue resume pick up leave left off not never don't doesn't didn't isn't no longer "
         "let's new now currently framework frameworks write done managed used programming work happens does't didnt",

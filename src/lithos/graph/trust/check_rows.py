@@ -159,6 +159,7 @@ class CheckRows:
 
 def _values(row: CheckRow) -> tuple[Any, ...]:
     bits = row.evidence.user | row.evidence.commit << 1 | row.evidence.source << 2
+    bits |= round((1 - row.evidence.doubt) * 1_000) << 3
     return (
         *(row.node_id, DOMAINS[row.domain], row.text_hash, bits, int(row.verified), row.verification_type),
         *(row.confidence, int(row.unchecked), int(row.needs_review), orjson.dumps(row.claims).decode()),
@@ -172,7 +173,7 @@ def _check_row(row: Row) -> CheckRow:
         row["node_id"],
         next(name for name, number in DOMAINS.items() if number == row["domain"]),
         row["text_hash"],
-        Evidence(bool(bits & 1), bool(bits & 2), bool(bits & 4)),
+        Evidence(bool(bits & 1), bool(bits & 2), bool(bits & 4), 1 - (bits >> 3) / 1_000),
         bool(row["verified"]),
         row["verification_type"],
         row["confidence"],

@@ -9,7 +9,7 @@ from typing import Final
 
 from lithos.graph.trust.claims.checking import check
 from lithos.graph.trust.claims.extraction import claims_in
-from lithos.graph.trust.claims.values import Checked, Claim, CodeFacts, Verdict
+from lithos.graph.trust.claims.values import Checked, Claim, ClaimKind, CodeFacts, Verdict
 from lithos.graph.trust.claims.verify import opposed
 from lithos.graph.trust.freshness import CODE
 
@@ -106,4 +106,6 @@ def _between(first: Statement, mine: Claim, second: Statement, theirs: Claim) ->
 
 
 def _subject(claim: Claim) -> str:
-    return (claim.subject.name or claim.value).rpartition(".")[2].lower()[:200]
+    """ "We use X for Y" is about Y."""
+    purpose = claim.detail if claim.kind is ClaimKind.USES and not claim.subject.name else ""
+    return purpose.lower()[:200] or (claim.subject.name or claim.value).rpartition(".")[2].lower()[:200]

@@ -74,8 +74,9 @@ class ConflictRows:
         """Newest first; only pairs of which the caller sees both sides."""
         conditions, values = ["resolved = ?"], [int(resolved)]
         if subject:
-            conditions.append("subject = ?")
-            values.append(subject.strip().lower())  # type: ignore[arg-type]
+            name = subject.strip().lower()
+            conditions.append("subject IN (?, ?)")  # lithos_classify_query writes session_storage
+            values += [name, name.replace("_", " ")]  # type: ignore[list-item]
         if kind is not None:
             conditions.append("type = ?")
             values.append(int(kind))

@@ -25,7 +25,7 @@ from lithos.graph.trust.claims.verify import Earlier, Evidence, Verification, ve
 AT_ONCE = 200
 MOST_RECHECKED = 5_000  # after one change of code
 MANY_FILES = 100
-RULES = "4."  # a new number checks every text again: rows of other rules do not fit the claims read now
+RULES = "5."  # a new number checks every text again: rows of other rules do not fit the claims read now
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ class Firewall:
         """Over the code that the caller sees; for the answer to a write."""
         return verify(text, references, self.facts(call), evidence=evidence, earlier=earlier)
 
-    def vouch(self, text: str) -> None:
-        """Remember that a person wrote this text, until the node that it becomes is checked."""
+    def vouch(self, text: str, evidence: Evidence) -> None:
+        """Remember who wrote this text and what spoke against it, until the node that it becomes is checked."""
         id = vouched_id(text)
-        row = CheckRow(id, "history", "", Evidence(user=True), False, 0, 1.0, True, False, [], [], self._now())
+        row = CheckRow(id, "history", "", evidence, False, 0, 1.0, True, False, [], [], self._now())
         self.rows.put([row], {}, [])
 
     def checked(self, nodes: Sequence[NodeText]) -> dict[str, CheckRow]:
@@ -114,9 +114,13 @@ class Firewall:
         words: dict[str, set[str]] = {}
         provenance: list[ProvenanceRow] = []
         for node in nodes:
-            person = vouched_id(node.text) in vouched
-            known = before[node.id].evidence if node.id in before else Evidence()
-            evidence = replace(node.evidence, user=node.evidence.user or person or known.user)
+            said = vouched.get(vouched_id(node.text))
+            heard = [each.evidence for each in (said, before.get(node.id)) if each is not None]
+            evidence = replace(
+                node.evidence,
+                user=node.evidence.user or any(each.user for each in heard),
+                doubt=min([node.evidence.doubt, *(each.doubt for each in heard)]),
+            )
             found = verify(node.text, node.references, facts, evidence=evidence)
             row = check_row(node.id, node.domain, node.hash, evidence, found, self._now())
             rows[node.id] = replace(row, was_true_until=_was_true_until(before.get(node.id), row))

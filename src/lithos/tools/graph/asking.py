@@ -73,6 +73,7 @@ class ContextAnswer(TypedDict):
 
 class CheckAnswer(TypedDict):
     ok: bool
+    cites_nothing: bool
     sources_used: list[str]
     unknown_citations: list[int]
     statements_without_code: list[str]

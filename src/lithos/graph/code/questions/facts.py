@@ -59,7 +59,7 @@ class GraphFacts:
         return bool(self._roots) and not any(root.behind() for root in self._roots.values())
 
     def _named(self, name: str) -> tuple[CodeNode, ...]:
-        found = [each for root in self._roots.values() for each in named(root, name)]
+        found = [each for root in self._roots.values() for each in named(root, name, repeated=True)]
         return tuple(
             _node(each.root.spec.name, each.row)
             for each in found

@@ -118,19 +118,24 @@ def _at_line(root: OpenRoot, path: str, line: int) -> Symbol | None:
     return Symbol(root, row) if row else None
 
 
-def named(root: OpenRoot, text: str) -> list[Symbol]:
-    """Nodes whose path and qualified name end with the parts given; the file's own name may be left out."""
+def named(root: OpenRoot, text: str, *, repeated: bool = False) -> list[Symbol]:
+    """Nodes whose path and qualified name end with the parts given; the file's own name may be left out.
+
+    `repeated`: every definition of a name that a file defines more than once (overloads), else the first.
+    """
     parts = [part for part in _SPLIT.split(text.removeprefix(f"{root.spec.name}:").removesuffix("()")) if part]
     if not parts:
         return []
     rows = root.store.read(lambda tx: tx.all(f"{_NODES} n.name = ? LIMIT 2000", parts[-1].split("~")[0]))
-    return [Symbol(root, row) for row in rows if _ends_with(row, parts)]
+    return [Symbol(root, row) for row in rows if _ends_with(row, parts, repeated)]
 
 
-def _ends_with(row: Row, parts: list[str]) -> bool:
+def _ends_with(row: Row, parts: list[str], repeated: bool) -> bool:
     folders = str(row["path"] or "").split("/")
     stem = folders.pop().split(".")[0] if folders else ""
     local = str(row["local"]).split(".") if row["local"] else [str(row["name"])]
+    if repeated:
+        local = [part.partition("~")[0] for part in local]
     for whole in (
         [*folders, stem, *local],
         [*folders, *local],

@@ -7,6 +7,7 @@ that no reading of the sentence is true. All candidates of an ambiguous name mus
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Callable, Iterable, Sequence
 
@@ -17,8 +18,18 @@ from lithos.graph.trust.claims.values import Checked, Claim, ClaimKind, CodeFact
 MOST_CANDIDATES = 40
 REACH = 3  # calls through helpers count as calls in people's sentences
 _CALLABLE = ("function", "method")
+_OUTSIDE = re.compile(r"/|~|\.\.|[a-z]+://|.*\*", re.IGNORECASE)  # `httpx/_client.py` is a path in here
+_CONTAINERS = ("tuple", "list", "dict", "set", "frozenset")
+_WITHOUT_METHODS = frozenset({"Generic", "ABC", "Protocol"})
 _TYPES = ("class", "interface", "enum", "type")
-_NOUNS = {"struct": "class", "mixin": "class", "decorator": "function", "helper": "function", "constructor": "class"}
+_NOUNS = {
+    "struct": "class",
+    "mixin": "class",
+    "decorator": "function",
+    "helper": "function",
+    "constructor": "class",
+    "exception": "class",
+}
 Finding = tuple[Verdict, tuple[str, ...], str]
 _UNKNOWN: Finding = (Verdict.UNKNOWN, (), "")
 
@@ -101,7 +112,7 @@ def _absent(claim: Claim, places: Sequence[str], facts: CodeFacts) -> Finding:
     """A name that the graph does not know, said to be in files that do not even mention it."""
     last = claim.subject.name.rpartition(".")[2]
     read = [each for each in places if not each.endswith("/") and facts.at(each)]
-    unsure = not claim.subject.strong or not re.fullmatch(r"[^\W\d]\w{3,}", last) or facts.named(last)
+    unsure = not claim.subject.strong or not re.fullmatch(r"[^\W\d]\w{2,}", last) or facts.named(last)
     if unsure or not read or len(read) < len(places) or any(facts.mentions(last, each) for each in read):
         return _UNKNOWN
     return Verdict.CONTRADICTED, tuple(read[:3]), f"{read[0]} does not mention {last}"
@@ -119,6 +130,8 @@ def _within(path: str, place: str) -> bool:
 def _could_offer(claim: Claim, place: str, facts: CodeFacts) -> bool:
     """Whether a place that does not define a name may still be said to have it: it imports it to pass it on."""
     last = claim.subject.name.rpartition(".")[2]
+    if claim.detail == "loose" and not place.endswith("/"):
+        return facts.mentions(last, place)
     if place.endswith("/"):
         return facts.mentions(last, f"{place}__init__.py") or last in facts.imports(f"{place}__init__.py")
     if not facts.at(place):
@@ -131,7 +144,7 @@ def _looks_outside(subjects: Sequence[CodeNode], where: Mention, facts: CodeFact
     """A path that is nothing here and cannot be meant as one: a URL, a shell word, a path above the root."""
     if places:
         return False
-    return where.text.startswith(("/", "~", "..", "http")) or "*" in where.text or not where.strong
+    return _OUTSIDE.match(where.text) is not None or not where.strong
 
 
 def _existence(claim: Claim, facts: CodeFacts) -> Finding:
@@ -139,7 +152,7 @@ def _existence(claim: Claim, facts: CodeFacts) -> Finding:
         places = facts.places(_path_and_line(claim.subject.text)[0])
         if places:
             return Verdict.CONFIRMED, tuple(places[:3]), f"{places[0]} is there"
-        if claim.subject.text.startswith(("/", "~", "..", "http")) or "*" in claim.subject.text:
+        if _OUTSIDE.match(claim.subject.text):
             return _UNKNOWN
         return Verdict.CONTRADICTED, (), f"there is no {claim.subject.text}"
     found = facts.named(claim.subject.name)
@@ -285,11 +298,24 @@ def _member(claim: Claim, facts: CodeFacts) -> Finding:
             return _confirmed([owner, *found], f"{found[0].local} is at {found[0].path}:{found[0].line}")
         lineage = (owner, *above.nodes)
         names = {each.name for one in lineage for each in facts.members(one)}
-        if not above.resolved or "__getattr__" in names or any(_mentioned(claim.value, one, facts) for one in lineage):
+        if (
+            _may_inherit(claim.value, above)
+            or "__getattr__" in names
+            or any(_mentioned(claim.value, one, facts) for one in lineage)
+        ):
             return _UNKNOWN
         return _contradicted([owner], f"{owner.local} ({owner.path}:{owner.line}) has no {claim.value}")
 
     return _each(owners, judge)
+
+
+def _may_inherit(member: str, above: Bases) -> bool:
+    """Whether a base outside the graph may have it. Those of Python itself are known."""
+    if above.resolved:
+        return False
+    outside = above.names - {each.name for each in above.nodes} - _WITHOUT_METHODS
+    known = {name: getattr(builtins, name, None) for name in outside}
+    return any(not isinstance(each, type) or hasattr(each, member) for each in known.values())
 
 
 # Signatures, counts, defaults
@@ -338,7 +364,7 @@ def _returns(claim: Claim, facts: CodeFacts) -> Finding:
         stated = set(re.findall(r"[^\W\d]\w*", signature.returns.lower()))
         if wanted <= stated:
             return _confirmed([owner], f"{owner.local} returns {signature.returns}")
-        plain = {"str", "int", "bool", "float", "none", "bytes", "string", "error", "number", "boolean"}
+        plain = {"str", "int", "bool", "float", "none", "bytes", "string", "error", "number", "boolean", *_CONTAINERS}
         other = stated <= plain or _is_container(signature.returns)
         if wanted <= plain - {"none"} and other and not wanted & _outer(signature.returns, stated):
             return _contradicted([owner], f"{owner.local} returns {signature.returns}")
@@ -349,10 +375,7 @@ def _returns(claim: Claim, facts: CodeFacts) -> Finding:
 
 def _is_container(annotation: str) -> bool:
     """Written as one container and as nothing else."""
-    return (
-        "|" not in annotation
-        and re.match(r"(?:tuple|list|dict|set|frozenset)\[", annotation, re.IGNORECASE) is not None
-    )
+    return "|" not in annotation and re.match(rf"(?:{'|'.join(_CONTAINERS)})\[", annotation, re.IGNORECASE) is not None
 
 
 def _outer(annotation: str, stated: set[str]) -> set[str]:

@@ -15,7 +15,7 @@ LONGEST_TEXT = 20_000
 MOST_CLAIMS = 50
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+(?=[\w`\"'(\[*-])|\n\s*\n|\n\s*(?=[-*+•]\s|\d+[.)]\s)")
 _KINDS = (
-    "class|classes|struct|interface|enum|function|method|constructor|helper|decorator|mixin|module|package|file|folder|directory|"
+    "class|classes|struct|interface|enum|exception|function|method|constructor|helper|decorator|mixin|module|package|file|folder|directory|"
     "constant|variable|attribute|field|property|type|parameter|argument|keyword argument|option|setting|flag|library"
 )
 _ENDINGS = "|".join(sorted(CODE_ENDINGS, key=len, reverse=True))
@@ -46,7 +46,7 @@ _NO_MENTION = frozenset(
         "on at of to for from with by as it he she they we you i there here which what when where why how who all each every "
         "any some base parent child sub abstract static new old same other another such one two three inside within under if "
         "then else before after because since while only also both either neither class function method module file called named "
-        "can could may might will would should must",
+        "can could may might will would should must helper private public internal async instance",
     )
 )
 _LITERAL = r"(?P<value>M|-?\d(?:[\d_.]*\d)?|None|True|False|null|nil|true|false|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)"
@@ -93,15 +93,30 @@ def claims_in(text: str) -> list[Claim]:
 @lru_cache(maxsize=512)  # an answer reads the texts of its pieces twice, and the next one many of them again
 def _claims_in(text: str) -> tuple[Claim, ...]:
     found: dict[tuple[object, ...], Claim] = {}
-    for sentence in _SENTENCE.split(_plain(_without_code(text[:LONGEST_TEXT]))):
-        words = " ".join(sentence.split()).strip().lstrip("-*+•> ")
+    last: list[Mention] = []
+    for part in _SENTENCE.split(_plain(_without_code(text[:LONGEST_TEXT]))):
+        words = " ".join(part.split()).strip().lstrip("-*+•> ")
         if not 5 <= len(words) <= 1_000 or words.endswith("?") or words.startswith(("|", "#", ">>>")):
             continue
-        for claim in _of_sentence(words):
+        sentence = _marked(_named_again(words, last))
+        last = sentence.mentions
+        for claim in _of_sentence(sentence):
             found.setdefault(
                 (claim.kind, claim.subject.name, claim.value, claim.of and claim.of.name, claim.negated), claim
             )
     return tuple(found.values())[:MOST_CLAIMS]
+
+
+def _named_again(words: str, last: list[Mention]) -> str:
+    """ "It is in a.py" with its name, where the sentence before has one name; "both are" where it has two."""
+    names = list(dict.fromkeys(each.text for each in last))
+    if len(names) == 1:
+        return re.sub(r"^it (?=\w)", lambda _: f"`{names[0]}` ", words, flags=re.IGNORECASE)
+    if len(names) == 2:
+        return re.sub(
+            r"^(?:they )?both (?=\w)", lambda _: f"`{names[0]}` and `{names[1]}` ", words, flags=re.IGNORECASE
+        )
+    return words
 
 
 def is_read_whole(text: str) -> bool:
@@ -122,14 +137,31 @@ def _plain(text: str) -> str:
     return text
 
 
-def _of_sentence(words: str) -> Iterator[Claim]:
-    sentence = _marked(words)
+def _of_sentence(sentence: _Sentence) -> Iterator[Claim]:
+    for before, clause in _clauses(sentence.shape):
+        yield from _of_clause(replace(sentence, shape=clause), before)
+
+
+def _clauses(shape: str) -> Iterator[tuple[str, str]]:
+    """The sentence; "M, which calls …", "M, a function in …" and "M … and calls …" with their subject; and the words before each."""
+    yield "", shape
+    for match in _RELATIVE.finditer(shape):
+        yield shape[: match.start()], f"{match.group('who')} {shape[match.end() :]}"
+    for match in _APPOSED.finditer(shape):
+        yield shape[: match.start()], f"{match.group('who')} is {shape[match.end() :]}"
+    if lead := _LEAD.match(shape):
+        for match in _AND.finditer(shape, lead.end()):
+            if not _OTHER_SUBJECT.search(shape, lead.end(), match.start()):
+                yield shape[: match.start()], f"{lead.group('who')} {shape[match.end() :]}"
+
+
+def _of_clause(sentence: _Sentence, before: str) -> Iterator[Claim]:
     taken: list[tuple[int, int]] = []
     for kind, pattern, build in _PATTERNS:
         for match in pattern.finditer(sentence.shape):
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue
-            if _HEDGE.search(_ALLOWED.sub("", sentence.shape[: match.end()])):
+            if _HEDGE.search(_ALLOWED.sub("", f"{before} {sentence.shape[: match.end()]}")):
                 continue
             made = list(build(kind, sentence, match))
             if made:
@@ -160,8 +192,9 @@ def _marked(words: str) -> _Sentence:
     return sentence
 
 
+_QUALITY = "new|existing|shared|private|public|internal|built-in|abstract|static|async|optional|required|platform|helper|keyword-only"
 _NOUNS = re.compile(
-    rf"(?:\b(?:the|a|an|our|this|its|that)\s+)?(?:\b(?P<noun>{_KINDS})\s+)?(?:\b(?:named|called)\s+)?(?P<mark>⟦\d+⟧)(?P<own>'s)?(?:\s+(?P<after>{_KINDS})\b(?!\s+(?:of|in|for)\b))?",
+    rf"(?:\b(?:the|a|an|our|this|its|that)\s+)?(?:\b(?:new|existing|shared|private|internal|built-in)\s+)?(?:\b(?P<noun>{_KINDS})\s+)?(?:\b(?:named|called)\s+)?(?P<mark>⟦\d+⟧)(?P<own>'s)?(?:\s+(?:(?:{_QUALITY})\s+)?(?P<after>{_KINDS})\b(?!\s+(?:of|in|for)\b))?",
     re.IGNORECASE,
 )
 
@@ -195,7 +228,8 @@ def _location(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Bui
         or "." in where.name
     ):
         return
-    soft = "" if match.groupdict().get("hard") else "soft"
+    groups = match.groupdict()
+    soft = "" if groups.get("hard") else "loose" if groups.get("loose") else "soft"
     if line := match.groupdict().get("line"):
         where = replace(where, text=f"{where.text.partition(':')[0]}:{line}")
     for subject in _marks(sentence, match.group("what")):
@@ -250,13 +284,14 @@ def _calls(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
 
 def _member(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
     """ "`Cart` has a method `add`": only with the noun, else it may be a parameter or anything."""
-    owner, member = sentence.at(match.group("a")), sentence.at(match.group("b"))
-    if (
-        (member.kind in ("method", "property") or match.groupdict().get("noun"))
-        and not owner.is_path
-        and re.fullmatch(r"[^\W\d]\w*(?:\(\))?", member.text)
-    ):
-        yield Claim(kind, sentence.text, owner, member.name, member, _negated(match))
+    owner = sentence.at(match.group("a"))
+    for member in _marks(sentence, match.group("b")):
+        if (
+            (member.kind in ("method", "property") or match.groupdict().get("noun"))
+            and not owner.is_path
+            and re.fullmatch(r"[^\W\d]\w*(?:\(\))?", member.text)
+        ):
+            yield Claim(kind, sentence.text, owner, member.name, member, _negated(match))
 
 
 def _team_uses(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
@@ -323,6 +358,12 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"(?<![\w\\])M(?!\w)", "⟦\\\\d+⟧", text), re.IGNORECASE)
 
 
+_VERB = r"(?=(?:is|are|isn't|has|have|does|doesn't|never|no longer|lives?|sits?|resides?|calls?|invokes?|takes?|accepts?|expects?|requires?|extends?|inherits?|subclasses|derives?|returns?|uses?|imports?|defaults?|overrides?|defines?|contains?|depends?|relies)\b)"
+_RELATIVE = _pattern(rf"(?P<who>M), which (?:now |also |itself )?{_VERB}")
+_APPOSED = _pattern(r"(?P<who>M), (?=(?:an?|the) )")
+_LEAD = _pattern(rf"(?P<who>M) (?:now |also |still )?{_VERB}")
+_AND = re.compile(rf",? (?:and|but) (?:now |also |still |itself )?{_VERB}", re.IGNORECASE)
+_OTHER_SUBJECT = re.compile(r"\b(?:that|which|who|where|while|because|so|since)\b|[,:]", re.IGNORECASE)
 _PATTERNS = [
     (kind, _pattern(text), build)
     for kind, build, texts in (
@@ -337,6 +378,10 @@ _PATTERNS = [
                 rf"(?P<p>M) (?:(?P<no>does not|no longer) )?defaults? to {_LITERAL} in (?P<f>M)",
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} by default (?:in|for|of) (?P<f>M)",
                 rf"(?P<f>M)'s (?P<p>M) has a default(?: value)? of {_LITERAL}",
+                rf"(?P<p>M) (?:of|in) (?P<f>M) has a default(?: value)? of {_LITERAL}",
+                rf"(?P<p>M) (?:of|in) (?P<f>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} by default",
+                rf"(?P<f>M) (?:takes|accepts|has|expects|declares) (?:(?:one|an?) (?:parameter|argument), )?(?P<p>M),? (?:whose default(?: value)? is|with a default(?: value)? of|which defaults to|that defaults to|defaulting to) {_LITERAL}",
+                rf"(?P<f>M) (?:sets|leaves) (?P<p>M) (?:to |at )?{_LITERAL} by default",
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? set to {_LITERAL}",
                 rf"^(?P<p>M) = {_LITERAL}\.?$",
                 r"^(?P<p>M) is (?P<no>not )?(?P<value>-?\d[\d_.]*\d|-?\d|None|True|False|'[^']*'|\"[^\"]*\")\.?$",
@@ -364,15 +409,17 @@ _PATTERNS = [
             _member,
             (
                 rf"(?P<a>M){_DO}(?:has|have|provides?|offers?) (?P<none>no )?(?P<b>M)",
-                rf"(?P<b>M){_BE}an? (?P<noun>method|property) (?:of|on) (?P<a>M)",
+                rf"(?P<b>M){_BE}an? (?:(?:static|class|abstract|async|private|public|instance) )?(?P<noun>method|property) (?:of|on) (?P<a>M)",
+                rf"(?P<a>M){_DO}(?P<noun>overrides?) (?P<b>{_LIST})",
             ),
         ),
         (
             ClaimKind.INHERITANCE,
             _calls,
             (
-                rf"(?P<a>M){_DO}(?:inherits? from|extends?|subclass(?:es)?|derives? from|implements?) (?P<b>{_LIST})",
+                rf"(?P<a>{_LIST})(?: both| all)?{_DO}(?:inherits? from|extends?|subclass(?:es)?|derives? from|implements?) (?P<b>{_LIST})",
                 rf"(?P<a>M){_BE}(?:an? |the )?(?:direct )?(?:(?:subclass|child|child class|descendant) of|derived from) (?P<b>M)",
+                rf"(?P<a>M)(?:, |{_BE})(?:an? )?(?P<b>M) subclass\b",
                 rf"(?P<b>M){_BE}(?:an? |the )?(?:direct )?(?:base(?: class)?|parent(?: class)?|superclass) (?:of|for) (?P<a>M)",
             ),
         ),
@@ -380,8 +427,8 @@ _PATTERNS = [
             ClaimKind.CALLS,
             _calls,
             (
-                rf"(?P<a>M){_DO}(?:calls?|invokes?|delegates? to) (?P<b>{_LIST})",
-                rf"(?P<b>M){_BE}(?:called|invoked) (?:by|from|in|inside|within) (?P<a>M)",
+                rf"(?P<a>{_LIST})(?: both| all)?{_DO}(?:calls?|invokes?|delegates? to) (?P<b>{_LIST})",
+                rf"(?P<b>M){_BE}(?:called|invoked) (?:by|from|in|inside|within) (?P<a>{_LIST})",
                 rf"(?:inside|in|within) (?P<a>M),?\s+(?P<b>M){_BE}(?:called|invoked)",
             ),
         ),
@@ -389,8 +436,8 @@ _PATTERNS = [
             ClaimKind.USES,
             _pair,
             (
-                rf"(?P<a>M){_DO}(?:uses?|imports?|depends? on|relies? on|requires?) (?P<b>{_LIST})(?: (?:for|to) (?P<purpose>[\w -]{{3,40}}))?",
-                rf"(?P<b>M){_BE}(?:imported|used) (?:in|by|from|inside) (?P<a>M)",
+                rf"(?P<a>{_LIST})(?: both| all)?{_DO}(?:uses?|imports?|depends? on|relies? on|requires?) (?P<b>{_LIST})(?: (?:for|to) (?P<purpose>[\w -]{{3,40}}))?",
+                rf"(?P<b>M){_BE}(?:imported|used|shared) (?:in|by|from|inside|between) (?P<a>{_LIST})",
             ),
         ),
         (
@@ -428,13 +475,15 @@ _PATTERNS = [
                 rf"definition of (?P<what>M){_BE}(?:(?P<hard>located|defined) )?(?:in|at|inside|under) (?P<where>M)",
                 r"there(?: is|'s| exists?)(?P<none> no)? (?P<what>M) (?:in|under|inside|within) (?P<where>M)",
                 rf"(?P<where>M){_DO}(?P<hard>defines?|contains?|declares?|holds?) (?P<what>{_LIST})",
-                r"(?P<what>M) can be found (?:in|at|inside|under|within) (?P<where>M)",
+                r"(?P<what>M) can be (?P<hard>found) (?:in|at|inside|under|within) (?P<where>M)",
                 r"(?P<what>M)(?: exists| already exists) (?:in|under|inside) (?P<where>M)",
                 rf"(?P<what>M){_BE}at line (?P<line>\d+) (?:of|in) (?P<where>M)",
                 r"(?P<where>M) has (?P<what>M)",
                 rf"(?P<what>M){_BE}part of (?P<where>M)",
                 r"^(?P<what>M)(?:'s definition)?(?::| →| ->| =>| —| –) (?P<where>M)\.?$",
                 r"(?P<what>M) \((?P<where>M)\)",
+                rf"(?P<what>M)(?:, |{_BE})(?:an? |the )(?:[\w-]+ ){{0,3}}?(?P<hard>function|class|helper|constant|decorator|exception|mixin|struct|interface|enum|type) (?:in|of|from|inside|at) (?P<where>M)",
+                r"(?:^|[:,] )(?P<what>M) (?P<loose>in) (?P<where>M)(?= (?:now|is|are|has|does|never|no longer|[a-z]{2,}s)\b)",
             ),
         ),
         (ClaimKind.RETURNS, _returns, (rf"(?P<f>M){_DO}returns? (?:an? )?{_LITERAL}",)),

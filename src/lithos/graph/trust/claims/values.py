@@ -41,7 +41,7 @@ class Mention:
     @property
     def name(self) -> str:
         """The dotted name without its call."""
-        return self.text.partition("(")[0].replace("::", ".").strip(".#")
+        return self.text.partition("(")[0].replace("::", ".").strip(".#@")
 
     @property
     def is_path(self) -> bool:
@@ -67,7 +67,8 @@ class Claim:
     value: str = ""
     of: Mention | None = None  # the second name, where the relation has one
     negated: bool = False
-    detail: str = ""  # what is counted; "soft" for a place that may re-export; the purpose of a use
+    # What is counted; the purpose of a use; of a place: "soft" if it may re-export, "loose" if it may only mention it.
+    detail: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:

@@ -39,6 +39,7 @@ class Evidence:
     user: bool = False  # a person wrote it
     commit: bool = False  # it is a commit's message
     source: bool = False  # the original was read
+    doubt: float = 1.0  # factor of the files that were missing and of the history against it when it was written
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Verification:
     missing: tuple[str, ...] = ()  # references that are not there
     opposed: tuple[tuple[str, str], ...] = ()  # (id of the earlier text, what it says)
     warnings: tuple[str, ...] = field(default=())
+    doubt: float = 1.0  # the part of `confidence` that does not come from the claims
 
     @property
     def unchecked(self) -> bool:
@@ -116,10 +118,12 @@ def verify(
     evidence = evidence or Evidence()
     checked = tuple(check(claim, facts) for claim in claims_in(text))
     missing = tuple(each for each in references if _is_missing(each, facts))
-    opposed = _opposed([each.claim for each in checked], earlier)
+    # Code wins: a false text that came first takes nothing from one that the code confirms.
+    unproven = [each.claim for each in checked if each.verdict is not Verdict.CONFIRMED]
+    opposed = _opposed(unproven, earlier)
     contradicted = [each for each in checked if each.verdict is Verdict.CONTRADICTED]
-    confidence = CONTRADICTED_FACTOR ** len(contradicted) * MISSING_FILE_FACTOR ** len(missing)
-    confidence *= HISTORY_FACTOR if opposed else 1.0
+    doubt = MISSING_FILE_FACTOR ** len(missing) * (HISTORY_FACTOR if opposed else 1.0)
+    confidence = CONTRADICTED_FACTOR ** len(contradicted) * doubt * evidence.doubt
     kind = _type(checked, evidence)
     whole = is_read_whole(text)  # else true claims at its beginning would vouch for the rest
     verified = kind is not VerificationType.NONE and whole and not contradicted and confidence >= LEAST_VERIFIED
@@ -135,6 +139,7 @@ def verify(
         missing,
         opposed,
         tuple(warnings),
+        doubt,
     )
 
 

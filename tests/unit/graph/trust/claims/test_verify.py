@@ -25,6 +25,17 @@ FILES = {
     ),
     "shop/store.py": "class Store:\n    pass\n\n\ndef load_row(key):\n    return Store()\n",
     "shop/__init__.py": "from shop.cart import Cart\n",
+    "shop/orders.py": (
+        "import typing as t\n\n\n"
+        "class Order(t.Generic[t.Any]):\n    def send_order(self) -> list[str]:\n        return []\n\n\n"
+        "class LateOrder(Order):\n    def send_order(self) -> list[str]:\n        return []\n\n"
+        "    def excuse_late(self):\n        return None\n\n\n"
+        "class OrderError(Exception):\n    pass\n\n\n"
+        "@t.overload\ndef ship_order(order: int) -> int: ...\n"
+        "@t.overload\ndef ship_order(order: str, speed: str) -> str: ...\n"
+        "def ship_order(order, speed='slow'):\n    return pack_order(order)\n\n\n"
+        "def pack_order(order):\n    return order\n"
+    ),
 }
 
 
@@ -59,6 +70,15 @@ TRUE = (
     "The `count` parameter of `Cart.add_item` defaults to 1.",
     "`LIMIT_ITEMS` is 50.",
     "`Store` has no methods.",
+    "ship_order() accepts a `speed`.",  # its second overload does
+    "`ship_order` calls `pack_order`.",  # below its overloads
+    "`Cart` is a subclass of `BaseCart` and lives in shop/cart.py.",
+    "`LateOrder`, an `Order` subclass, comes late.",
+    "`LateOrder` overrides `send_order`.",
+    "`Store` is shared by `load_row` and nothing else.",
+    "`load_row` gets rows; it is in shop/store.py.",
+    "`check_stock` and `load_row` are old; both are functions. We like `check_stock`, which calls `load_row`.",
+    "`@check_stock` is implemented in shop/cart.py.",
 )
 FALSE = (
     "`Cart` is defined in `shop/store.py`.",
@@ -84,6 +104,25 @@ FALSE = (
     "`Cart` does not have the method `add_item`.",
     "`LIMIT_ITEMS` is 60.",
     "`check_stock` takes no arguments.",
+    "`Cart` is defined in `httpx/_missing.py`.",  # no URL
+    "The file `httpx/_missing.py` holds the carts.",
+    "The new `OrderError` exception derives from `Cart`.",
+    "`excuse_late` is a static method of `Order`.",  # Generic adds none
+    "`OrderError` has a method `excuse_late`.",  # nor does Exception
+    "`LateOrder.send_order` returns a tuple.",
+    "Rows are fetched by `load_row`, which calls `check_stock`.",
+    "`Store` is a class and calls nothing. `load_row` is small and lives in shop/cart.pyi/none.py.",
+    "`LateOrder` is a `Cart` subclass.",
+    "Checks come first: `load_row` in `shop/orders.py` runs before all.",
+    "Prices use `round_price()`, a helper function in `shop/cart.py`.",
+    "`count` of `Cart.add_item` has a default of 7.",
+    "`Cart.add_item` sets `count` to 7 by default.",
+    "`Cart.add_item` takes a `count` parameter, whose default is 7.",
+    "`count` in `Cart.add_item` is 7 by default.",
+    "`load_row` can be found in `shop/cart.py`.",
+    "`Store` is light. It is defined in `shop/cart.py`.",
+    "`ship_order` does not call `pack_order`.",
+    "The `MAX` constant is defined in `shop/cart.py`.",
 )
 OPEN = (
     "`Cart` used to be defined in `shop/store.py`.",
@@ -107,6 +146,11 @@ OPEN = (
     "`Cart` has a `colour`.",
     "`Cart` has a method `dumps`.",  # it is mentioned there
     "`Unheard` is 60.",
+    "`OrderError` has a method `with_traceback`.",  # of Exception
+    "`ship_order` wraps something that packs and calls `check_stock`.",  # who calls?
+    "`Cart` fits `Store`. It is defined in shop/nowhere.py.",  # which of them?
+    "If it rains, we use `load_row`, which calls `check_stock`.",
+    "`Store` in shop/cart.py is imported.",
 )
 
 
@@ -161,12 +205,19 @@ def test_one_missing_file_leaves_it_verified_and_two_do_not(facts: GraphFacts) -
 def test_an_earlier_text_counts_only_if_similar_and_opposed(facts: GraphFacts) -> None:
     text = "In `Cart.add_item`, `count` defaults to 1."
     other = "In `Cart.add_item`, `count` defaults to 2."
-    near = verify(text, (), facts, earlier=[Earlier("t1", other, 0.7)])
-    assert near.confidence == pytest.approx(0.7) and near.opposed[0][0] == "t1" and not near.verified
-    assert verify(text, (), facts, earlier=[Earlier("t1", other, 0.69)]).confidence == 1.0
-    assert verify(text, (), facts, earlier=[Earlier("t1", text, 0.99)]).confidence == 1.0
+    near = verify(other, (), facts, earlier=[Earlier("t1", text, 0.7)])
+    assert near.confidence == pytest.approx(0.5 * 0.7) and near.opposed[0][0] == "t1" and not near.verified
+    assert verify(other, (), facts, earlier=[Earlier("t1", text, 0.69)]).confidence == 0.5
+    assert verify(other, (), facts, earlier=[Earlier("t1", other, 0.99)]).confidence == 0.5
     negated = "`check_stock` does not call `load_row`."
-    assert verify("`check_stock` calls `load_row`.", (), facts, earlier=[Earlier("t", negated, 0.9)]).opposed
+    said = "`check_stock` calls `load_row`."
+    assert verify(negated, (), facts, earlier=[Earlier("t", said, 0.9)]).opposed
+
+
+def test_a_false_text_that_came_first_takes_nothing_from_a_confirmed_one(facts: GraphFacts) -> None:
+    text, false = "`Cart` is defined in `shop/cart.py`.", "`Cart` is defined in `shop/store.py`."
+    found = verify(text, (), facts, earlier=[Earlier("t1", false, 0.95)])
+    assert found.verified and found.confidence == 1.0 and not found.needs_review
 
 
 def test_nothing_is_contradicted_while_the_code_is_being_indexed(facts: GraphFacts) -> None:
