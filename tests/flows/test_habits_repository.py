@@ -96,10 +96,13 @@ def test_a_component_is_found_with_props_variants_and_a_use(call: CallTool) -> N
     assert "<ConfirmDialog" in best["usage_example"]
     button = call("lithos_find_component", query="button", type="component")["matches"][0]
     assert button["variants"] == {"variant": ["default", "destructive"], "size": ["sm", "lg"]}
+    assert [each["type"] for each in button["props"] if each["name"] in button["variants"]] == ["see variants"] * 2
     hook = call("lithos_find_component", need="media query", type="hook")["matches"][0]
     assert (hook["name"], hook["uses"]) == ("useMediaQuery", 2)
     assert hook["usage_example"].startswith("const narrow = useMediaQuery(")
-    assert call("lithos_find_component", need="date formatting", type="utility")["matches"][0]["name"] == "formatDate"
+    utility = call("lithos_find_component", need="date formatting", type="utility")["matches"][0]
+    assert utility["name"] == "formatDate"
+    assert utility["usage_example"].startswith("const label = formatDate(new Date())  // src/pages/page")
     assert call("lithos_find_component", need="badge", type="ui")["matches"][0]["name"] == "Badge"
     toggle = call("lithos_find_component", need="toggle", type="ui")["matches"][0]
     assert {each["name"]: each["required"] for each in toggle["props"]} == {"pressed": False, "label": True}

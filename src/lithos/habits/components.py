@@ -15,7 +15,7 @@ from typing import Any, Literal, NotRequired, cast
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
-from lithos.errors import InvalidInput, NotFound
+from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code import Code, FileSurvey, OpenRoot, Surveys
 from lithos.habits.matching import Matcher, key_words, split_words
 
@@ -26,6 +26,7 @@ CANDIDATES, NEAREST, SHOWN = 40, 12, 3
 MOST_COMMON = 500  # parts compared by meaning: each costs one embedding, once
 LEAST_MEANING, LEAST_BOTH, NAMED = 0.43, 0.36, 0.6
 LEAST_USES = 2  # files that use a utility
+MOST_SITES, LONGEST_SITE = 5, 160  # callers that are read for an example
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
 _TEST = re.compile(r"(^|/)(tests?|__tests__|stories|e2e|fixtures?|__mocks__)/|\.(test|spec|stories)\.", re.IGNORECASE)
 _VUE_PROPS = re.compile(r"defineProps\s*<\s*\{(.*?)\}\s*>", re.DOTALL)
@@ -49,7 +50,7 @@ PATTERNS: Mapping[str, tuple[str, ...]] = {
 
 @cache
 def ui_kinds() -> Mapping[str, str]:
-    """Kinds of components and other words for them, shipped."""
+    """Kinds of components, and usual names of hooks and utilities, with other words for them. Shipped."""
     text = files("lithos.habits").joinpath("data/ui_kinds.txt").read_text(encoding="utf-8")
     rows = (row.partition(": ") for row in text.splitlines() if row and not row.startswith("#"))
     return {name: words for name, _, words in rows}
@@ -110,7 +111,8 @@ class Part:
     @property
     def text(self) -> str:
         """Its name and purpose as one short sentence; without a comment, what people say of such a component."""
-        said = str(self.facts.get("doc", "")) or (ui_kinds().get(self.family, "") if self.kind == "ui" else "")
+        kind = self.family if self.kind == "ui" else f"{self.kind} {self.words}"
+        said = str(self.facts.get("doc", "")) or ui_kinds().get(kind, "")
         return f"{self.words}: {said}" if said else self.words
 
 
@@ -155,7 +157,11 @@ class Components:
         best: dict[str, tuple[float, Part]] = {}
         for score, part in scored:
             best.setdefault(f"{part.kind} {part.family}", (score, part))
-        return {**answer, "matches": _listed([*best.values()][:SHOWN])}
+        shown = [*best.values()][:SHOWN]
+        first = shown[0][1]
+        if first.kind == "utility" and not first.example:
+            first.example = next((site for root in roots if (site := _call_site(root, first))), "")
+        return {**answer, "matches": _listed(shown)}
 
     def _near(self, registry: _Registry, need: str, kind: str) -> list[int]:
         """Parts nearest in meaning, among those that are used the most."""
@@ -268,6 +274,21 @@ def _used_in(root: OpenRoot) -> dict[tuple[str, str], int]:
     return {(row["path"], row["local"]): row["used"] for row in rows}
 
 
+def _call_site(root: OpenRoot, part: Part) -> str:
+    """A line of another file that calls a utility."""
+    rows = root.store.read(lambda tx: tx.all(_CALLERS, part.path, part.name))
+    called = re.compile(rf"\b{re.escape(part.name)}\s*\(")
+    for row in sorted(rows, key=lambda row: (_TEST.search(row["path"]) is not None, row["path"]))[:MOST_SITES]:
+        try:
+            text = root.index.tree.read(row["path"])[0].decode("utf-8", "replace")
+        except (NotFound, Forbidden, InvalidInput, Unavailable):  # gone since it was indexed
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if number >= row["line"] and called.search(line):
+                return f"{line.strip()[:LONGEST_SITE]}  // {row['path']}:{number}"
+    return ""
+
+
 def _parts(surveyed: Mapping[str, FileSurvey], used: Mapping[tuple[str, str], int]) -> Iterator[Part]:
     uses: Counter[str] = Counter()
     examples: dict[str, tuple[int, str]] = {}
@@ -346,6 +367,11 @@ def _listed(best: list[tuple[float, Part]]) -> list[ComponentShown]:
     return [*shown[:1], *others]
 
 
+def _prop(prop: Prop, variants: Mapping[str, Any]) -> Prop:
+    """Values of a variant are listed once."""
+    return {**prop, "type": "see variants"} if prop["name"] in variants else prop
+
+
 def _shown(part: Part, score: float) -> ComponentShown:
     facts = part.facts
     shown: ComponentShown = {
@@ -358,7 +384,7 @@ def _shown(part: Part, score: float) -> ComponentShown:
     if facts.get("doc"):
         shown["description"] = facts["doc"]
     if facts.get("props"):
-        shown["props"] = facts["props"][:10]
+        shown["props"] = [_prop(each, facts.get("variants") or {}) for each in facts["props"][:10]]
     if facts.get("variants"):
         shown["variants"] = facts["variants"]
     if facts.get("signature"):
@@ -374,4 +400,9 @@ _USED = """
 SELECT f.path, n.local, count(DISTINCT s.file) AS used FROM nodes n JOIN files f ON f.number = n.file
 JOIN edges e ON e.target = n.number JOIN nodes s ON s.number = e.source
 WHERE n.type = 2 AND s.file <> n.file AND f.reason = '' GROUP BY n.number HAVING count(DISTINCT s.file) >= 2
+"""
+_CALLERS = """
+SELECT c.path, min(s.line) AS line FROM nodes n JOIN files f ON f.number = n.file JOIN edges e ON e.target = n.number
+JOIN nodes s ON s.number = e.source JOIN files c ON c.number = s.file
+WHERE f.path = ? AND n.local = ? AND s.file <> n.file AND c.reason = '' GROUP BY c.path ORDER BY c.path LIMIT 20
 """

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 
+from lithos.habits.components import Part
 from lithos.habits.matching import key_words
 from lithos.habits.style.configs import settings_for
 from lithos.habits.style.naming import case_of
@@ -123,3 +124,10 @@ def test_settings_of_a_project(
     found = settings_for(folder, language, files.get, lambda path, data: None)
     assert {name: found[name].value for name in expected} == expected
     assert expected or not found
+
+
+def test_usual_names_of_hooks_and_utilities_have_other_words_unless_they_are_documented() -> None:
+    assert "merge" in Part("cn", "utility", "lib/utils.ts", 1, {}).text
+    assert "viewport" in Part("useIsMobile", "hook", "hooks/use-mobile.ts", 1, {}).text
+    assert Part("cn", "utility", "lib/utils.ts", 1, {"doc": "Joins."}).text == "cn: Joins."
+    assert Part("select", "utility", "lib/sql.ts", 1, {}).text == "select"

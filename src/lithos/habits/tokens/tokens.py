@@ -356,12 +356,7 @@ def _component_patterns(system: System) -> list[dict[str, Any]]:
     best = sorted(system.rules, key=lambda rule: (-len(rule.tokens), rule.path, rule.line))
     rows: Iterator[RuleUse] = iter({rule.selector: rule for rule in reversed(best)}.values())
     chosen = sorted(rows, key=lambda rule: (-len(rule.tokens), rule.selector))[:MOST_PATTERNS]
-    return [
-        {
-            "name": rule.selector,
-            "tokens": list(rule.tokens[:4]),
-            "example": rule.text[:80],
-            "where": f"{rule.path}:{rule.line}",
-        }
-        for rule in chosen
+    shown: list[dict[str, Any]] = [
+        {"name": rule.selector, "tokens": list(rule.tokens[:4]), "where": f"{rule.path}:{rule.line}"} for rule in chosen
     ]
+    return [{**shown[0], "example": chosen[0].text[:50]}, *shown[1:]] if shown else []
