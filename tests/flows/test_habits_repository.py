@@ -134,7 +134,7 @@ def test_a_package_outside_the_table_is_found_by_its_own_words_with_deprecated_n
     installed = {
         "date-fns/package.json": '{"description": "dates"}',
         "date-fns/format.d.ts": "/** @deprecated use lightFormat */\nexport function format(d: Date): string\n",
-        "vitest/package.json": '{"description": "x"}',
+        "vitest/package.json": "{}",
         "vitest/README.md": "# v\n\nResizes and crops images in the browser.\n",
     }
     write(home, installed)
@@ -145,6 +145,7 @@ def test_a_package_outside_the_table_is_found_by_its_own_words_with_deprecated_n
     assert best["deprecated_in_use"] == {"format": "src/dates.ts:1: use lightFormat"}
     found = call("lithos_check_dependency", need="resize and crop images")["packages"][0]
     assert (found["name"], found["rests_on"]) == ("vitest", "installed package.json")
+    assert found["capabilities"][-1] == "Resizes and crops images in the browser."
 
 
 def test_tokens_by_category_theme_and_value(call: CallTool) -> None:

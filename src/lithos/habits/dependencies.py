@@ -228,7 +228,7 @@ class Dependencies:
             "name": each.name,
             "version": each.version or each.wanted,
             "type": each.kind,
-            "capabilities": [*names, *([found.summary] if found.summary else [])][:4],
+            "capabilities": [*names, *found.texts_shown][:4],
             "usage_examples": dict(usage(root, uses, 2)),
             "used_in": len({use.path for use in uses}),
             "manifest": each.manifest,

@@ -34,6 +34,12 @@ class Installed:
     folder: Path | None = None  # of its source; None: not found
 
     @property
+    def texts_shown(self) -> tuple[str, ...]:
+        """The purpose it states: its summary, else the first sentence of its README."""
+        said = self.summary or re.split(r"(?<=[.!?])\s", self.readme)[0][:LONGEST_SUMMARY]
+        return (said,) if said else ()
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """Descriptions that a need is compared with."""
         return tuple(text for text in (self.summary, self.keywords, self.readme) if text)

@@ -89,3 +89,8 @@ def test_marks_of_a_python_package_are_decorators_and_docstrings(tmp_path: Path)
     assert found.readme == "Reads files of any kind."
     assert found.deprecated_names == {"load": "use fetch", "Reader": "deprecated since 2.0"}
     assert uses_of(found.deprecated_names, "my_lib", "import my_lib\nmy_lib.kept()\nx = my_lib.load()\n") == {"load": 3}
+
+
+def test_a_package_without_a_summary_says_what_its_readme_says_first() -> None:
+    assert Installed(readme="Encodes QR codes. It is small.").texts_shown == ("Encodes QR codes.",)
+    assert Installed(summary="QR", readme="Encodes.").texts_shown == ("QR",) and NOT_INSTALLED.texts_shown == ()
