@@ -81,11 +81,11 @@ def test_an_operators_tool_says_that_an_agent_cannot_call_it(lithos: Lithos) -> 
 
 
 def test_vectors_are_made_once_and_a_damaged_file_of_them_is_made_again(lithos: Lithos) -> None:
-    from lithos.tools.find import tool_index
+    from lithos.tools.find import ranking
 
     first = find(lithos, query="undo a mistake")
     (path,) = (lithos.storage.data_dir / ".vectors").glob("tools-*.npy")
     path.write_bytes(b"damaged")
-    tool_index._made.clear()
+    ranking._made.clear()
     assert find(lithos, query="undo a mistake") == first
     assert path.stat().st_size > 10_000

@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from lithos.search import Collection, Document, Query, Remove, Where
-from lithos.search.collection.chunking import PassageLimits, cut_passages
 from lithos.search.collection.columns import matches
+from lithos.search.collection.passages import PassageLimits, cut_passages
 from lithos.search.text.analysis import query_terms
 from tests.support.collections_at_hand import answers, collection, note
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from lithos.board import changes, claims, steps, tasks
+from lithos.board import changes, claim_rows, steps, tasks
 from lithos.board.answers import (
     BoardCounts,
     Changes,
@@ -89,7 +89,7 @@ class Board(Part):
 
     def open(self) -> None:
         """Give the leases of an earlier boot their grace."""
-        self._database.write(lambda tx: claims.carry_over_claims(tx, self._terms.reboot_grace_s))
+        self._database.write(lambda tx: claim_rows.carry_over_claims(tx, self._terms.reboot_grace_s))
 
     def close(self) -> None:
         self.followers.close()
@@ -197,7 +197,7 @@ class Board(Part):
             if isinstance(allowed, Refusal):
                 return steps.refused(allowed)
             renewed = replace(held, lease=lease_from(board.now, allowed.seconds))
-            claims.renew(tx, renewed.token, renewed.lease)
+            claim_rows.renew(tx, renewed.token, renewed.lease)
             return Outcome(steps.granted("new_expires_at", renewed, allowed), (steps.claim_event("renew", renewed),))
 
         return cast(Renewed, self._effects.commit(call, work))
@@ -210,7 +210,7 @@ class Board(Part):
             held = steps.holder(tx, board, aspect, agent, token)
             if isinstance(held, Refusal):
                 return steps.refused(held)
-            claims.drop(tx, task_id, aspect)
+            claim_rows.drop(tx, task_id, aspect)
             changes.record(tx, board.head, "released", task_id, agent, aspect=aspect)
             return Outcome({"success": True}, (steps.claim_event("release", held),))
 
@@ -296,7 +296,7 @@ class Board(Part):
         """Open tasks that a session works on: title, who and which aspect."""
 
         def read(tx: Tx) -> builtins.list[str]:
-            rows = claims.of_session(tx, session_id, tx.now())
+            rows = claim_rows.of_session(tx, session_id, tx.now())
             found = {row.task_id: tasks.task_in(tasks.ask(tx, row.task_id)) for row in rows}
             return [f"{task.title} ({row.agent}: {row.aspect})" for row in rows[:limit] if (task := found[row.task_id])]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from lithos.board.answers import ClaimShown, FindingPage, FindingShown, TaskPage, TaskShown
-from lithos.board.claims import live_claims
+from lithos.board.claim_rows import live_claims
 from lithos.board.tasks import task_of
 from lithos.board.values import Claim, Task
 from lithos.core.clock import from_micros, micros, parse_time, rfc3339

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithos.board import changes, claims, tasks
+from lithos.board import changes, claim_rows, tasks
 from lithos.board.answers import BoardCounts, TaskShown
 from lithos.board.inputs import NewTask, TaskEdit
 from lithos.board.lists import show_task
@@ -42,8 +42,8 @@ def lock(tx: Tx, task_id: str | None = None, aspect: str | None = None) -> Locke
     """Every change of the board begins here: one at a time, from the lock until the commit."""
     head = changes.JOURNAL.lock(tx)
     task = tasks.ask(tx, task_id) if task_id is not None else None
-    asked = claims.ask_all(tx, task_id) if task_id is not None and aspect is not None else None
-    found = {claim.aspect: claim for claim in claims.claims_in(asked)} if asked else {}
+    asked = claim_rows.ask_all(tx, task_id) if task_id is not None and aspect is not None else None
+    found = {claim.aspect: claim for claim in claim_rows.claims_in(asked)} if asked else {}
     held = found.pop(aspect, None) if aspect is not None else None
     begun = head()
     near = [claim for claim in found.values() if is_near(claim.aspect, aspect or "")]
@@ -107,7 +107,7 @@ def turn(tx: Tx, board: LockedBoard, task: Task, agent: str, before: dict[str, A
     if turned:
         tasks.set_status(tx, task.id, task.status, board.now)
     if turned and task.status != "open":
-        claims.drop_all(tx, task.id)
+        claim_rows.drop_all(tx, task.id)
     kind = _ENTRY_OF_STATUS[task.status] if turned else "updated"
     changes.record(tx, board.head, kind, task.id, agent)
     details = {"before": before} if before else {}
@@ -117,11 +117,11 @@ def turn(tx: Tx, board: LockedBoard, task: Task, agent: str, before: dict[str, A
 def take(tx: Tx, board: LockedBoard, wanted: Claim) -> tuple[Claim, bool]:
     """Take or renew the claim; whether it was renewed. A live claim keeps its token."""
     if board.held and board.held.alive(board.now):
-        claims.renew(tx, board.held.token, wanted.lease)
+        claim_rows.renew(tx, board.held.token, wanted.lease)
         return replace(board.held, lease=wanted.lease), True
     token = changes.record(tx, board.head, "claimed", wanted.task_id, wanted.agent, aspect=wanted.aspect)
     claim = replace(wanted, token=token)
-    claims.take(tx, claim, board.now)
+    claim_rows.take(tx, claim, board.now)
     return claim, False
 
 
@@ -134,7 +134,7 @@ def within_limits(
     held = board.held
     if held is not None and held.alive(board.now) and held.agent == agent and held.session_id == limits.session_id:
         return task_time_left(held, limits, duration, board.now)
-    return decide_limits(claims.of_session(tx, limits.session_id, board.now), limits, task_id, agent, duration)
+    return decide_limits(claim_rows.of_session(tx, limits.session_id, board.now), limits, task_id, agent, duration)
 
 
 def holder(tx: Tx, board: LockedBoard, aspect: str, agent: str, token: int | None) -> Claim | Refusal:
@@ -144,7 +144,7 @@ def holder(tx: Tx, board: LockedBoard, aspect: str, agent: str, token: int | Non
     decided = decide_hold(board.held, agent, token, board.now)
     if not isinstance(decided, Refusal):
         return decided
-    named = claims.claim_of_token(tx, token) if token is not None else None
+    named = claim_rows.claim_of_token(tx, token) if token is not None else None
     if named and (named.task_id, named.aspect) != (task.id, aspect):
         return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
     decided = _unless_invented(tx, token, decided)
@@ -157,7 +157,7 @@ def holding(tx: Tx, task: Task, token: int, agent: str, now: Moment) -> Task | R
 
 def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: str | None = None) -> Refusal | None:
     """Why a token is not valid: it must be alive, the agent's and, if a task is given, the task's."""
-    named = claims.claim_of_token(tx, token)
+    named = claim_rows.claim_of_token(tx, token)
     if named and task_id not in (None, named.task_id):
         return Refusal("wrong_token", token_of=(named.task_id, named.aspect))
     decided = decide_hold(named, agent, token, now)
@@ -166,7 +166,7 @@ def token_refusal(tx: Tx, token: int, agent: str | None, now: Moment, task_id: s
 
 def _unless_invented(tx: Tx, token: int | None, decided: Refusal) -> Refusal:
     """Nothing was lost under a token that no claim ever had."""
-    if decided.reason != "claim_lost" or token is None or claims.was_given(tx, token):
+    if decided.reason != "claim_lost" or token is None or claim_rows.was_given(tx, token):
         return decided
     return Refusal("wrong_token", never_given=True)
 
@@ -202,7 +202,7 @@ def _need_no_cycle(tx: Tx, task_id: str, depends_on: Sequence[str]) -> None:
 
 
 def show(tx: Tx, task_id: str) -> TaskShown | None:
-    asked, asked_now, held = tasks.ask(tx, task_id), tx.ask_now(), claims.ask_all(tx, task_id)
+    asked, asked_now, held = tasks.ask(tx, task_id), tx.ask_now(), claim_rows.ask_all(tx, task_id)
     needed, waiting = tasks.needed_by(tx, task_id), tasks.waiting_for(tx, task_id)
     found = tx.ask("SELECT count(*) AS n FROM findings WHERE task_id = ?", task_id)
     task, now = tasks.task_in(asked), asked_now()
@@ -210,7 +210,7 @@ def show(tx: Tx, task_id: str) -> TaskShown | None:
         return None
     count = found.one()
     return {
-        **show_task(task, [claim for claim in claims.claims_in(held) if claim.alive(now)], now),
+        **show_task(task, [claim for claim in claim_rows.claims_in(held) if claim.alive(now)], now),
         "description": task.description,
         "depends_on": tasks.ids(needed),
         "blocked_by": tasks.ids(needed, "open"),
@@ -224,7 +224,7 @@ def counts(tx: Tx) -> BoardCounts:
     found = tx.one("SELECT count(*) AS n FROM findings")
     return {
         "active_tasks": by_status["open"],
-        "open_claims": claims.count_live(tx, tx.now()),
+        "open_claims": claim_rows.count_live(tx, tx.now()),
         "completed_tasks": by_status["completed"],
         "cancelled_tasks": by_status["cancelled"],
         "findings": found["n"] if found else 0,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lithos.search.collection.answers import Finish
-from lithos.search.collection.chunking import PassageLimits
 from lithos.search.collection.collection import Collection, open_collection
+from lithos.search.collection.passages import PassageLimits
 from lithos.search.embedding.background import Embedding
 from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embedder
 from lithos.search.embedding.reranker import RERANKER_UNUSABLE, Reranker, open_reranker

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from lithos.errors import Damaged, Unavailable
 from lithos.search.collection.answers import Answers, Finish, KeptAnswer
-from lithos.search.collection.chunking import PassageLimits, model_text
 from lithos.search.collection.indexer import Indexer
+from lithos.search.collection.passages import PassageLimits, model_text
 from lithos.search.collection.query_run import QueryRun
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.embedding.background import Embedding

@@ -14,9 +14,9 @@ from pathlib import Path
 from lithos.core.text import estimate_tokens
 from lithos.errors import Damaged, LithosError, Unavailable
 from lithos.search.collection.catalogue import Catalogue, IndexEntry, KnownDocument
-from lithos.search.collection.chunking import cut_passages
 from lithos.search.collection.code_sample import CodeSample
 from lithos.search.collection.columns import Columns
+from lithos.search.collection.passages import cut_passages
 from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.sequences import Sequences

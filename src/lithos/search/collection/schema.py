@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lithos.search.collection.chunking import PassageLimits
+from lithos.search.collection.passages import PassageLimits
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from lithos.core.text import estimate_tokens
 from lithos.errors import ConfigInvalid
-from lithos.search.embedding.onnx_folder import (
+from lithos.search.embedding.onnx_model import (
     TEXT_INPUT,
     missing_from,
     opened_session,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from lithos.errors import ConfigInvalid
-from lithos.search.embedding.onnx_folder import missing_from, opened_session, opened_tokenizer, typed_inputs
+from lithos.search.embedding.onnx_model import missing_from, opened_session, opened_tokenizer, typed_inputs
 
 _log = logging.getLogger(__name__)
 LONGEST = 512  # tokens of question and passage together

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.search.collection.catalogue import Catalogue, IndexEntry
-from lithos.search.collection.chunking import model_text
+from lithos.search.collection.passages import model_text
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding, Job
 from lithos.search.fusion import PassageKey
 from lithos.search.vectors.vectors import Vectors, Wanted, key_of

@@ -21,9 +21,9 @@ from lithos.core.clock import Clock, micros
 from lithos.errors import Busy, Conflict, Internal, LithosError, NotFound, Unavailable
 from lithos.storage.audit.events import ChainEnd, Events, EventStatus
 from lithos.storage.database.database import Database
-from lithos.storage.effects import intents
+from lithos.storage.effects import intent_rows
 from lithos.storage.effects.idempotency import Idempotency, has_key
-from lithos.storage.effects.intents import Intent
+from lithos.storage.effects.intent_rows import Intent
 from lithos.storage.effects.shared import Answered, Item, SharedCommit, SharedWork
 from lithos.storage.effects.steps import Step, StepState, back, forward, state_of, step_of
 from lithos.storage.faults import Faults, NoFaults
@@ -167,7 +167,7 @@ class Effects:
 
     def _recall(self, tx: Tx, call: Call) -> Answer | None:
         used = self._idempotency.ask(tx, call)
-        elsewhere = intents.ask_elsewhere(tx, call, self._events.store)
+        elsewhere = intent_rows.ask_elsewhere(tx, call, self._events.store)
         known = self._idempotency.recall(tx, call, used)
         if known is None and elsewhere is not None and elsewhere.one() is not None:
             raise Busy(
@@ -204,7 +204,7 @@ class Effects:
             if plan.before is not None:
                 plan.before(tx)
             self._events.append(tx, intent.call, plan.event, "pending", intent.id)
-            intents.save(tx, intent)
+            intent_rows.save(tx, intent)
 
         self._faults.at("saga.open")
         try:
@@ -227,7 +227,7 @@ class Effects:
             after(tx)
         self._events.advance(tx, intent.id, "committed", through=("written",))
         self._idempotency.record(tx, intent.call, intent.answer)
-        intents.drop(tx, intent.id)
+        intent_rows.drop(tx, intent.id)
 
     @contextmanager
     def _undo_on_error(self, intent: Intent, originals: Sequence[bytes | None]) -> Iterator[None]:
@@ -257,9 +257,9 @@ class Effects:
         """Without effect; the key stays free."""
 
         def work(tx: Tx) -> None:
-            if intents.is_open(tx, intent.id):
+            if intent_rows.is_open(tx, intent.id):
                 self._events.advance(tx, intent.id, status, error)
-                intents.drop(tx, intent.id)
+                intent_rows.drop(tx, intent.id)
 
         try:
             self._database.write(work, reserve=True)
@@ -273,7 +273,7 @@ class Effects:
     # Settling what was left open
 
     def _open_intents(self) -> list[Intent]:
-        return self._database.read(lambda tx: intents.load(tx, self._events.store))
+        return self._database.read(lambda tx: intent_rows.load(tx, self._events.store))
 
     def _settle_or_leave(self, intent: Intent, after: After) -> None:
         """A full disk must not keep the server from starting: such an intent is settled before a later write."""

@@ -14,7 +14,7 @@ from lithos.core.text import estimate_tokens
 from lithos.errors import Internal
 from lithos.tools.dispatch import schemas
 from lithos.tools.dispatch.dispatch import OPERATOR
-from lithos.tools.find.tool_index import ranked
+from lithos.tools.find.ranking import ranked
 from lithos.tools.registry import Registry, Tool, tool
 
 USUAL_HITS = 5
