@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lithos.app import Lithos
+from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
 from lithos.messages import TYPES
 from lithos.tools.caller import Caller
@@ -18,6 +19,7 @@ ANN, BOB = Caller(agent="ann"), Caller(agent="bob")
 EVE = Caller(agent="eve", bound=True)
 OPERATOR = Caller(operator=True)
 PERSON = Caller(user="paul", user_bound=True)
+HELPER = Caller(agent="helper", bound=True, user="paul", user_bound=True)  # of a user and an agent: the agent's
 
 
 @pytest.fixture
@@ -97,6 +99,18 @@ def _payload(name: str) -> dict[str, Any]:
     model = TYPES[name].payload
     values: dict[str, Any] = {"state": {}}
     return {each: values.get(each, "x") for each, field in model.model_fields.items() if field.is_required()}
+
+
+def test_a_token_of_a_user_and_an_agent_speaks_as_the_agent(lithos: Lithos, request: pytest.FixtureRequest) -> None:
+    lithos.tokens.new(Call("lithos_token_new"), "laptop", user="paul")
+    ask = request.getfixturevalue("ask")  # after the token: names of persons are kept for two seconds
+    ask(ANN, "lithos_message_send", body="for paul alone", target="paul")
+    sent = ask(HELPER, "lithos_message_send", body="hello", target="ann")
+    assert sent["source"] == "helper"
+    assert ask(HELPER, "lithos_message_send", body="now", target="ann", priority="critical")["priority"] == 75
+    assert ask(HELPER, "lithos_inbox_take")["messages"] == []
+    assert ask(HELPER, "lithos_inbox_list")["messages"] == []
+    assert [each["payload"]["body"] for each in ask(PERSON, "lithos_inbox_take")["messages"]] == ["for paul alone"]
 
 
 def test_an_agent_argument_cannot_speak_for_another(ask: Any) -> None:

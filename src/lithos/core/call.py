@@ -39,10 +39,11 @@ class Call:
     reads_only: bool = False  # the connection may change nothing
     operator: bool = False  # the person at the machine, through the command line
     bound: bool = False  # `agent` comes from a token, not from what the caller says
-    user_bound: bool = False  # `user` comes from a token: a person calls
+    user_bound: bool = False  # `user` comes from a token
     workshop: bool = True  # False: over HTTP without a token of the scope `workshop`
     connection: str | None = None  # the name that the connection has, which no argument changes
 
     @property
     def by_person(self) -> bool:
-        return self.operator or self.user_bound
+        """A token of a user and an agent is the agent's: it acts for the user, and is not the user."""
+        return self.operator or (self.user_bound and not self.bound)

@@ -127,7 +127,7 @@ class UserPreferences:
         if scope == "project" and not (call.by_person or call.agent):
             raise InvalidInput("agent is missing", hint="Say who sets it.")
         thought = self._append(call, user, name, value, "set", scope, session)
-        counts = "session_override" if scope == "session" else "explicit" if _by_person(call) else "implicit"
+        counts = "session_override" if scope == "session" else "explicit" if call.by_person else "implicit"
         answer: dict[str, Any] = {
             "stored": True,
             "id": thought["id"],
@@ -198,7 +198,7 @@ class UserPreferences:
             thought_type="PreferenceUpdate",
             content=f"{category}: {value}",
             agent_id=call.agent or user,
-            confidence=1.0 if _by_person(call) and kind == "set" else NEW,
+            confidence=1.0 if call.by_person and kind == "set" else NEW,
             tags=["preference", f"category:{category}", f"user:{user}", f"scope:{scope}", kind],
             session_id=session or None,
         )
@@ -215,7 +215,7 @@ class UserPreferences:
         kind: str,
         answer: dict[str, Any],
     ) -> None:
-        person = int(_by_person(call))
+        person = int(call.by_person)
         at = micros(_now(thought))
         row = (thought["id"], self._store, thought["index"], user, session, scope, category, kind, call.agent, person)
         details = {"category": category, "user": user, "scope": scope, "kind": kind, "by_person": bool(person)}
@@ -239,11 +239,6 @@ class UserPreferences:
             thought = self._ledger.thought(CHAIN, thought_index=row["place"], viewer=ALL)["thought"]
             if thought is not None and not thought.get("forgotten") and thought["id"] == row["thought_id"]:
                 yield row, thought["content"].partition(": ")[2]
-
-
-def _by_person(call: Call) -> bool:
-    """A token that is bound to a user and to an agent is the agent's: it acts for the user, and is not the user."""
-    return call.by_person and not call.bound
 
 
 def _take(state: _Folded, row: Mapping[str, Any], value: str) -> None:

@@ -56,7 +56,7 @@ class Reader:
 
 def names_of(call: Call) -> set[str]:
     """The names under which the caller sends and receives."""
-    found = {call.agent, call.user if call.user_bound else None, OPERATOR if call.operator else None}
+    found = {call.agent, call.user if call.user_bound and call.by_person else None, OPERATOR if call.operator else None}
     if not call.bound:
         found.add(call.connection)
     return {each for each in found if each}

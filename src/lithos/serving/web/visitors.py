@@ -57,7 +57,7 @@ class Visitor:
     @property
     def person(self) -> bool:
         """May do what is for persons: a token of an agent may not."""
-        return self.may_write and (self.operator or self.caller.user_bound)
+        return self.may_write and (self.operator or (self.caller.user_bound and not self.caller.bound))
 
 
 class SignIns:
