@@ -110,7 +110,9 @@ def test_a_token_of_a_user_and_an_agent_speaks_as_the_agent(lithos: Lithos, requ
     assert ask(HELPER, "lithos_message_send", body="now", target="ann", priority="critical")["priority"] == 75
     assert ask(HELPER, "lithos_inbox_take")["messages"] == []
     assert ask(HELPER, "lithos_inbox_list")["messages"] == []
-    assert [each["payload"]["body"] for each in ask(PERSON, "lithos_inbox_take")["messages"]] == ["for paul alone"]
+    assert [each["message"]["payload"]["body"] for each in ask(PERSON, "lithos_inbox_take")["messages"]] == [
+        "for paul alone"
+    ]
 
 
 def test_an_agent_argument_cannot_speak_for_another(ask: Any) -> None:
