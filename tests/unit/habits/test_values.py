@@ -36,6 +36,24 @@ def test_exact_notations_are_equal_to_the_bit_and_rounded_ones_within_the_roundi
     assert same_colour("oklch(0.628 0.258 29.23)", "red") and not same_colour("hsl(0 100% 48%)", "red")
 
 
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("lab(54.29% 80.82 69.88)", "#ff0000"),
+        ("lab(46.28 -47.55 48.59)", "green"),
+        ("lch(29.57% 131.2 301.37 / 50%)", "#0000ff80"),
+        ("color(display-p3 0.9175 0.2003 0.1386)", "red"),
+    ],
+)
+def test_device_independent_notations_are_the_colour_of_the_screen(text: str, same: str) -> None:
+    found, wanted = colour_of(text), colour_of(same)
+    assert found is not None
+    assert wanted is not None
+    assert found.hex == wanted.hex
+    assert colour_of("color(rec2020 1 0 0)") is None
+
+
+
 @pytest.mark.parametrize("text", ["", "blueish", "16px", "rgb(1 2)", "#12345", "var(--x)", "hsl(a b c)"])
 def test_no_colour(text: str) -> None:
     assert colour_of(text) is None

@@ -13,7 +13,7 @@ color4 = lazy("tinycss2.color4")
 ROOT_PX = 16.0
 SAME_COLOUR = 0.004  # OKLab: what three digits of oklch() or whole percents of hsl() lose
 _HEX = re.compile(r"#([0-9a-f]{3,4}|[0-9a-f]{6}|[0-9a-f]{8})\Z", re.IGNORECASE)
-_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|oklab|hwb|color)\(\s*([^()]*)\)\Z", re.IGNORECASE)
+_FUNCTION = re.compile(r"(rgba?|hsla?|oklch|oklab|lch|lab|hwb|color)\(\s*([^()]*)\)\Z", re.IGNORECASE)
 _TRIPLE = re.compile(r"(-?[\d.]+)(?:deg)?\s+([\d.]+)%\s+([\d.]+)%(?:\s*/\s*([\d.]+%?))?\Z")
 _LENGTH = re.compile(r"(-?(?:\d+\.?\d*|\.\d+))(px|rem|em|pt)?\Z", re.IGNORECASE)
 _WORD = re.compile(r"[a-z]{3,20}\Z")
@@ -68,8 +68,8 @@ def _hex(digits: str) -> Colour:
 
 def _function(name: str, inner: str) -> Colour | None:
     parts = [each for each in re.split(r"[\s,/]+", inner.strip()) if each]
-    if name == "color":  # of the spaces that it can name, sRGB alone is read
-        name, parts = ("srgb", parts[1:]) if parts[:1] == ["srgb"] else ("", [])
+    if name == "color":  # of the spaces that it can name, those of screens are read
+        name, parts = (parts[0], parts[1:]) if parts[:1] in (["srgb"], ["display-p3"]) else ("", [])
     if len(parts) not in (3, 4):
         return None
     try:
@@ -80,6 +80,8 @@ def _function(name: str, inner: str) -> Colour | None:
         if name == "srgb":
             red, green, blue = (_number(each, 1.0) for each in parts[:3])
             return Colour(red, green, blue, alpha)
+        if name == "display-p3":
+            return _display_p3([_number(each, 1.0) for each in parts[:3]], alpha)
         if name == "hwb":
             return _hwb(_angle(parts[0]), _number(parts[1], 100.0), _number(parts[2], 100.0), alpha)
         if name == "hsl":
@@ -89,6 +91,13 @@ def _function(name: str, inner: str) -> Colour | None:
             return _oklab(light, chroma * math.cos(hue), chroma * math.sin(hue), alpha)
         if name == "oklab":
             return _oklab(_number(parts[0], 1.0), _number(parts[1], 0.4, 1.0), _number(parts[2], 0.4, 1.0), alpha)
+        if name == "lch":
+            light, chroma, hue = _number(parts[0], 100.0, 1.0), _number(parts[1], 150.0, 1.0), _angle(parts[2])
+            hue = math.radians(hue)
+            return _cie_lab(light, chroma * math.cos(hue), chroma * math.sin(hue), alpha)
+        if name == "lab":
+            light, a, b = (_number(each, whole, 1.0) for each, whole in zip(parts, (100.0, 125.0, 125.0), strict=False))
+            return _cie_lab(light, a, b, alpha)
     except ValueError:
         return None
     return None
@@ -138,6 +147,42 @@ def _oklab(light: float, a: float, b: float, alpha: float) -> Colour:
         4.0767416621 * one - 3.3077115913 * two + 0.2309699292 * three,
         -1.2684380046 * one + 2.6097574011 * two - 0.3413193965 * three,
         -0.0041960863 * one - 0.7034186147 * two + 1.7076147010 * three,
+    )
+    red, green, blue = (_gamma(max(0.0, min(1.0, each))) for each in linear)
+    return Colour(red, green, blue, alpha)
+
+
+def _cie_lab(light: float, a: float, b: float, alpha: float) -> Colour:
+    """CIE Lab as CSS has it: white is D50, so that the axes are adapted to the D65 of screens."""
+    y = (light + 16) / 116
+    x, y, z = (
+        each**3 if each > 6 / 29 else 3 * (6 / 29) ** 2 * (each - 4 / 29) for each in (y + a / 500, y, y - b / 200)
+    )
+    x, z = x * 0.9642956764, z * 0.8251046025
+    return _from_xyz(
+        0.9554734215 * x - 0.0230984549 * y + 0.0632592432 * z,
+        -0.0283697093 * x + 1.0099953981 * y + 0.0210414412 * z,
+        0.0123140149 * x - 0.0205076493 * y + 1.3303659262 * z,
+        alpha,
+    )
+
+
+def _display_p3(channels: list[float], alpha: float) -> Colour:
+    red, green, blue = (_linear(max(0.0, min(1.0, each))) for each in channels)
+    return _from_xyz(
+        0.4865709486 * red + 0.2656676932 * green + 0.1982172852 * blue,
+        0.2289745641 * red + 0.6917385218 * green + 0.0792869141 * blue,
+        0.0451133819 * green + 1.0439443689 * blue,
+        alpha,
+    )
+
+
+def _from_xyz(x: float, y: float, z: float, alpha: float) -> Colour:
+    """Of white D65. What sRGB cannot show is cut to the nearest channel values."""
+    linear = (
+        3.2409699419 * x - 1.5373831776 * y - 0.4986107603 * z,
+        -0.9692436363 * x + 1.8759675015 * y + 0.0415550574 * z,
+        0.0556300797 * x - 0.2039769589 * y + 1.0569715142 * z,
     )
     red, green, blue = (_gamma(max(0.0, min(1.0, each))) for each in linear)
     return Colour(red, green, blue, alpha)
