@@ -53,7 +53,6 @@ def test_device_independent_notations_are_the_colour_of_the_screen(text: str, sa
     assert colour_of("color(rec2020 1 0 0)") is None
 
 
-
 @pytest.mark.parametrize("text", ["", "blueish", "16px", "rgb(1 2)", "#12345", "var(--x)", "hsl(a b c)"])
 def test_no_colour(text: str) -> None:
     assert colour_of(text) is None
