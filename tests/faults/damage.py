@@ -18,7 +18,7 @@ from lithos.graph.code.code import OpenRoot
 from lithos.storage import Rebuilding
 from lithos.tools.catalogue import catalogue
 from tests.faults.data import OPERATOR, opened
-from tests.support.unprivileged import modes_count, possible
+from tests.support.file_modes import modes_count, possible
 
 LONGEST_SECONDS = 60  # one case; a FIFO that is opened for reading would wait for ever
 HEALED, REFUSED, DETECTED, EDIT = "healed", "refused", "detected", "edit"

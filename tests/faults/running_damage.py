@@ -21,7 +21,7 @@ from lithos.errors import LithosError
 from lithos.tools.catalogue import catalogue
 from tests.faults.damage import DAMAGES, EDIT, Case, Damage, answers, bounded, files, red, ruling
 from tests.faults.data import OPERATOR, everything, opened
-from tests.support.unprivileged import modes_count
+from tests.support.file_modes import modes_count
 from tests.torture.judge import embed_cheaply
 
 MAPPED = (".tantivy/", ".vectors/", "-shm")  # cutting these ends the process: the next start heals

@@ -13,7 +13,7 @@ import pytest
 
 from tests.faults.damage import DAMAGES, DERIVED, EDIT, HEALED, Case, Damage, Hung, answers, files, kind_of, red, ruling
 from tests.faults.data import everything, opened
-from tests.support.unprivileged import possible
+from tests.support.file_modes import possible
 
 PARTS = 4  # no test of the short form takes long on a busy machine
 

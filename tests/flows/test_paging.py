@@ -28,6 +28,7 @@ NO_LISTS = {
     "lithos_get_dependencies": "a walk",
     "lithos_get_dependents": "a walk",
     "lithos_detect_patterns": "a summary",
+    "lithos_lint_tokens": "a report of the first findings, counted whole",
     "lithos_validate": "a report, counted whole in `counts`",
     "lithos_read": "one note; truncated by max_length",
     "lithos_get_file": "one file; read on by start_line",
