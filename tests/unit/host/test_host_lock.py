@@ -128,6 +128,22 @@ def test_the_note_names_the_holder_and_since_when(place: HostLock) -> None:
     os.close(held)
 
 
+def test_the_note_is_never_empty_while_it_is_written_again(place: HostLock) -> None:
+    held = place.try_lock()
+    assert held is not None
+    place.write_holder(held, version="a longer version")
+
+    def write() -> None:
+        for number in range(2000):
+            place.write_holder(held, version=str(number))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    while writer.is_alive():
+        assert place.read_holder()["pid"] == os.getpid()
+    os.close(held)
+
+
 def test_a_host_on_another_machine_is_named(place: HostLock) -> None:
     Path(place.lock_path).write_text('{"pid": 5, "machine": "elsewhere", "since": "2026-01-01T00:00:00Z"}')
     assert place.other_machine() == "elsewhere" != machine()
