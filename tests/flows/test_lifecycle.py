@@ -435,6 +435,18 @@ def test_a_credential_is_stored_with_a_warning_that_never_repeats_it(call: CallT
     assert problem["what"] == "what looks like a GitHub token" and secret not in str(checked)
 
 
+def test_a_credential_is_reported_as_long_as_the_file_holds_it(call: CallTool, lithos: Lithos, data_dir: Path) -> None:
+    file, other = data_dir / "knowledge" / "keys.md", data_dir / "knowledge" / "other.md"
+    secret = "ghp_" + "a1B2" * 9
+    reported = []
+    for text, beside in ((secret, "x"), (secret, "x"), ("gone", "x"), ("gone", secret), (secret, secret)):
+        file.write_text(f"# Keys\n\n{text}\n")
+        other.write_text(f"# Other\n\n{beside}\n")
+        lithos.notes.reindex()
+        reported.append([each["path"] for each in call("lithos_validate")["problems"].get("secrets", [])])
+    assert reported == [["keys.md"], ["keys.md"], [], ["other.md"], ["keys.md", "other.md"]]
+
+
 def test_a_credential_can_be_refused(data_dir: Path) -> None:
     security = SecuritySettings(secrets="refuse")
     lithos = open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir), security=security))

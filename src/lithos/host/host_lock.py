@@ -190,7 +190,7 @@ class HostLock:
     def write_holder(self, held: int, **facts: Any) -> None:
         """Write who holds the lock, for messages. Nothing depends on it: a full disk must not stop a host.
 
-        One write, filled up with spaces to the length of the last one: a reader in between never finds an empty file."""
+        One write, filled up with spaces to the last length: a reader in between never finds an empty file."""
         note = {"pid": os.getpid(), "machine": machine(), "since": utc_now(), **facts}
         with contextlib.suppress(OSError):
             os.pwrite(held, json.dumps(note).encode().ljust(os.fstat(held).st_size - 1) + b"\n", 0)

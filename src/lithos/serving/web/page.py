@@ -45,7 +45,7 @@ class Site:
     config: LithosConfig | None  # all settings, shown to the operator
     assets: Assets
     templates: Environment
-    answers: dict[Any, tuple[float, Answer]] = field(default_factory=dict, repr=False)  # of `Page.call_cached`
+    answers: dict[Any, tuple[float, asyncio.Future[Answer]]] = field(default_factory=dict, repr=False)  # `call_cached`
     live: LiveStreams = field(init=False, repr=False)  # needs the site itself
 
 
@@ -70,15 +70,20 @@ class Page:
             return None
 
     async def call_cached(self, tool: str, /, **arguments: Any) -> Answer:
-        """As `call`, for an answer that costs seconds and may be a minute old. Each caller has an own entry."""
+        """As `call`, for an answer that costs seconds and may be a minute old. Each caller has an own entry. Who asks
+        while it is on its way waits for it: five tabs that open at once cost one answer."""
         key = (self.visitor.caller, tool, repr(sorted(arguments.items())))
-        until, answer = self.site.answers.get(key, (0.0, {}))
-        if time.monotonic() > until:
-            answer = await self.call(tool, **arguments)
+        until, asked = self.site.answers.get(key, (0.0, None))
+        if asked is None or time.monotonic() > until:
+            asked = asyncio.ensure_future(self.call(tool, **arguments))
             if len(self.site.answers) >= MOST_ANSWERS:
                 self.site.answers.clear()
-            self.site.answers[key] = (time.monotonic() + CACHED_SECONDS, answer)
-        return answer
+            self.site.answers[key] = (time.monotonic() + CACHED_SECONDS, asked)
+        try:
+            return await asyncio.shield(asked)  # one visitor who leaves does not take the answer from the others
+        except Exception:
+            self.site.answers.pop(key, None)
+            raise
 
     async def work(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
         """Run what takes more than a millisecond in a thread."""
