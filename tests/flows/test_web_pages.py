@@ -333,6 +333,8 @@ def test_home_shows_what_waits_for_the_person_and_who_works_on_what(url: str, li
         assert re.search(r"(?s)In progress.*Measure it.*bob.*idle.*min left.*Ready tasks", home)
         side = client.get("/home/side", headers={"hx-request": "true"}).text
         assert "Measure it" in side
+        assert home.index("Waiting for you") < home.index(">Activity<")  # on a phone it comes first
+        assert "Proposed changes" in client.get("/home/waiting", headers={"hx-request": "true"}).text
         assert "<html" not in side
 
 

@@ -20,9 +20,15 @@ NO_PROBLEM = frozenset({"links_by_title"})  # advice, which the page of health s
 
 
 async def home(page: Page) -> Response:
-    stats, changes, beside = await asyncio.gather(page.call("lithos_stats"), _changes(page), _beside(page))
+    stats, changes, beside, waits = await asyncio.gather(
+        page.call("lithos_stats"), _changes(page), _beside(page), _waiting(page)
+    )
     size = sum(stats["bytes"].values())
-    return page.show("home.html", stats=stats, changes=changes, size=size, **beside)
+    return page.show("home.html", stats=stats, changes=changes, size=size, waiting=waits, **beside)
+
+
+async def waiting(page: Page) -> Response:
+    return page.show("home_waiting.html", waiting=await _waiting(page))
 
 
 async def side(page: Page) -> Response:
@@ -30,15 +36,14 @@ async def side(page: Page) -> Response:
 
 
 async def _beside(page: Page) -> dict[str, Any]:
-    """The right column: what waits for the visitor, who works on what, what may be taken, who was here."""
-    ready, opened, agents, waiting = await asyncio.gather(
+    """The right column: who works on what, what may be taken, who was here."""
+    ready, opened, agents = await asyncio.gather(
         page.call("lithos_task_ready", limit=SHOWN_TASKS),
         page.call("lithos_task_list", status="open", limit=MOST_OPEN),
         page.call("lithos_agent_list", limit=SHOWN_AGENTS),
-        _waiting(page),
     )
     claimed = [task for task in opened["tasks"] if task["claims"]][:SHOWN_TASKS]
-    return {"ready": ready, "claimed": claimed, "agents": agents, "waiting": waiting, "priorities": PRIORITIES}
+    return {"ready": ready, "claimed": claimed, "agents": agents, "priorities": PRIORITIES}
 
 
 async def _waiting(page: Page) -> list[tuple[str, str, int]]:
@@ -77,5 +82,6 @@ ROUTES = (
     PageRoute("/", home),
     PageRoute("/home/activity", activity),
     PageRoute("/home/side", side),
+    PageRoute("/home/waiting", waiting),
     PageRoute("/home/problems", problems),
 )
