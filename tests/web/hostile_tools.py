@@ -17,7 +17,7 @@ Put = Callable[..., dict[str, Any] | None]
 # They take ids, switches and names of files that exist; what they keep of the caller is the agent's name.
 NO_TEXT = frozenset(
     """
-    lithos_delete lithos_note_revert lithos_note_restore lithos_reindex lithos_undo lithos_decay lithos_task_renew
+    lithos_delete lithos_note_revert lithos_note_restore lithos_reindex lithos_undo lithos_task_renew
     lithos_task_release lithos_task_complete lithos_task_cancel mentisdb_revoke_agent_key mentisdb_disable_agent
     lithos_ledger_checkpoint lithos_ledger_convert lithos_session_activate lithos_session_suspend lithos_session_resume
     lithos_session_close lithos_session_close_all lithos_session_switch lithos_session_join lithos_session_leave
@@ -65,6 +65,7 @@ def _notes(store: Store, text: str, number: int) -> None:
         return
     put("lithos_move", id=note["id"], to=f"hostile/{number} {text.replace('/', '')[:60]}.md")
     put("lithos_feedback", used_ids=[note["id"]], outcome="helped", query=text)
+    put("lithos_decay", policy=text)
     put("lithos_promote", source_entry_id=note["id"], evidence_refs=[text], approved_by=text, actor="x", reason=text)
 
 
