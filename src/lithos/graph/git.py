@@ -75,8 +75,13 @@ _NAMES_A_PROGRAM = re.compile(
 
 # An empty diff driver would make git fail instead of showing the plain diff: these options take it out of the way.
 _PLAIN_DIFF = ("--no-ext-diff", "--no-textconv")
+# git looks into a repository inside the work tree by a second git, which reads the settings of that repository and runs
+# its filters. A setting does not suffice: a file .gitmodules would win over it.
+_NOT_INSIDE = "--ignore-submodules=all"
 _SAFE_OPTIONS = {
-    **dict.fromkeys(("diff", "log", "show", "diff-tree", "diff-index", "diff-files", "format-patch"), _PLAIN_DIFF),
+    **dict.fromkeys(("log", "show", "diff-tree", "format-patch"), _PLAIN_DIFF),
+    **dict.fromkeys(("diff", "diff-index", "diff-files"), (*_PLAIN_DIFF, _NOT_INSIDE)),
+    "status": (_NOT_INSIDE,),
     "blame": ("--no-textconv",),
 }
 

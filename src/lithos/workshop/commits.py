@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from lithos.core.call import Call
@@ -21,7 +22,8 @@ MOST_FILES = 500
 COMMIT_S = 120.0
 _TRAILER = re.compile(r"^[A-Za-z][A-Za-z0-9-]*: \S")
 _OURS = re.compile(r"^Lithos-(?:Session|Task):.*\n?", re.IGNORECASE | re.MULTILINE)
-_WHERE = ("--no-color", "--no-renames", "--ignore-submodules=all")
+_WHERE = ("--no-color", "--no-renames")
+_NO_MODE, _LINK_MODE = b"000000", b"160000"  # of a file that is gone, of a repository
 
 
 class Commits:
@@ -62,13 +64,15 @@ class Commits:
             raise Conflict("a command runs in the worktree", hint="Wait for it: lithos_work_result.")
         with self._worktrees.locks.hold(worktree.id):
             git = self._worktrees.git(worktree)
-            self._refuse_nested(git)
-            git.run("add", "--all", "--", ".", timeout=COMMIT_S)
-            self._storage.faults.at("workshop.commit.added")
-            before, tree = head_of(git), git.run("write-tree").decode().strip()
-            if tree == git.run("rev-parse", f"{before}^{{tree}}").decode().strip():
+            change = changed_paths(git)
+            before, tree_before = git.run("rev-parse", "HEAD^{commit}", "HEAD^{tree}").decode().split()
+            tree = tree_before
+            if change.gone or change.present:
+                change.stage(git)
+                self._storage.faults.at("workshop.commit.added")
+                tree = git.run("write-tree").decode().strip()
+            if tree == tree_before:
                 return {"committed": False, "commit": before, "branch": worktree.branch, "files": 0}
-            changed = git.run("diff-tree", "-r", "--name-only", "-z", before, tree)
             commit = make_commit(git, tree, [before], text, call.agent)
             self._storage.faults.at("workshop.commit.made")
             move_refs(git, [(worktree.branch, commit, before)])
@@ -77,20 +81,48 @@ class Commits:
                 "committed": True,
                 "commit": commit,
                 "branch": worktree.branch,
-                "files": changed.count(b"\0"),
+                "files": len(change.gone) + len(change.present),
             }
             self._storage.effects.commit(call, lambda tx: _recorded(tx, worktree, answer))
         return answer
 
-    def _refuse_nested(self, git: Git) -> None:
-        """A repository inside the worktree would be stored as a link to itself, without its files."""
-        nested = [each for each in self.untracked(git) if each.endswith("/")]
-        if nested:
-            raise Conflict(
-                f"{nested[0][:200]} is a repository inside the worktree",
-                hint="Delete its .git, or add the folder to .gitignore.",
-                paths=nested[:20],
-            )
+
+@dataclass(slots=True)
+class ChangedPaths:
+    """All that differs from the last commit and is not ignored."""
+
+    gone: list[bytes] = field(default_factory=list)
+    present: list[bytes] = field(default_factory=list)
+
+    def stage(self, git: Git) -> None:
+        """Not by `git add --all`: it starts a git inside of a repository that the index names."""
+        for paths, options in ((self.gone, ("--force-remove",)), (self.present, ("--add", "--remove", "--replace"))):
+            if paths:
+                stdin = b"".join(each + b"\0" for each in paths)
+                git.run("update-index", *options, "-z", "--stdin", stdin=stdin, timeout=COMMIT_S)
+
+
+def changed_paths(git: Git) -> ChangedPaths:
+    """Conflict where one is a repository: a commit would store a link to it, without its files."""
+    status = git.run("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", timeout=COMMIT_S)
+    found, nested = ChangedPaths(), []
+    for entry in filter(None, status.split(b"\0")):
+        kind, _, rest = entry.partition(b" ")
+        *facts, path = [rest] if kind == b"?" else rest.split(b" ", 7 if kind == b"1" else 9)
+        if path.endswith(b"/") or _LINK_MODE in facts:
+            nested.append(path)
+        elif facts and facts[4 if kind == b"1" else 5] == _NO_MODE:
+            found.gone.append(path)
+        elif not path.rpartition(b"/")[2].startswith(b".lithos-"):
+            found.present.append(path)
+    if nested:
+        shown = [each.decode("utf-8", "replace") for each in nested]
+        raise Conflict(
+            f"{shown[0][:200]} is a repository inside the worktree",
+            hint="Delete its .git, or add the folder to .gitignore.",
+            paths=shown[:20],
+        )
+    return found
 
 
 def _recorded(tx: Tx, worktree: Worktree, answer: dict[str, Any]) -> Outcome:

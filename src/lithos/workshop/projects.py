@@ -69,7 +69,7 @@ class Project:
         return self.branches(git).commit(branch)
 
     def is_dirty(self, git: Git) -> bool:
-        return bool(git.run("status", "--porcelain", "-z", "--ignore-submodules=all", "--untracked-files=no"))
+        return bool(git.run("status", "--porcelain", "-z", "--untracked-files=no"))
 
     def _refused(self, why: str, hint: str) -> Unsupported:
         return Unsupported(f"the project {self.name!r} {why}", hint=hint)

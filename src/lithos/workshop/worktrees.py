@@ -274,7 +274,7 @@ class Worktrees:
         """Changed and new files that git would commit; nothing where the checkout is gone."""
         if not worktree.path.is_dir() or not worktree.git_dir.is_dir():
             return []
-        text = self.git(worktree).run("status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all")
+        text = self.git(worktree).run("status", "--porcelain", "-z", "--no-renames")
         found = [entry[3:] for entry in text.decode("utf-8", "replace").split("\0") if entry]
         return [each for each in found if not each.rpartition("/")[2].startswith(".lithos-")]
 

@@ -8,7 +8,7 @@ import pytest
 
 from lithos.errors import Conflict, InvalidInput, Unsupported
 from lithos.workshop import merging
-from tests.support.workbench import Workbench, change, git
+from tests.support.workbench import Workbench, change, git, make_project
 
 
 def test_a_commit_carries_the_session_and_the_task(tmp_path: Path) -> None:
@@ -42,6 +42,68 @@ def test_a_repository_inside_the_worktree_is_not_committed_as_a_link(tmp_path: P
         bench.run("sh", "-c", "touch inner/file")
         with pytest.raises(Conflict, match="inner"):
             bench.call("lithos_work_commit", message="Add inner")
+
+
+EVIL_REPOSITORY = """
+rm a.py; mkdir a.py; cd a.py; git init -q .; echo x > f; echo '* filter=evil' > .gitattributes; git add .
+git -c user.name=e -c user.email=e@e commit -qm e
+git config filter.evil.clean 'touch {canary}; cat'; touch -d '1 hour ago' f; echo y > f
+"""
+
+
+def test_a_repository_in_place_of_a_file_is_not_committed_and_its_programs_never_run(tmp_path: Path) -> None:
+    """git looks into it by a second git, outside of the sandbox, with the settings that the run has written."""
+    canary = tmp_path / "ran"
+    with Workbench(tmp_path) as bench:
+        bench.open()
+        assert bench.run("sh", "-ec", EVIL_REPOSITORY.format(canary=canary))["exit_code"] == 0
+        calls = ("lithos_work_diff", "lithos_work_check", "lithos_work_test", "lithos_worktree_list")
+        for staged in (False, True):
+            for tool in calls:
+                bench.call(tool)
+            with pytest.raises(Conflict, match=r"a\.py is a repository"):
+                bench.call("lithos_work_commit", message="Replace a.py")
+            if not staged:  # as an earlier version would have left it
+                git(bench.worktree().path, "add", "a.py")
+                canary.unlink(missing_ok=True)
+        assert not canary.exists()
+
+
+def test_a_commit_takes_every_kind_of_change(tmp_path: Path) -> None:
+    """Files that became folders and back, links, modes, odd names, and nothing that is ignored."""
+    files = {"file": "1\n", "folder/one": "1\n", "gone": "1\n", "mode": "1\n", "-q": "1\n", ".gitignore": "*.log\n"}
+    project = make_project(tmp_path / "project", files)
+    with Workbench(tmp_path, project=project) as bench:
+        bench.open()
+        top = bench.worktree().path
+        (top / "file").unlink()
+        (top / "file").mkdir()
+        (top / "file/inside").write_text("2\n")
+        (top / "folder/one").unlink()
+        (top / "folder").rmdir()
+        (top / "folder").symlink_to("mode")
+        (top / "gone").unlink()
+        (top / "mode").chmod(0o755)
+        (top / "-q").write_text("2\n")
+        (top / "new\nline \udcff").touch()
+        (top / "a.log").touch()
+        done = bench.call("lithos_work_commit", message="Change much")
+        assert done["files"] == 8
+        changed = git(
+            project, "-c", "core.quotePath=true", "show", "--raw", "--no-renames", "--format=", done["commit"]
+        )
+        assert sorted(line.split("\t")[1] + line.split(" ")[1] for line in changed.splitlines()) == [
+            '"new\\nline \\377"100644',
+            "-q100644",
+            "file/inside100644",
+            "file000000",
+            "folder/one000000",
+            "folder120000",
+            "gone000000",
+            "mode100755",
+        ]
+        assert git(top, "status", "--porcelain") == ""
+        assert bench.call("lithos_work_commit", message="Again")["committed"] is False
 
 
 def test_a_merge_leaves_a_commit_beside_the_base_and_names_the_command(tmp_path: Path) -> None:

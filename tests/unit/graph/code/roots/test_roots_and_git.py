@@ -174,6 +174,23 @@ def test_git_never_runs_what_a_repository_names(tmp_path: Path) -> None:
     assert not marker.exists()
 
 
+def test_git_never_looks_into_a_repository_inside_the_work_tree(tmp_path: Path) -> None:
+    """It would do so by a second git with the settings of that repository; .gitmodules even asks for it."""
+    asks = '[submodule "inner"]\n\tpath = inner\n\turl = x\n\tignore = none\n'
+    root = repository(tmp_path / "r", {"a.py": "x = 1\n", ".gitmodules": asks})
+    inner = repository(root / "inner", {"b.py": "x = 1\n", ".gitattributes": "* filter=evil\n"})
+    git(root, "add", "--all")
+    marker = tmp_path / "ran"
+    git(inner, "config", "filter.evil.clean", f"touch {marker}; cat")
+    (inner / "b.py").write_text("y = 1\n")
+    os.utime(inner / "b.py", (0, 0))
+    found = Git.find(root)
+    assert found is not None
+    for arguments in (("status", "--porcelain"), ("diff", "HEAD"), ("diff-index", "HEAD"), ("diff-files",)):
+        found.run(*arguments)
+        assert not marker.exists(), arguments
+
+
 def test_repositories_that_reach_elsewhere_are_refused_by_name(tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {"a.py": "x = 1\n"})
     alternates = root / ".git" / "objects" / "info" / "alternates"
