@@ -116,7 +116,7 @@ class Lithos(Parts):
         self.chronicle = Chronicle(sessions, ledger)
         self.promotion = from_settings.promotion(config, storage, sessions, ledger)
         habits = self.habits = self._add(from_settings.habits(config, storage, self.embedding, owners, self.garden))
-        sections = {**habits.sections, "pending_messages": Section(messages.pending, messages.restore_pending)}
+        sections = {**habits.sections, "pending_messages": Section(messages.pending.section, messages.pending.restore)}
         self.snapshots = Snapshots(
             storage.database, storage.effects, sessions, ledger, storage.clock, storage.ids, sections
         )

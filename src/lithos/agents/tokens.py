@@ -22,6 +22,7 @@ Scope = Literal["read", "full", "workshop"]  # workshop: full, and commands may 
 MARK = "lithos_"  # lets a scanner of leaked secrets, ours too, know one at sight
 REMEMBERED_SECONDS = 2.0  # how long a revocation by another host on the same PostgreSQL may take
 MOST_REMEMBERED = 1000
+TOKENS_CHANNEL = "tokens"  # wakes those who remember whose tokens there are
 LONGEST_NAME = 100
 
 
@@ -78,6 +79,7 @@ class Tokens(Part):
         def work(tx: Tx) -> Outcome:
             kept = {**row, "secret_hash": sha256_hex(secret.encode())}
             tx.put(f"INSERT INTO tokens ({', '.join(kept)}) VALUES ({', '.join('?' * len(kept))})", *kept.values())
+            tx.notify(TOKENS_CHANNEL)
             facts = {each: row[each] for each in ("name", "agent", "user_id")} | {"scope": scope}
             return Outcome({"id": row["id"]}, (EventDraft("token", "create", row["id"], details=facts),))
 

@@ -31,8 +31,8 @@ from lithos.messages.model import (
     receiver_of,
     sender_of,
 )
-from lithos.messages.readers import names_of
 from lithos.messages.rules import MessageLimits
+from lithos.messages.sending import MOST_TRIES
 from lithos.messages.store import HANDLED_CHANNEL as MESSAGES_HANDLED
 from lithos.messages.store import JOURNAL as MESSAGES_JOURNAL
 from lithos.messages.taking import LEASE_SECONDS, MOST_TAKEN, TakeRequest
@@ -44,6 +44,7 @@ __all__ = [
     "MESSAGES_HANDLED",
     "MESSAGES_JOURNAL",
     "MOST_TAKEN",
+    "MOST_TRIES",
     "OPERATOR",
     "PRIORITIES",
     "TYPES",
@@ -70,7 +71,6 @@ __all__ = [
     "ThreadPage",
     "TopicPage",
     "TraceAnswer",
-    "names_of",
     "priority_of",
     "receiver_names",
     "receiver_of",

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 
 from lithos.core.call import Call
 from lithos.messages import reading
+from lithos.messages.inboxes import Inboxes
 from lithos.messages.model import InboxStates, ThreadPage
-from lithos.messages.readers import Reader
 from lithos.storage import Database
 
 
 @dataclass(frozen=True)
 class Conversations:
     database: Database
+    known: Inboxes
 
     def threads(self, call: Call, *, name: str | None, limit: int, cursor: str | None) -> ThreadPage:
+        reader = self.known.reader(call)
         return self.database.read(
-            lambda tx: reading.list_threads(tx, Reader(tx, call).sees, name=name, limit=limit, cursor=cursor)
+            lambda tx: reading.list_threads(tx, reader(tx).sees, name=name, limit=limit, cursor=cursor)
         )
 
     def inboxes(self) -> InboxStates:

@@ -40,17 +40,17 @@ from lithos.messages.model import (
     TakenAnswer,
     TopicPage,
     TraceAnswer,
+    person_of,
     receiver_of,
-    sender_of,
 )
 from lithos.messages.outbox import Outbox
-from lithos.messages.readers import Reader, names_of
+from lithos.messages.pending import PendingMessages
 from lithos.messages.rules import BEAT_SECONDS, MessageLimits, breaker_of, refusal
-from lithos.messages.sending import PostRules, Refused, Thread, checked_draft, posting, thread_of
+from lithos.messages.sending import PostRules, Refused, checked_draft, posting, thread_of
 from lithos.messages.taking import Held, Settlement, TakeRequest
 from lithos.messages.timer import Timer
 from lithos.messages.topics import TopicPatterns
-from lithos.messages.types import check_payload, may_send, reply_type, text_field
+from lithos.messages.types import check_payload, refuse_controls, reply_type, text_field
 from lithos.sessions import SESSIONS_JOURNAL, Sessions, is_member, proved_sessions
 from lithos.storage import (
     Answer,
@@ -59,6 +59,7 @@ from lithos.storage import (
     EventDraft,
     Followers,
     Outcome,
+    Row,
     Tx,
     carry_over,
     scrub,
@@ -83,7 +84,6 @@ class Messages(Part):
     ) -> None:
         self._database = database
         self._effects = effects
-        self._ids = ids
         self._sessions = sessions
         self._inboxes = Inboxes(database, names or Names())
         self.limits = limits or MessageLimits()
@@ -94,9 +94,11 @@ class Messages(Part):
         self._timer = Timer(self._timed)
         self._beat_at = 0.0
         self._arrivals = Arrivals(self.followers)
-        self.conversations = Conversations(database)
-        self.dead_letters = DeadLetters(database, effects, self.post)
+        self.conversations = Conversations(database, self._inboxes)
+        self.dead_letters = DeadLetters(database, effects, self._inboxes, self.post)
+        self.pending = PendingMessages(database, self._inboxes, ids, self.limits, self.post)
         self._stops = [
+            self._inboxes.close,
             database.listen(store.JOURNAL.channel, self._arrivals.changed),
             database.listen(store.DUE_CHANNEL, self._timer.look),
             database.listen(SESSIONS_JOURNAL.channel, self._timer.look),
@@ -169,7 +171,7 @@ class Messages(Part):
 
     def send(self, call: Call, draft: MessageDraft) -> SentAnswer:
         """To one receiver, to several, or to a topic."""
-        sender = sender_of(call)
+        sender = self._inboxes.sender(call)
         try:
             checked = checked_draft(self._in_session(call, draft), sender, self.limits)
         except Refused as refused:
@@ -179,7 +181,7 @@ class Messages(Part):
         for target in checked.targets:
             self._inboxes.need_known(target)
 
-        return cast(SentAnswer, self._outbox.send(call, posting(checked, sender)))
+        return cast(SentAnswer, self._outbox.send(call, self._inboxes.reader(call), posting(checked, sender)))
 
     async def request(self, call: Call, draft: MessageDraft, seconds: float) -> RequestAnswer:
         """Send, and wait for the reply; without one in time it comes into the inbox."""
@@ -187,13 +189,13 @@ class Messages(Part):
             raise InvalidInput("a request goes to one target", hint="Give target.")
         if (refused := await asyncio.to_thread(self._circuit_open, call, draft)) is not None:
             return cast(RequestAnswer, refused)
-        cursor = self.followers.read(None).cursor
+        cursor = (await asyncio.to_thread(self.followers.read, None)).cursor
         sent = cast(RequestAnswer, await asyncio.to_thread(self.send, call, draft))
         if not sent["success"]:
             return sent
         me, until = sent["source"], time.monotonic() + seconds
         while True:
-            reply = await asyncio.to_thread(self._take_reply, call, me, sent["message_id"])
+            reply = await asyncio.to_thread(self._take_reply, me, draft.targets[0], sent["message_id"])
             if reply is not None:
                 self._arrivals.taken(me, [reply.row["seq"]])
                 return {**sent, "reply": reply.envelope(), "fence": FENCE}
@@ -205,7 +207,7 @@ class Messages(Part):
 
     def _circuit_open(self, call: Call, draft: MessageDraft) -> Answer | None:
         """A request to a receiver whose breaker is open fails at once."""
-        sender = sender_of(call)
+        sender = self._inboxes.sender(call)
         if draft.priority >= 100 and sender.trusted:
             return None
 
@@ -216,12 +218,15 @@ class Messages(Part):
             return None
         return refusal("circuit_open", f"{draft.targets[0]} failed several times in a row. Ask another, or send later.")
 
-    def _take_reply(self, call: Call, me: str, parent_id: str) -> Message | None:
+    def _take_reply(self, me: str, other: str, parent_id: str) -> Message | None:
         """The reply to a request, settled: it is not handed out a second time."""
 
+        def find(tx: Tx) -> Row | None:
+            row = tx.one(reading.REPLY, parent_id, other, me)
+            return row if row is not None and self._hands_out(tx, row["session_id"]) else None
+
         def work(tx: Tx) -> Message | None:
-            sql = "SELECT * FROM messages WHERE parent_id = ? AND target = ? ORDER BY seq LIMIT 1"
-            row = tx.one(sql, parent_id, me)
+            row = find(tx)
             if row is None:
                 return None
             if row["status"] == "queued":
@@ -231,10 +236,11 @@ class Messages(Part):
                 store.settle(change, Message(row), "completed")
             return Message({**row, "status": "completed"})
 
-        sql = "SELECT 1 AS yes FROM messages WHERE parent_id = ? AND target = ?"
-        if self._database.read(lambda tx: tx.one(sql, parent_id, me)) is None:
-            return None
-        return self._database.write(work)
+        return None if self._database.read(find) is None else self._database.write(work)
+
+    def _hands_out(self, tx: Tx, session_id: str) -> bool:
+        row = tx.one("SELECT state, closed_at FROM sessions WHERE id = ?", session_id) if session_id else None
+        return not session_id or (row is not None and row["state"] == "active" and row["closed_at"] is None)
 
     def _in_session(self, call: Call, draft: MessageDraft) -> MessageDraft:
         """The named session, else the sender's current one. Another's session is unknown to the sender."""
@@ -313,6 +319,7 @@ class Messages(Part):
     def reply(self, call: Call, message_id: str, token: int, payload: dict[str, Any]) -> SettledAnswer:
         """Acknowledge and answer the sender alone, in one transaction; late, it is kept in the trace."""
         own = self._settlement(call, message_id, token)
+        refuse_controls(payload)  # also of a late one, which the trace keeps
 
         def then(tx: Tx, held: Held) -> dict[str, Any]:
             row = held.message.row
@@ -326,7 +333,8 @@ class Messages(Part):
                 priority=row["priority"],
                 pipeline_id=row["pipeline_id"],
             )
-            speaker = Sender(row["target"], bound=call.bound, person=call.by_person)
+            person = row["target"] == person_of(call)
+            speaker = Sender(row["target"], bound=call.bound or person, person=person)
             thread = replace(thread_of(tx, held.message, None), replies=True)
             answer = self.post(tx, draft, speaker, thread)
             return {"reply_id": answer["message_id"]}
@@ -354,23 +362,24 @@ class Messages(Part):
         return cast(SettledAnswer, self._effects.commit(call, work, audited=False))
 
     def _settlement(self, call: Call, message_id: str, token: int) -> Settlement:
-        persons = self._inboxes.persons()
+        reader, own, persons = self._inboxes.reader(call), self._inboxes.names_of(call), self._inboxes.persons()
 
         def allow(tx: Tx, message: Message) -> None:
-            foreign = call.bound and message.row["target"] != call.agent
-            guessed = store.token_of(message.row) != token and not Reader(tx, call).sees(message)
-            if foreign or guessed or (message.row["target"] in persons and not call.by_person):
+            target = message.row["target"]
+            foreign = target not in own and (call.bound or (target in persons and not call.operator))
+            if foreign or (store.token_of(message.row) != token and not reader(tx).sees(message)):
                 raise store.unknown(message_id)
 
         return Settlement(message_id, token, allow)
 
     def cancel(self, call: Call, message_id: str) -> SettledAnswer:
         """Take back what waits; for its sender, or the operator."""
+        reader, sender = self._inboxes.reader(call), self._inboxes.sender(call)
 
         def work(tx: Tx) -> Outcome:
             change = store.Change(tx)
-            message = Reader(tx, call).message(message_id)
-            if not call.operator and message.row["source"] != sender_of(call).name:
+            message = reader(tx).message(message_id)
+            if not call.operator and message.row["source"] != sender.name:
                 raise Forbidden("only its sender takes a message back", hint="Ask the sender.")
             if message.row["status"] != "queued":
                 reason = "settled" if not message.is_open else "claim_lost"
@@ -395,7 +404,8 @@ class Messages(Part):
         return self._database.read(read)
 
     def get(self, call: Call, message_id: str, offset: int = 0) -> MessageShown:
-        message = self._database.read(lambda tx: Reader(tx, call).message(message_id))
+        reader = self._inboxes.reader(call)
+        message = self._database.read(lambda tx: reader(tx).message(message_id))
         return reading.show_message(message, offset)
 
     def status(self, call: Call, message_id: str | None) -> MessageStatusAnswer:
@@ -403,19 +413,23 @@ class Messages(Part):
             name = receiver_of(call)
             self._inboxes.need_own(call, name)
             return self._database.read(lambda tx: reading.agent_status(tx, name, proved_sessions(tx, call, name)))
-        return self._database.read(lambda tx: reading.status_of(tx, Reader(tx, call).message(message_id)))
+        reader = self._inboxes.reader(call)
+        return self._database.read(lambda tx: reading.status_of(tx, reader(tx).message(message_id)))
 
     def thread(self, call: Call, correlation_id: str, *, limit: int, cursor: str | None) -> MessagePage:
+        reader = self._inboxes.reader(call)
         page = self._database.read(
-            lambda tx: reading.list_thread(tx, correlation_id, Reader(tx, call).sees, limit=limit, cursor=cursor)
+            lambda tx: reading.list_thread(tx, correlation_id, reader(tx).sees, limit=limit, cursor=cursor)
         )
         if not page["messages"] and cursor is None:
             raise store.unknown(correlation_id)
         return page
 
     def trace(self, call: Call, message_id: str) -> TraceAnswer:
+        reader_in = self._inboxes.reader(call)
+
         def read(tx: Tx) -> TraceAnswer:
-            reader, since = Reader(tx, call), micros(tx.now().wall) - int(self.limits.hop_days * upkeep.DAY)
+            reader, since = reader_in(tx), micros(tx.now().wall) - int(self.limits.hop_days * upkeep.DAY)
             return reading.trace(tx, reader.message(message_id), reader.sees, since)
 
         return self._database.read(read)
@@ -437,7 +451,8 @@ class Messages(Part):
                 return found
 
     def _topic_page(self, call: Call, page: Any, patterns: TopicPatterns, limit: int) -> TopicPage:
-        return self._database.read(lambda tx: reading.topic_page(tx, page, patterns, Reader(tx, call).sees, limit))
+        reader = self._inboxes.reader(call)
+        return self._database.read(lambda tx: reading.topic_page(tx, page, patterns, reader(tx).sees, limit))
 
     def _oldest(self, expired: CursorExpired) -> CursorExpired:
         row = self._database.read(lambda tx: tx.one("SELECT min(seq) AS seq FROM journal WHERE topic = 'messages'"))
@@ -448,22 +463,30 @@ class Messages(Part):
             cursor=oldest,
         )
 
-    def arrivals(self, agent: str) -> int:
-        """Messages that came for this agent since an answer last said so."""
-        return self._arrivals.pop(agent)
+    def arrivals(self, call: Call) -> int:
+        """Messages that came for the calling agent since an answer last said so."""
+        name = call.agent
+        if name is None or call.by_person or name not in self._inboxes.names_of(call):
+            return 0
+        return self._arrivals.pop(name, lambda: self._database.read(lambda tx: proved_sessions(tx, call, name)))
 
     def arrived_since(self, cursor: int | None) -> Arrived:
         """Whose inboxes something came into after a cursor, for subscriptions."""
         return arrived_since(self.followers, cursor)
+
+    def names_of(self, call: Call) -> set[str]:
+        """The names under which the caller sends and receives."""
+        return self._inboxes.names_of(call)
 
     def current_session(self, call: Call) -> str | None:
         return self._sessions.current(_as_connected(call))
 
     def closed_sessions(self, call: Call) -> frozenset[str]:
         """Sessions of which the caller has a member's name and not its token."""
+        names = sorted(self.names_of(call))
 
         def read(tx: Tx) -> frozenset[str]:
-            return frozenset().union(*(proved_sessions(tx, call, name) for name in sorted(names_of(call))))
+            return frozenset().union(*(proved_sessions(tx, call, name) for name in names))
 
         return self._database.read(read)
 
@@ -477,8 +500,8 @@ class Messages(Part):
         return [Message(row) for row in self._database.read(lambda tx: tx.all(sql, *ids))]
 
     def waiting_from(self, call: Call) -> dict[str, int]:
-        """Senders of what waits for the calling agent, for briefings."""
-        name = call.agent
+        """Senders of what waits for the caller, for briefings."""
+        name = self._inboxes.own(call)
         if name is None:
             return {}
         return self._database.read(lambda tx: reading.waiting_from(tx, name, proved_sessions(tx, call, name)))
@@ -526,35 +549,6 @@ class Messages(Part):
             if message.row["status"] == "queued":
                 store.bury(change, message, "unroutable", "its pipeline is closed")
         return tuple(change.events)
-
-    # -- snapshots of sessions
-
-    def pending(self, session_id: str) -> list[dict[str, Any]] | None:
-        """The section of a session's snapshot; None: nothing waits."""
-        rows = self._database.read(lambda tx: reading.pending_of(tx, session_id))
-        return [dict(Message(row).envelope(budget=2**62)) for row in rows] or None
-
-    def restore_pending(self, tx: Tx, call: Call, session_id: str, section: Any) -> None:
-        """Queue what a snapshot held, as new messages of their correlations.
-
-        A file can be written by hand, so an agent brings back only what an agent may send, and in no person's name.
-        """
-        try:
-            found = [reading.draft_of(each, session_id) for each in section]
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise InvalidInput(
-                "pending_messages of the snapshot are not messages", hint="Make a new snapshot."
-            ) from None
-        persons = set() if call.by_person else self._inboxes.persons()
-        threads = {each: self._free_correlation(tx, each) for each in dict.fromkeys(row[1] for row in found)}
-        for source, correlation_id, draft in found:
-            if source not in persons and (call.by_person or may_send(draft.type, person=False)):
-                self.post(tx, draft, Sender(source, part=True), Thread(threads[correlation_id]))
-
-    def _free_correlation(self, tx: Tx, correlation_id: str) -> str:
-        """Another where this store has the conversation already: a copy must not wait for the original."""
-        known = tx.one("SELECT 1 AS yes FROM messages WHERE correlation_id = ? LIMIT 1", correlation_id)
-        return correlation_id if known is None else self._ids.sortable()
 
 
 def _as_connected(call: Call) -> Call:

@@ -24,6 +24,7 @@ DeadReason = Literal["circuit_open", "retry_exhausted", "timeout", "unroutable",
 PRIORITIES: Mapping[str, int] = {"background": 0, "low": 25, "normal": 50, "high": 75, "critical": 100}
 CRITICAL, HIGH = PRIORITIES["critical"], PRIORITIES["high"]
 OPERATOR = "operator"  # the person at the machine, as sender and receiver
+LITHOS = "lithos"  # the sender of what parts of Lithos announce
 LARGEST_PAYLOAD = 256 * 1024
 LONGEST_ERROR = 2_000
 SHOWN_PAYLOAD = 12_000  # bytes: with the envelope, under 4,000 tokens
@@ -261,10 +262,17 @@ class Sender:
         return self.person or self.part
 
 
+def person_of(call: Call) -> str | None:
+    """The person who calls; None: an agent."""
+    if not call.by_person:
+        return None
+    return call.user if call.user_bound and call.user else OPERATOR
+
+
 def sender_of(call: Call) -> Sender:
     """The token's agent, the person, or the name that the connection has."""
-    if call.by_person:
-        return Sender(call.user if call.user_bound and call.user else OPERATOR, bound=True, person=True)
+    if (person := person_of(call)) is not None:
+        return Sender(person, bound=True, person=True)
     if call.bound and call.agent is not None:
         return Sender(call.agent, bound=True)
     if call.connection is None:
@@ -282,8 +290,9 @@ def sender_of(call: Call) -> Sender:
 
 def receiver_of(call: Call) -> str:
     """Whose inbox a call is about: the person's, the token's, or the one of the name that the caller claims."""
-    if call.by_person and (call.agent is None or call.user_bound):
-        return call.user if call.user_bound and call.user else OPERATOR
+    person = person_of(call)
+    if person is not None and (call.agent is None or call.user_bound):
+        return person
     name = call.agent or call.connection
     if name is None:
         raise InvalidInput("agent is missing: whose inbox?", hint="Pass agent, or connect with --agent NAME.")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from lithos.core.call import Call
 from lithos.messages import store
-from lithos.messages.model import OPERATOR, Message
+from lithos.messages.model import Message, person_of
 from lithos.sessions import Viewer, is_member, proved_sessions, visible
 from lithos.storage import Tx
 
@@ -14,10 +15,11 @@ from lithos.storage import Tx
 class Reader:
     """One caller within one transaction; what it asks of sessions is asked once."""
 
-    def __init__(self, tx: Tx, call: Call) -> None:
+    def __init__(self, tx: Tx, call: Call, names: Set[str]) -> None:
+        """`names`: those that are the caller's, see `names_of`."""
         self._tx = tx
         self._call = replace(call, agent=call.agent or call.connection)
-        self._names = names_of(call)
+        self._names = names
         self._members: dict[str, bool] = {}
         self._closed: dict[str, frozenset[str]] = {}
 
@@ -54,9 +56,8 @@ class Reader:
         return self._members[session_id]
 
 
-def names_of(call: Call) -> set[str]:
-    """The names under which the caller sends and receives."""
-    found = {call.agent, call.user if call.user_bound and call.by_person else None, OPERATOR if call.operator else None}
-    if not call.bound:
-        found.add(call.connection)
-    return {each for each in found if each}
+def names_of(call: Call, persons: Set[str]) -> set[str]:
+    """The names under which the caller sends and receives; a person's name is that person's alone."""
+    person = person_of(call)
+    claimed = {call.agent, None if call.bound else call.connection}
+    return {each for each in (claimed - persons) | {person} if each}

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import orjson
+
 from lithos.core.clock import from_micros, rfc3339
 from lithos.core.cursor import next_cursor, place_of
-from lithos.core.names import agent_name
 from lithos.messages import store
 from lithos.messages.model import (
     FENCE,
@@ -21,7 +22,6 @@ from lithos.messages.model import (
     InboxState,
     Message,
     MessageCounts,
-    MessageDraft,
     MessagePage,
     MessageShown,
     MessageStatusAnswer,
@@ -31,18 +31,17 @@ from lithos.messages.model import (
     TopicEntry,
     TopicPage,
     TraceAnswer,
-    priority_of,
 )
 from lithos.messages.rules import BEAT_SECONDS, UNHEALTHY_BEATS, UNHEALTHY_LEASES, breaker_of
 from lithos.messages.topics import TopicPatterns
-from lithos.messages.types import check_payload, type_name
 from lithos.storage import Deferred, JournalPage, Row, Tx
 
 SCANNED = 1_000  # newest messages of conversations that one page of threads looks at
+ASKED_AT_ONCE = 200  # conversations in one statement
 MOST_INBOXES = 200
 SHOWN_NAMES = 10  # of those who take part in a conversation
 SHOWN_ERROR = 300  # characters in the list of dead letters; the message has the whole
-PAGE_BYTES = 8_000  # of a long payload in one answer
+PAGE_BYTES = 10_000  # of a long payload in one answer
 Sees = Callable[[Message], bool]
 
 
@@ -117,11 +116,18 @@ def show_message(message: Message, offset: int) -> MessageShown:
     row = message.row
     shown: MessageShown = {"message": message.envelope(), "fence": FENCE}
     if row["bytes"] > SHOWN_PAYLOAD or offset:
-        text = row["payload"]
-        shown["payload_text"] = text[offset : offset + PAGE_BYTES]
-        if offset + PAGE_BYTES < len(text):
-            shown["next_offset"] = offset + PAGE_BYTES
+        text = _page(row["payload"][offset : offset + PAGE_BYTES])
+        shown["payload_text"] = text
+        if offset + len(text) < len(row["payload"]):
+            shown["next_offset"] = offset + len(text)
     return shown
+
+
+def _page(text: str) -> str:
+    """The beginning that takes at most PAGE_BYTES as a JSON string: a letter has up to four bytes, or an escape."""
+    while (size := len(orjson.dumps(text))) > PAGE_BYTES:
+        text = text[: len(text) * PAGE_BYTES // size]
+    return text
 
 
 def list_thread(tx: Tx, correlation_id: str, sees: Sees, *, limit: int, cursor: str | None) -> MessagePage:
@@ -157,10 +163,11 @@ def list_threads(tx: Tx, sees: Sees, *, name: str | None, limit: int, cursor: st
         " ORDER BY seq DESC LIMIT ?",
         *(place[0] if place else 2**62, *values, *values, SCANNED + 1),
     )
+    readable = _readable(tx, rows[:SCANNED], sees)
     shown, room, last = list[ThreadRow](), Room(), 0
     for row in rows[:SCANNED]:
-        if sees(Message(row)):
-            one = _thread_row(tx, row)
+        if row["correlation_id"] in readable:
+            one = _thread_row(tx, row["correlation_id"], sees)
             if len(shown) == limit or not room.takes(one):
                 break
             shown.append(one)
@@ -169,10 +176,24 @@ def list_threads(tx: Tx, sees: Sees, *, name: str | None, limit: int, cursor: st
     return {**page, "next_cursor": next_cursor(of, [last])} if rows and last != rows[-1]["seq"] else page
 
 
-def _thread_row(tx: Tx, newest: Row) -> ThreadRow:
-    of = newest["correlation_id"]
-    rows = tx.all("SELECT source, target, topic, status FROM messages WHERE correlation_id = ? ORDER BY seq", of)
-    first = tx.one("SELECT * FROM messages WHERE correlation_id = ? ORDER BY seq LIMIT 1", of) or newest
+def _readable(tx: Tx, newest: Sequence[Row], sees: Sees) -> set[str]:
+    """Conversations of which the reader may see the newest message, or an earlier one."""
+    found = {row["correlation_id"] for row in newest if sees(Message(row))}
+    others = [row["correlation_id"] for row in newest if row["correlation_id"] not in found]
+    for start in range(0, len(others), ASKED_AT_ONCE):
+        some = others[start : start + ASKED_AT_ONCE]
+        marks = ", ".join("?" * len(some))
+        sql = "SELECT correlation_id, source, target, topic, session_id FROM messages WHERE correlation_id IN"
+        found |= {row["correlation_id"] for row in tx.all(f"{sql} ({marks})", *some) if sees(Message(row))}
+    return found
+
+
+def _thread_row(tx: Tx, of: str, sees: Sees) -> ThreadRow:
+    """Of a conversation, the messages that the reader may see."""
+    sql = "SELECT seq, source, target, topic, status, session_id, sent_at FROM messages WHERE correlation_id = ?"
+    rows = [row for row in tx.all(f"{sql} ORDER BY seq", of) if sees(Message(row))]
+    newest = rows[-1]
+    first = tx.all("SELECT * FROM messages WHERE seq = ?", rows[0]["seq"])[0]
     names = list(dict.fromkeys(name for row in rows for name in (row["source"], row["target"]) if name))
     shown: ThreadRow = {
         "correlation_id": of,
@@ -201,10 +222,14 @@ def list_inboxes(tx: Tx) -> list[InboxState]:
     return [cast(InboxState, agent_status(tx, name, frozenset())) for name in names]
 
 
+# Of its receiver to its sender: others that name the message as their parent only continue it.
+REPLY = "SELECT * FROM messages WHERE parent_id = ? AND source = ? AND target = ? ORDER BY seq LIMIT 1"
+
+
 def status_of(tx: Tx, message: Message) -> MessageStatusAnswer:
     row = message.row
     dead = tx.ask("SELECT reason FROM message_dead_letters WHERE message_id = ?", message.id)
-    reply = tx.ask("SELECT id FROM messages WHERE parent_id = ? ORDER BY seq LIMIT 1", message.id)
+    reply = tx.ask(REPLY, message.id, row["target"], row["source"])
     shown: MessageStatusAnswer = {"message_id": message.id, "status": row["status"], "attempt": row["attempt"]}
     if found := dead.one():
         shown["dead_letter"] = found["reason"]
@@ -290,6 +315,8 @@ def topic_page(tx: Tx, page: JournalPage, patterns: TopicPatterns, sees: Sees, l
         }
         message_id = entry.details.get("message_id")
         row = store.ask(tx, message_id).one() if message_id else None
+        if message_id and row is None:
+            continue  # forgotten, or too old to be kept: who might see it is not known any more
         if row is not None:
             if not sees(Message(row)):
                 continue
@@ -379,26 +406,3 @@ def counts(tx: Tx) -> MessageCounts:
 def _sum(asked: Deferred) -> int:
     row = asked.one()
     return int(row["n"]) if row else 0
-
-
-def pending_of(tx: Tx, session_id: str) -> Sequence[Row]:
-    """Messages that wait in a session, for its snapshot."""
-    sql = "SELECT * FROM messages WHERE session_id = ? AND status IN ('queued', 'processing') ORDER BY seq"
-    return tx.all(sql, session_id)
-
-
-def draft_of(envelope: dict[str, Any], session_id: str) -> tuple[str, str, MessageDraft]:
-    """Source, correlation and draft of a message in a snapshot. Raises as reading a wrong object does."""
-    kind = type_name(envelope["type"])
-    check_payload(kind, envelope["payload"])
-    draft = MessageDraft(
-        kind,
-        envelope["payload"],
-        targets=(agent_name(envelope["target"], "target"),),
-        session_id=session_id,
-        priority=priority_of(int(envelope["priority"])),
-        ttl_seconds=float(envelope["ttl"]),
-        max_attempts=int(envelope["max_attempts"]),
-        metadata={"restored_from": str(envelope["id"])[:100]},  # what else a file says of it may be made up
-    )
-    return agent_name(envelope["source"], "source"), str(envelope["correlation_id"])[:100], draft

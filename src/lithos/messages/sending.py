@@ -22,6 +22,8 @@ from lithos.storage import Answer, Deferred, Moment, Row, Tx
 
 MICROS = 1_000_000
 RETRY_MS = 1_000
+MOST_TRIES = 100  # that a sender may ask for
+_ENDED = frozenset({"completed", "failed", "closed", "unknown"})  # states of a session
 NO_SESSION = ""
 LONGEST_SECONDS = 10 * 365 * 86_400.0
 _AT_MOST = f"at most {LONGEST_SECONDS:.0f} (ten years)"
@@ -74,6 +76,8 @@ def checked_draft(draft: MessageDraft, sender: Sender, limits: MessageLimits) ->
         raise InvalidInput(f"ttl_seconds is {draft.ttl_seconds}", hint=f"Give seconds above 0, {_AT_MOST}.")
     if not 0 <= draft.delay_seconds <= LONGEST_SECONDS:
         raise InvalidInput(f"delay_seconds is {draft.delay_seconds}", hint=f"Give 0 or more seconds, {_AT_MOST}.")
+    if draft.max_attempts is not None and not 1 <= draft.max_attempts <= MOST_TRIES:
+        raise InvalidInput(f"max_attempts is {draft.max_attempts}", hint=f"Give 1 to {MOST_TRIES}.")
     check_payload(draft.type, draft.payload)
     for name, given in (("correlation_id", draft.correlation_id), ("parent_id", draft.parent_id)):
         if given is not None:
@@ -201,11 +205,11 @@ def _state(row: Row | None) -> str:
 
 
 def _need_active(facts: _Facts, draft: MessageDraft, sender: Sender) -> bool:
-    """Whether the session is suspended; only Lithos itself puts something into one that is not active."""
+    """Whether the session is suspended; only Lithos itself puts something into one that is not active yet, or again."""
     if draft.pipeline_id in facts.closed_pipelines:
         raise Refused("settled", "The pipeline is closed; it takes no more messages.")
     state = facts.sessions[draft.session_id] if draft.session_id else "active"
-    if state != "active" and not sender.part:
+    if state in _ENDED or (state != "active" and not sender.part):
         raise Refused("session_not_active", f"The session is {state}; lithos_session_resume takes a suspended one up.")
     return state == "suspended"
 

@@ -127,6 +127,8 @@ def entry_of(what: str, row: Row, replies: bool = False) -> NewEntry:
     details: dict[str, Any] = {"topic": row["topic"] or own, "message_id": row["id"]}
     if row["session_id"]:
         details["session_id"] = row["session_id"]
+    if what == "ready":
+        details["number"] = row["seq"]
     return NewEntry(what, inbox(row["target"]) if row["target"] else PUBLIC_TOPIC, row["source"], details)
 
 

@@ -255,7 +255,7 @@ def text_field(name: str) -> str:
 
 def check_payload(name: str, payload: Mapping[str, Any]) -> None:
     """Nothing is converted, so it is stored as it was given; any object for a type of the caller's own."""
-    _refuse_controls(payload)
+    refuse_controls(payload)
     known = TYPES.get(name)
     if known is None:
         return
@@ -271,7 +271,7 @@ def check_payload(name: str, payload: Mapping[str, Any]) -> None:
         raise InvalidInput(f"payload of {name}: {place} {what}", hint=f"Its fields are {fields}.") from None
 
 
-def _refuse_controls(payload: Mapping[str, Any]) -> None:
+def refuse_controls(payload: Mapping[str, Any]) -> None:
     """A terminal that prints a message must not obey it."""
     left: list[Any] = [payload]  # a list, not recursion: an attacker chooses the depth
     while left:

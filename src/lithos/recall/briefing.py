@@ -97,7 +97,7 @@ class Briefing:
     ) -> Iterator[tuple[str, list[str]]]:
         if call.agent is not None:
             yield "Your claims", self._claims(call.agent, rows)
-            yield "Inbox", self._inbox(call)
+        yield "Inbox", self._inbox(call)
         yield "Ready tasks", self._ready(topic, rows)
         if topic:
             yield f"About {_short(topic, 60)}", self._about(call, topic, rows)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithos.messages import Message, Messages, names_of
+from lithos.messages import Message, Messages
 from lithos.recall.followed_index import FollowedIndex
 from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
 from lithos.search import Collection, Document, DocumentChange, Hit, JournalFeed, Remove, Where
@@ -69,8 +69,8 @@ class MessageKind:
         any_of: dict[str, tuple[str, ...]] = {}
         if not call.operator:
             session = self._messages.current_session(call)
-            own = {ANYONE, *map(agent_party, names_of(call)), *([session_party(session)] if session else [])}
-            any_of["party"] = tuple(sorted(own))
+            names = map(agent_party, self._messages.names_of(call))
+            any_of["party"] = tuple(sorted({ANYONE, *names, *([session_party(session)] if session else [])}))
         closed = tuple(map(session_party, sorted(self._messages.closed_sessions(call))))
         none_of = {"party": closed} if closed else {}
         own_where = Where(tags=where.tags, author=where.author, any_of=any_of, none_of=none_of)

@@ -111,7 +111,7 @@ class Ready:
         """Mail is noticed: an agent's next answer says once how much has come."""
         if self.call.agent is None or self.tool.toolset == MESSAGES:
             return answer
-        new = lithos.messages.arrivals(self.call.agent)
+        new = lithos.messages.arrivals(self.call)
         return {**answer, "inbox": new} if new else answer
 
     @property

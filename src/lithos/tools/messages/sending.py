@@ -13,6 +13,7 @@ from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput
 from lithos.messages import (
     LONGEST_WAIT_S,
+    MOST_TRIES,
     MessageDraft,
     MessagePage,
     MessageShown,
@@ -42,7 +43,7 @@ Parent = Annotated[str | None, Field(max_length=100, description="The message th
 Priority = Annotated[str | int | None, Field(description="background, low, normal, high"), Rare]
 Ttl = Annotated[float | None, Field(description="Expires when not taken within this; default 7 days"), Rare]
 Deadline = Annotated[str | None, Field(description="Expires then (ISO 8601)"), Rare]
-Attempts = Annotated[int | None, Field(ge=1, le=100), Rare]
+Attempts = Annotated[int | None, Field(ge=1, le=MOST_TRIES), Rare]
 Delay = Annotated[float, Field(description="Hand out no earlier"), Rare]
 MessageId = Annotated[str, Field(max_length=100)]
 Wait = Annotated[float, Field(ge=0, le=LONGEST_WAIT_S, description="Seconds to wait for one")]
