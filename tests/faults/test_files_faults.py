@@ -17,6 +17,7 @@ from lithos.errors import Conflict, LithosError, StorageFull, Unavailable
 from lithos.storage import Crash, Limits, NoFaults, PlannedFaults, Root
 from lithos.storage.faults import Faults
 from lithos.storage.files import Kernel, PortableKernel, best_kernel
+from tests.support import fork_server
 
 OLD, NEW, PERSON = b"old bytes\n", b"new bytes\n" * 200_000, b"what a person saved\n"
 KERNELS: dict[str, Callable[[], Kernel]] = {"native": best_kernel, "portable": PortableKernel}
@@ -211,7 +212,7 @@ faults.plan(point, lambda: target.write_bytes(b"person") and None)
 faults.plan("check", "kill")
 root.replace("a.md", b"agent", version_of(b"old"))
 """
-    done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], timeout=60)
+    done = fork_server.run([sys.executable, "-c", script, str(tmp_path)], timeout=60)
     assert done.returncode == 137
     root = opened(tmp_path, "native")
     root.recover()

@@ -20,6 +20,7 @@ import pytest
 from lithos import __version__
 from lithos.host import wire
 from lithos.host.host_lock import HostLock
+from tests.support import fork_server
 from tests.support.guests import LITHOS, Household, household
 from tests.support.waiting import until
 
@@ -45,7 +46,7 @@ def as_nobody() -> list[str]:
 
 def test_where_no_process_may_be_started_host_and_guest_live_in_one(home: Household) -> None:
     no_fork = "def refuse(*a, **k): raise BlockingIOError(errno.EAGAIN, 'no')\nos.posix_spawn = refuse"
-    guest = home.guest(command=patched(no_fork))
+    guest = home.guest(command=patched(no_fork), start=fork_server.Popen)
     guest.initialize()
     guest.call("lithos_agent_register", id="ann")
     assert home.host_lock.read_holder()["pid"] == guest.process.pid
@@ -61,14 +62,14 @@ def test_a_host_that_cannot_fork_leaves_its_client_to_the_guest(home: Household)
     script = home.data_dir.parent / "python"
     script.write_text(f"#!/bin/sh\nexec {child}\n")
     script.chmod(0o755)
-    guest = home.guest(command=patched(f"sys.executable = {str(script)!r}"))
+    guest = home.guest(command=patched(f"sys.executable = {str(script)!r}"), start=fork_server.Popen)
     guest.initialize()
     assert home.host_lock.read_holder()["pid"] == guest.process.pid
 
 
 def test_locks_that_do_not_work_are_refused_with_the_reason(home: Household) -> None:
     no_locks = "def refuse(*a): raise OSError(errno.ENOLCK, 'No locks available')\nfcntl.flock = refuse"
-    guest = home.guest(command=patched(no_locks))
+    guest = home.guest(command=patched(no_locks), start=fork_server.Popen)
     answer = guest.request("initialize", {})
     assert "cannot lock files" in answer["error"]["message"]
     assert guest.process.wait(60) == 1
@@ -76,7 +77,7 @@ def test_locks_that_do_not_work_are_refused_with_the_reason(home: Household) -> 
 
 
 def test_a_host_that_dies_at_every_start_is_not_started_forever(home: Household) -> None:
-    guest = home.guest(command=patched("sys.executable = '/bin/true'"))
+    guest = home.guest(command=patched("sys.executable = '/bin/true'"), start=fork_server.Popen)
     answer = guest.request("initialize", {})
     assert "ended 3 times before it served anybody" in answer["error"]["message"]
     assert "host.log" in answer["error"]["data"]["hint"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import states
+from tests.support import fork_server, states
 from tests.support.post_office import PERSON, PostOffice, by
 
 pytestmark = pytest.mark.both_databases
@@ -19,7 +19,7 @@ BEATS_3, BEATS_6 = 31, 61  # seconds after which so many heartbeats are missing
 class Worker:
     def __init__(self, folder: Path) -> None:
         command = [sys.executable, "-m", "tests.support.mail_worker", str(folder)]
-        self._process = subprocess.Popen(
+        self._process = fork_server.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=states.for_child(folder)
         )
         assert self._process.stdout is not None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support import fork_server
 from tests.support.notes_kills import OPERATIONS
 
 REPOSITORY = Path(__file__).parent.parent.parent
@@ -21,6 +21,6 @@ CASES = [pytest.param(each, marks=() if each in QUICK else pytest.mark.torture) 
 @pytest.mark.parametrize("operation", CASES)
 def test_a_kill_at_every_step_leaves_the_change_whole_or_undone(operation: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.support.notes_kills", operation, str(tmp_path)]
-    ended = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=150)
+    ended = fork_server.run(command, cwd=REPOSITORY, timeout=150)
     assert ended.returncode == 0, ended.stderr[-3000:]
     assert int(ended.stdout) >= 8

@@ -3,7 +3,6 @@ what is acknowledged afterwards is there after the next start, or that start say
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,13 +12,14 @@ from lithos.app import Lithos
 from tests.faults import running_damage
 from tests.faults.data import everything
 from tests.faults.running_damage import Running
+from tests.support import fork_server
 
 SHARES = 44  # of about 330 cases, half a second of CPU each
 
 
 def run(share: int, of: int) -> str:
     command = [sys.executable, "-m", "tests.faults.running_damage", "", str(share), str(of)]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    return fork_server.run(command, timeout=3600).stdout
 
 
 def test_damage_under_a_running_memory_is_never_silent() -> None:

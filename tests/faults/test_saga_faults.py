@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from lithos.core.call import Call, Delivery
 from lithos.core.canonical import version_of
 from lithos.errors import Conflict, Damaged, LithosError, NotFound, Unavailable
 from lithos.storage import Crash, EventDraft, FileChange, Outcome, Plan, PlannedFaults, Tx
-from tests.support import states
+from tests.support import fork_server, states
 from tests.support.storage_bench import StorageBench, keyed
 
 pytestmark = pytest.mark.both_databases
@@ -208,7 +207,7 @@ def test_a_killed_process_is_settled_at_the_next_start(tmp_path: Path, point: st
     start(tmp_path)
     command = [sys.executable, "-c", CHILD, str(tmp_path), point, str(visit)]
     where, environment = Path(__file__).parents[2], states.for_child(tmp_path / ".lithos")
-    ended = subprocess.run(command, cwd=where, env=environment, capture_output=True, timeout=60)
+    ended = fork_server.run(command, cwd=where, env=environment, timeout=60)
     assert ended.returncode == 137, ended.stderr
     bench = opened(tmp_path)
     bench.effects.recover()

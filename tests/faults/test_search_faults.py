@@ -16,6 +16,7 @@ from lithos.errors import StorageFull
 from lithos.search import Collection, Document, Query, Remove
 from lithos.search.text.fulltext import FullText
 from lithos.storage import PlannedFaults
+from tests.support import fork_server
 from tests.support.collections_at_hand import answers, collection, note, reconcile
 from tests.support.waiting import until
 
@@ -69,7 +70,7 @@ def found_by(seen: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("step", STEPS)
 def test_a_kill_at_any_step_loses_nothing_and_leaves_nothing_twice(tmp_path: Path, step: str, visit: int) -> None:
     command = [sys.executable, "-c", CHILD, str(tmp_path / "killed"), step, str(visit)]
-    assert subprocess.run(command, cwd=PROJECT, capture_output=True, timeout=60).returncode == 137
+    assert fork_server.run(command, cwd=PROJECT, timeout=60).returncode == 137
     with collection(tmp_path / "killed") as made:
         reconcile(made, story(MORE)[-1])
         assert made.settle()
@@ -299,9 +300,7 @@ def test_files_cut_short_under_a_running_process_are_healed_at_the_next_start(tm
     """tantivy maps its files: the process may die of it (SIGBUS), or not; what follows must be whole either way."""
     expected = healthy(tmp_path)
     grown(tmp_path / "cut")
-    subprocess.run(
-        [sys.executable, "-c", CUT_SHORT, str(tmp_path / "cut")], cwd=PROJECT, capture_output=True, timeout=120
-    )
+    fork_server.run([sys.executable, "-c", CUT_SHORT, str(tmp_path / "cut")], cwd=PROJECT, timeout=120)
     with collection(tmp_path / "cut") as made:
         reconcile(made, story()[-1])
         made.query(Query("lava"))

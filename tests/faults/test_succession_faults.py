@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -15,6 +14,7 @@ from lithos.errors import LithosError
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.storage import PlannedFaults
 from lithos.tools.catalogue import catalogue
+from tests.support import fork_server
 
 NEW = {
     "title": "Retries 2",
@@ -51,7 +51,7 @@ def supersede_and_die(data_dir: Path, point: str, visit: int) -> None:
 )
 def test_a_supersession_is_whole_or_absent_after_a_kill(tmp_path: Path, point: str, visit: int) -> None:
     command = [sys.executable, "-m", "tests.faults.test_succession_faults", str(tmp_path), point, str(visit)]
-    assert subprocess.run(command, timeout=120, check=False).returncode == 137
+    assert fork_server.run(command, timeout=120).returncode == 137
     lithos = opened(tmp_path)
     try:
         done = check_whole(lithos)

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.flows.test_docs_run import NOT_RUN, ROOT, blocks, is_run
+from tests.support import fork_server
 from tests.support.doc_calls import Conversation
 from tests.support.guests import GuestProcess, Household, household
 
@@ -106,7 +107,7 @@ def at_home(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Home]:
 
 
 def environment(home: Path) -> dict[str, str]:
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{fork_server.commands()}:{Path(sys.executable).parent}:/usr/bin:/bin"
     return {"HOME": str(home), "PATH": path, "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
 
 

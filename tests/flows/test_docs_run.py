@@ -14,6 +14,7 @@ import yaml
 
 from lithos.cli.root import app
 from lithos.settings import load_config
+from tests.support import fork_server
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -48,7 +49,7 @@ def test_every_block_says_what_it_is(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "lithos" in script(page)], ids=lambda page: page.stem)
 def test_the_commands_of_a_page_work_in_an_empty_home(page: Path, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
+    path = f"{fork_server.commands()}:{Path(sys.executable).parent}:/usr/bin:/bin"
     environment = {"HOME": str(tmp_path), "PATH": path, "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
     done = subprocess.run(
         ["bash", "-euxo", "pipefail", "-c", f"trap 'lithos stop' EXIT\n{script(page)}"],  # a page may start a host

@@ -15,6 +15,7 @@ from scripts.generate import _verbs
 
 from lithos.cli.examples import EXAMPLES
 from lithos.cli.root import run
+from tests.support import fork_server
 from tests.support.shell import Shell
 
 VERBS = {" ".join(path): command for path, command in _verbs()}
@@ -191,7 +192,7 @@ def test_ctrl_c_and_a_closed_pipe_end_without_a_word(memory: Path) -> None:
     assert done.stderr == ""
     import signal
 
-    follow = subprocess.Popen(
+    follow = fork_server.Popen(
         [sys.executable, "-m", "lithos.cli.entry", "log", "-f", "--json", "--data-dir", str(memory)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

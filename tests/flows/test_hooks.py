@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 
 from lithos.clients.hook import main
 from lithos.core.text import estimate_tokens
+from tests.support import fork_server
 from tests.support.guests import Household
 from tests.support.shell import mark_memory
 
@@ -24,7 +24,7 @@ Hook = Callable[..., str]
 def hook(event: str, data_dir: Path, given: Any = None, agent: str = "ann") -> str:
     command = [sys.executable, "-m", "lithos.cli.entry", "hook", event, "--data-dir", str(data_dir), "--agent", agent]
     text = given if isinstance(given, str) else json.dumps(given or {})
-    done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    done = fork_server.run(command, input=text, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

@@ -7,14 +7,24 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
-from tests.support.guests import LITHOS, GuestProcess, Household, structured
+from tests.support import fork_server
+from tests.support.guests import LITHOS, GuestProcess, Household, household, light_lithos, structured
 from tests.support.waiting import until
+
+
+@pytest.fixture(scope="module")
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
+    """Started as a client starts it: its first guest starts a new interpreter for the host."""
+    with household(tmp_path_factory.mktemp("house") / "data", command=LITHOS) as everybody:
+        everybody.guest().initialize()
+        yield everybody
 
 
 def knows(guest: GuestProcess, agent: str) -> bool:
@@ -91,7 +101,7 @@ def test_answers_are_given_after_stdin_has_ended_and_an_idle_host_ends_without_a
         '"clientInfo":{"name":"printf","version":"1"}}}\n{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
         '{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
     )
-    command = [*LITHOS, "serve", "--data-dir", str(home.data_dir)]
+    command = [*light_lithos(), "serve", "--data-dir", str(home.data_dir)]
     soon = {**os.environ, "LITHOS_IDLE_EXIT_MINUTES": "0.001"}
     done = subprocess.run(command, input=lines, capture_output=True, text=True, timeout=60, check=True, env=soon)
     assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [1, 2]
@@ -127,14 +137,14 @@ def _stop_twice(home: Household) -> str:
 
 
 def test_standalone_refuses_a_memory_that_is_served_and_names_the_host(house: Household) -> None:
-    second = house.guest("--standalone")
+    second = house.guest("--standalone", start=fork_server.Popen)
     assert second.process.wait(60) == 1
     note = house.host_lock.read_holder()
     assert f"pid {note['pid']} since {note['since']}" in second.stderr()
 
 
 def test_standalone_is_host_and_guest_in_one_process(home: Household) -> None:
-    alone = home.guest("--standalone")
+    alone = home.guest("--standalone", command=LITHOS, start=fork_server.Popen)
     alone.initialize()
     alone.call("lithos_agent_register", id="ann")
     assert home.host_lock.read_holder()["pid"] == alone.process.pid

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from tests.support.guests import Household, structured
+from tests.support.guests import Household, light_lithos, structured
 
 pytestmark = pytest.mark.anyio
 
 
 def guest_command(data_dir: Path) -> StdioServerParameters:
-    arguments = ["-m", "lithos.cli.entry", "serve", "--data-dir", str(data_dir), "--toolsets", "core,board"]
-    return StdioServerParameters(command=sys.executable, args=arguments)
+    command, *arguments = [*light_lithos(), "serve", "--data-dir", str(data_dir), "--toolsets", "core,board"]
+    return StdioServerParameters(command=command, args=arguments)
 
 
 async def test_the_official_client_works_over_a_guest_and_goes_on_when_the_host_is_killed(

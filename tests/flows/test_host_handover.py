@@ -10,6 +10,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from tests.support import fork_server
 from tests.support.guests import LITHOS, GuestProcess, Household
 from tests.support.host_kills import Tally, check, write
 from tests.support.wire import Raw
@@ -20,7 +21,7 @@ class Foreground:
 
     def __init__(self, home: Household, port: int = 0) -> None:
         flags = ["serve", "--transport", "http", "--port", str(port), "--data-dir", str(home.data_dir)]
-        self.process = subprocess.Popen([*LITHOS, *flags], stderr=subprocess.PIPE, text=True)
+        self.process = fork_server.Popen([*LITHOS, *flags], stderr=subprocess.PIPE, text=True)
 
     def url(self) -> str:
         assert self.process.stderr is not None

@@ -6,6 +6,7 @@ import subprocess
 from queue import Queue
 from threading import Thread
 
+from tests.support import fork_server
 from tests.support.guests import LITHOS, Household
 from tests.support.waiting import PATIENCE
 
@@ -15,7 +16,7 @@ def test_the_log_shows_what_changed_and_follows(house: Household) -> None:
     guest.initialize()
     guest.call("lithos_write", title="Before", content="x", agent="ann")
     command = [*LITHOS, "log", "--since", "1d", "-f", "--data-dir", str(house.data_dir)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as following:
+    with fork_server.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as following:
         lines: Queue[str] = Queue()
         stdout = following.stdout
         assert stdout is not None

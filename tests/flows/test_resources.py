@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -20,6 +19,8 @@ from lithos.app import Lithos
 from lithos.serving.mcp.resources import MOST_SUBSCRIPTIONS
 from lithos.tools.caller import Caller
 from tests.conftest import CallTool, Connect
+from tests.support import fork_server
+from tests.support.guests import light_lithos
 from tests.support.wire import serving
 
 pytestmark = pytest.mark.anyio
@@ -200,14 +201,14 @@ async def test_nothing_is_read_while_nothing_changes(
 def stopped_host(data_dir: Path) -> Iterator[None]:
     yield
     stop = [sys.executable, "-m", "lithos.cli.entry", "stop", "--data-dir", str(data_dir)]
-    subprocess.run(stop, capture_output=True, timeout=60, check=False)
+    fork_server.run(stop, timeout=60)
 
 
 @pytest.mark.usefixtures("stopped_host")
 async def test_a_subscription_over_stdio_fires_when_the_note_changes(data_dir: Path, era: str) -> None:
     heard: asyncio.Queue[str] = asyncio.Queue()
-    arguments = ["-m", "lithos.cli.entry", "serve", "--data-dir", str(data_dir)]
-    server = stdio_client(StdioServerParameters(command=sys.executable, args=arguments))
+    command, *arguments = [*light_lithos(), "serve", "--data-dir", str(data_dir)]
+    server = stdio_client(StdioServerParameters(command=command, args=arguments))
     async with mcp.Client(server, mode=era, message_handler=hearing(heard)) as client:
         await change_and_hear(client, era, heard)
 

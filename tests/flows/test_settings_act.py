@@ -20,6 +20,7 @@ from lithos.core.clock import FakeClock
 from lithos.errors import LithosError
 from lithos.settings import LithosConfig
 from lithos.tools.catalogue import catalogue
+from tests.support import fork_server
 from tests.support.waiting import until
 
 TEXT = "\n\n".join(f"Paragraph {number} is about gardening and patience. " + "word " * 30 for number in range(12))
@@ -58,7 +59,7 @@ def served(data_dir: Path, file: str) -> Iterator[str]:
     data_dir.mkdir(parents=True)
     (data_dir / "config.yaml").write_text(file)
     command = [sys.executable, "-m", "lithos.cli.entry", "serve", "--data-dir", str(data_dir)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+    with fork_server.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         try:
             yield next(line.split()[-1] for line in server.stderr if "health" in line)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,9 @@ from typing import Any
 import mcp
 import pytest
 from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from tests.support import fork_server
+from tests.support.guests import LITHOS, light_lithos
 
 INITIALIZE = {
     "jsonrpc": "2.0",
@@ -22,19 +24,18 @@ INITIALIZE = {
 
 
 def command(data_dir: Path, *more: str) -> list[str]:
-    return [sys.executable, "-m", "lithos.cli.entry", "serve", "--data-dir", str(data_dir), *more]
+    return [*light_lithos(), "serve", "--data-dir", str(data_dir), *more]
 
 
 @pytest.fixture(autouse=True)
 def stopped_host(data_dir: Path) -> Iterator[None]:
     yield
-    stop = [sys.executable, "-m", "lithos.cli.entry", "stop", "--data-dir", str(data_dir)]
-    subprocess.run(stop, capture_output=True, timeout=60, check=False)
+    fork_server.run([*LITHOS, "stop", "--data-dir", str(data_dir)], timeout=60)
 
 
 @pytest.mark.anyio
 async def test_the_official_client_lists_and_calls_over_a_real_process(data_dir: Path, era: str) -> None:
-    program, *arguments = command(data_dir, "--toolsets", "find", "--agent", "anna")
+    program, *arguments = [*LITHOS, "serve", "--data-dir", str(data_dir), "--toolsets", "find", "--agent", "anna"]
     async with mcp.Client(stdio_client(StdioServerParameters(command=program, args=arguments)), mode=era) as client:
         assert [each.name for each in (await client.list_tools()).tools] == ["lithos_tool_find", "lithos_tool_call"]
         await client.call_tool("lithos_stats", {})

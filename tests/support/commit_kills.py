@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 from lithos.storage import Database, Migration, open_database
+from tests.support import fork_server
 
 PAIRS = (Migration(1, "pairs", "CREATE TABLE pairs (id {text} NOT NULL, side {text} NOT NULL, note {text}) {strict};"),)
 
@@ -55,6 +55,6 @@ for caller in range(callers):
 def acknowledged_until_killed(path: Path, point: str, visit: int, callers: int) -> set[str]:
     """Names that a process full of callers acknowledged before it died at the point."""
     command = [sys.executable, "-c", CHILD, str(path), point, str(visit), str(callers)]
-    ended = subprocess.run(command, cwd=PROJECT, capture_output=True, timeout=60)
-    assert ended.returncode == 137, ended.stderr.decode()
-    return set(ended.stdout.decode().split())
+    ended = fork_server.run(command, cwd=PROJECT, timeout=60)
+    assert ended.returncode == 137, ended.stderr
+    return set(ended.stdout.split())

@@ -10,16 +10,19 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 
 from lithos.host.host_lock import HostLock
+from tests.support import fork_server
 from tests.support.waiting import PATIENCE, until
 
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
+# The same, and a host that it starts is a fork of the fork server.
+_LIGHT = "import sys; sys.executable = {!r}; from lithos.cli.entry import main; raise SystemExit(main())"
 INITIALIZE = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -30,10 +33,17 @@ INITIALIZE = {
 class GuestProcess:
     """A `lithos serve` and the client's ends of its pipes. Speaks raw JSON-RPC, one line each."""
 
-    def __init__(self, data_dir: Path | str, *flags: str, command: list[str] | None = None, **popen: Any) -> None:
+    def __init__(
+        self,
+        data_dir: Path | str,
+        *flags: str,
+        command: list[str] | None = None,
+        start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen,
+        **popen: Any,
+    ) -> None:
         arguments = ["serve", "--transport", "stdio", "--data-dir", str(data_dir), *flags]
-        self.process = subprocess.Popen(
-            [*(command or LITHOS), *arguments],
+        self.process = start(
+            [*(command or light_lithos()), *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -111,6 +121,10 @@ class GuestProcess:
         return self.process.stderr.read().decode()
 
 
+def light_lithos() -> list[str]:
+    return [sys.executable, "-c", _LIGHT.format(fork_server.python())]
+
+
 def structured(answer: dict[str, Any]) -> dict[str, Any]:
     assert "result" in answer, answer
     content: dict[str, Any] = answer["result"]["structuredContent"]
@@ -120,13 +134,14 @@ def structured(answer: dict[str, Any]) -> dict[str, Any]:
 class Household:
     """All guests of one data directory, and its host; `check_out` leaves nothing behind, or tells what was left."""
 
-    def __init__(self, data_dir: Path) -> None:
+    def __init__(self, data_dir: Path, command: list[str] | None = None) -> None:
         self.data_dir = data_dir
+        self._command = command
         self.host_lock = HostLock(str(data_dir))
         self.guests: list[GuestProcess] = []
 
     def guest(self, *flags: str, **popen: Any) -> GuestProcess:
-        guest = GuestProcess(self.data_dir, *flags, **popen)
+        guest = GuestProcess(self.data_dir, *flags, **{"command": self._command, **popen})
         self.guests.append(guest)
         return guest
 
@@ -159,7 +174,7 @@ class Household:
 
     def lithos(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         command = [*LITHOS, *arguments, "--data-dir", str(self.data_dir)]
-        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=PATIENCE * 2)
+        return fork_server.run(command, check=check, timeout=PATIENCE * 2)
 
     def check_out(self) -> None:
         for guest in self.guests:
@@ -175,8 +190,8 @@ class Household:
 
 
 @contextlib.contextmanager
-def household(data_dir: Path) -> Iterator[Household]:
-    everybody = Household(data_dir)
+def household(data_dir: Path, command: list[str] | None = None) -> Iterator[Household]:
+    everybody = Household(data_dir, command)
     try:
         yield everybody
     finally:

@@ -13,6 +13,8 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
+from tests.support import fork_server
+from tests.support.guests import light_lithos
 from tests.support.hammer_worker import ASPECTS, Http
 from tests.support.lease_history import Op, possible
 from tests.support.waiting import until
@@ -43,7 +45,7 @@ class Memory:
 
     def start(self) -> None:
         command = [*LITHOS, "serve", "--transport", "http", "--port", "0", "--data-dir", str(self.data_dir)]
-        self._server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self._server = fork_server.Popen(command, stderr=subprocess.PIPE, text=True)
         assert self._server.stderr
         listens = next(filter(None, map(re.compile(r"http://127\.0\.0\.1:(\d+)").search, self._server.stderr)))
         new = self.port_file.with_suffix(".new")
@@ -58,9 +60,7 @@ class Memory:
     def stop(self) -> None:
         self._server.terminate()
         self._server.wait(DEADLINE_S)
-        subprocess.run(
-            [*LITHOS, "stop", "--data-dir", str(self.data_dir)], capture_output=True, timeout=DEADLINE_S, check=False
-        )
+        fork_server.run([*LITHOS, "stop", "--data-dir", str(self.data_dir)], timeout=DEADLINE_S)
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         line = Http(self.port_file)
@@ -86,8 +86,9 @@ def agents(
             "data_dir": str(memory.data_dir),
             "port_file": str(memory.port_file) if number % 2 else None,
             "journal": str(folder / f"{number}.jsonl"),
+            "lithos": light_lithos(),
         }
-        started.append(subprocess.Popen([sys.executable, "-m", "tests.support.hammer_worker", json.dumps(wish)]))
+        started.append(fork_server.Popen([sys.executable, "-m", "tests.support.hammer_worker", json.dumps(wish)]))
     try:
         yield started
     finally:

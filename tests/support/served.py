@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -17,6 +16,8 @@ from typing import Any
 
 import httpx
 import psutil
+
+from tests.support import fork_server
 
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
 PATIENCE = 60.0
@@ -33,12 +34,10 @@ _META = {
 class Served:
     """`lithos serve --transport http` on a free port."""
 
-    def __init__(self, data_dir: Path, *flags: str, open_files: int | None = None) -> None:
+    def __init__(self, data_dir: Path, *flags: str, open_files: int = 0) -> None:
         command = [*LITHOS, "serve", "--transport", "http", "--port", "0", "--data-dir", str(data_dir), *flags]
         self.data_dir = data_dir
-        self.process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, text=True, preexec_fn=_limit_files(open_files) if open_files else None
-        )
+        self.process = fork_server.Popen(command, stderr=subprocess.PIPE, text=True, open_files=open_files)
         self.lines: list[str] = []
         self.port = self._listening()
         self.url = f"http://127.0.0.1:{self.port}"
@@ -126,10 +125,4 @@ def lithos(
 ) -> subprocess.CompletedProcess[str]:
     """One verb of the command line."""
     command = [*LITHOS, *arguments, "--data-dir", str(data_dir)]
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=seconds, check=False, env={**os.environ, **environment}
-    )
-
-
-def _limit_files(most: int) -> Any:
-    return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return fork_server.run(command, timeout=seconds, env={**os.environ, **environment})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from lithos.core.clock import FakeClock
 from lithos.settings import LithosConfig, SearchSettings, StorageSettings
 from lithos.storage import PlannedFaults
 from lithos.tools.catalogue import catalogue
+from tests.support import fork_server
 
 PATIENT = SearchSettings(wait_seconds=30)
 AGENT = {"agent": "ann"}
@@ -51,7 +51,7 @@ def opened(folder: Path, url: str | None = None, faults: PlannedFaults | None = 
 def lived(folder: Path, point: str, visit: int, url: str | None = None) -> list[str]:
     """The steps that were acknowledged before the process was killed."""
     command = [sys.executable, "-m", "tests.support.session_kills", str(folder), point, str(visit), url or ""]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = fork_server.run(command, timeout=300)
     assert done.returncode == 137, done.stderr
     return done.stdout.split()
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 from lithos.errors import LithosError
 from lithos.storage import PlannedFaults
+from tests.support import fork_server
 from tests.support.workbench import Workbench
 
 POINTS = (
@@ -43,7 +43,7 @@ def work(bench: Workbench) -> None:
 
 def killed(folder: Path, point: str) -> None:
     command = [sys.executable, "-m", "tests.support.workshop_kills", str(folder), point]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = fork_server.run(command, timeout=300)
     assert done.returncode == 137, done.stderr
 
 

@@ -59,7 +59,7 @@ def test_a_closed_terminal_stops_it_with_one_line(data_dir: Path) -> None:
 def test_nohup_keeps_it_running(data_dir: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # inherited by what is started now
     try:
-        with served(data_dir) as (process, _, port):
+        with served(data_dir, start=subprocess.Popen) as (process, _, port):
             process.send_signal(signal.SIGHUP)
             process.send_signal(0)
             assert not refuses(port) and process.poll() is None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from lithos.cli.root import run as run_command
+from tests.support import fork_server
 
 REPOSITORY = Path(__file__).parents[3]
 LITHOS = [sys.executable, "-m", "lithos.cli.entry"]
@@ -72,11 +73,13 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def served(data_dir: Path, *words: str) -> Iterator[tuple[subprocess.Popen[str], list[str], int]]:
+def served(
+    data_dir: Path, *words: str, start: type[subprocess.Popen[str]] = fork_server.Popen
+) -> Iterator[tuple[subprocess.Popen[str], list[str], int]]:
     """A server in the foreground, once it answers; the lines it printed until then."""
     port = free_port()
     command = [*LITHOS, "serve", "--transport", "http", "--port", str(port), "--data-dir", str(data_dir), *words]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    process = start(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     lines: list[str] = []
     try:
         assert process.stderr is not None
