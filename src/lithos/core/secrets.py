@@ -6,7 +6,9 @@ The value itself is never repeated: a finding says the kind and the place. Words
 
 from __future__ import annotations
 
+import os
 import re
+import string
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -60,6 +62,8 @@ _STARTS: dict[str, tuple[str, ...]] = {
     "password in an address": ("://",),
 }
 _PATTERNS = {kind: re.compile(rule) for kind, rule in _RULES.items()}
+# A name made from a secret is in small letters and has hyphens.
+_AS_A_NAME = str.maketrans(string.ascii_uppercase + "_", string.ascii_lowercase + "-")
 _KINDS = [(start, kind) for kind, starts in _STARTS.items() for start in starts]
 
 
@@ -100,14 +104,14 @@ def mask(text: str, arguments: Any) -> str:
 
 
 def _without(text: str, secret: str, instead: str) -> str:
+    """The text with every place replaced that shows the secret or enough of its beginning."""
+    sought, shown = secret.translate(_AS_A_NAME), text.translate(_AS_A_NAME)
     least = min(len(secret), max(TELLING, secret.find("://") + 3 + TELLING))
-    for length in range(len(secret), least - 1, -1):
-        # A name made from it is in small letters and has hyphens.
-        shown = re.sub(r"[-_]", "[-_]", re.escape(secret[:length]).replace(r"\-", "-"))
-        text, count = re.subn(shown, lambda match: instead, text, flags=re.IGNORECASE)
-        if count:
-            break
-    return text
+    kept, end = [], 0
+    while (start := shown.find(sought[:least], end)) >= 0:
+        kept += [text[end:start], instead]
+        end = start + len(os.path.commonprefix([sought, shown[start : start + len(sought)]]))
+    return "".join([*kept, text[end:]])
 
 
 def _texts(value: Any) -> list[str]:

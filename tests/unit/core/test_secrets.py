@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from lithos.core.secrets import _RULES, _STARTS, LISTED, find
+from lithos.core.secrets import _RULES, _STARTS, LISTED, find, mask
 
 # Put together here, so that no line of this file looks like a credential itself.
 EXAMPLES = {
@@ -54,3 +54,10 @@ def test_every_rule_is_bounded_and_has_its_literal_start() -> None:
 
 def test_a_file_full_of_credentials_is_reported_up_to_a_bound() -> None:
     assert len(find((EXAMPLES["npm token"] + "\n") * 500)) == LISTED
+
+
+def test_every_place_that_shows_a_credential_or_its_beginning_is_masked() -> None:
+    secret = EXAMPLES["GitHub token"]
+    text = f"{secret} and ghp-{'a1b2' * 9}.md, cut to {secret[:20]}…, but not {secret[:8]}"
+    masked = mask(text, {"title": secret})
+    assert masked == f"[GitHub token] and [GitHub token].md, cut to [GitHub token]…, but not {secret[:8]}"
