@@ -6,7 +6,6 @@ The value itself is never repeated: a finding says the kind and the place. Words
 
 from __future__ import annotations
 
-import os
 import re
 import string
 from collections.abc import Iterator, Mapping
@@ -110,7 +109,9 @@ def _without(text: str, secret: str, instead: str) -> str:
     kept, end = [], 0
     while (start := shown.find(sought[:least], end)) >= 0:
         kept += [text[end:start], instead]
-        end = start + len(os.path.commonprefix([sought, shown[start : start + len(sought)]]))
+        end = start + least
+        while end - start < len(sought) and shown[end : end + 1] == sought[end - start]:
+            end += 1
     return "".join([*kept, text[end:]])
 
 
