@@ -32,6 +32,8 @@ RULINGS: dict[str, set[str]] = {
     r"\.catalogue/catalogue-\w+\.db(-wal|-shm)?": DERIVED,
     r"\.graph/code/\w+\.db(-wal|-shm)?": DERIVED,
     r"\.graph/knowledge\.db(-wal|-shm)?": DERIVED,
+    r"\.graph/served/[0-9a-f]{64}": DERIVED,
+    r"\.graph/surveys/[\w-]+\.json": DERIVED,
     r"\.lithos/checkpoints/[^/]+\.jsonl": EVIDENCE,
     r"\.lithos/code-roots\.json": AUTHORITY,
     r"\.lithos/coordination\.db": AUTHORITY,
@@ -182,6 +184,10 @@ def answers(memory: Lithos) -> dict[str, Any]:
         "history": _kept(memory),
         "garden": pick(call("lithos_fs_read", path="users/u1/notes.md", user_id="u1"), "content"),
         "code": _symbols(call("lithos_code_list")),
+        "style": pick(call("lithos_get_style_guide", root="shop"), "in_short") if memory.code.roots() else None,
+        "file": pick(call("lithos_get_file", path="shop.py"), "content") if memory.code.roots() else None,
+        "commits": pick(call("lithos_search_history", query="price"), "results"),
+        "messages": pick(call("lithos_inbox_list"), "waiting"),
         "events": pick(call("lithos_events_verify"), "ok"),
     }
 

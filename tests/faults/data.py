@@ -50,6 +50,11 @@ def everything(data_dir: Path, repository: Path | None = None) -> None:
         if repository is not None:
             make_repository(repository)
             call("lithos_code_add", name="shop", path=str(repository))
+            call("lithos_get_style_guide", root="shop")
+            call("lithos_session_create", name="s", agent="ann")
+            call("lithos_get_file", path="shop.py")
+            call("lithos_search_history", query="price")
+        call("lithos_message_send", target="ann", body="a letter")
         call("mentisdb_search", text="thought")
         call("lithos_recall", query="found thought word1")
         memory.notes.reindex()
@@ -62,5 +67,6 @@ def everything(data_dir: Path, repository: Path | None = None) -> None:
 def make_repository(folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "shop.py").write_text("def price(item):\n    return tax(item)\n\n\ndef tax(item):\n    return 1\n")
-    for command in (["init", "-q"], ["add", "."]):
+    who = ["-c", "user.name=ann", "-c", "user.email=ann@example.org"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "Add prices"]):
         subprocess.run(["git", *command], cwd=folder, check=True, capture_output=True)

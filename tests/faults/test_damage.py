@@ -11,7 +11,22 @@ from typing import Any
 
 import pytest
 
-from tests.faults.damage import DAMAGES, DERIVED, EDIT, HEALED, Case, Damage, Hung, answers, files, kind_of, red, ruling
+from tests.faults.damage import (
+    DAMAGES,
+    DERIVED,
+    EDIT,
+    HEALED,
+    Case,
+    Damage,
+    Hung,
+    answers,
+    fifo,
+    files,
+    flip,
+    kind_of,
+    red,
+    ruling,
+)
 from tests.faults.data import everything, opened
 from tests.support.file_modes import possible
 
@@ -84,6 +99,13 @@ def test_each_kind_is_healed_refused_or_detected_after_some_damage(ground: Groun
     kinds = list(enumerate(files(ground.data).items()))[part::PARTS]
     cases = [(kind, place, DAMAGES[number % len(DAMAGES)]) for number, (kind, place) in kinds]
     assert faults(ground, cases) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "damage"), [(".graph/knowledge.db", flip), (".graph/surveys/shop-style-2.json", fifo)]
+)
+def test_what_was_silent_or_hung_once_is_healed(ground: Ground, kind: str, damage: Damage) -> None:
+    assert faults(ground, [(kind, files(ground.data)[kind], damage)]) == []
 
 
 @pytest.mark.skipif(not possible(), reason="root reads everything on this system")

@@ -11,6 +11,7 @@ import pytest
 from lithos.app import Lithos
 from lithos.errors import Conflict, InvalidInput, NotFound
 from tests.conftest import CallTool
+from tests.faults.damage import Damage, fifo, flip
 from tests.flows.test_sessions import OPERATOR, started
 from tests.support.code_repos import SHOP, repository, write
 
@@ -51,6 +52,17 @@ def test_a_reader_that_names_its_version_gets_nothing_twice(call: CallTool, shop
     context = call("lithos_session_context", session_id=session, agent="ann")
     assert [*context["context"]["read_files"]] == ["shop:long.py"]
     assert context["version"] == 0  # an agent's if_match must not fail by what the server notes
+
+
+@pytest.mark.parametrize("damage", [flip, fifo])
+def test_a_damaged_text_that_was_served_means_the_whole_file(
+    call: CallTool, shop: Path, lithos: Lithos, data_dir: Path, damage: Damage
+) -> None:
+    version = call("lithos_get_file", path="long.py", agent="ann")["version"]
+    damage(data_dir / ".graph" / "served" / version.removeprefix("sha256:"))
+    changed = LONG.replace("return 30\n", "return 31\n")
+    write(shop, {"long.py": changed})
+    assert call("lithos_get_file", path="long.py", known_version=version, agent="ann")["content"] == changed
 
 
 def test_texts_that_were_served_are_bounded_and_derived(call: CallTool, shop: Path, lithos: Lithos) -> None:

@@ -17,14 +17,14 @@ from typing import Any
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
-from lithos.core.canonical import same_version
+from lithos.core.canonical import same_version, sha256_hex
 from lithos.core.clock import Clock, rfc3339
 from lithos.core.part import Part
 from lithos.core.text import estimate_tokens
-from lithos.errors import LithosError
+from lithos.errors import Damaged, LithosError
 from lithos.graph.code import Code, file
 from lithos.sessions import Sessions, note_read_files
-from lithos.storage import Database, Tx, folder_size
+from lithos.storage import Database, Tx, folder_size, read_file
 
 _log = logging.getLogger("lithos.habits")
 LARGEST_KEPT = 400_000  # bytes of one text
@@ -63,9 +63,11 @@ class ServedTexts:
         if len(names) != 1:
             return None
         try:
-            return f"sha256:{names[0]}", (self._folder / names[0]).read_bytes()
-        except OSError:
+            data = read_file(self._folder / names[0])
+        except (OSError, Damaged):
             return None
+        # Changes counted from a damaged text would be wrong ones: then the whole file is served.
+        return (f"sha256:{names[0]}", data) if sha256_hex(data) == names[0] else None
 
     def keep(self, version: str, data: bytes) -> None:
         name = version.removeprefix("sha256:")

@@ -11,9 +11,10 @@ from typing import Any
 
 import orjson
 
-from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
+from lithos.errors import Damaged, Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.parser import Source
+from lithos.storage import read_file
 
 _log = logging.getLogger("lithos.code")
 SURVEY = "2"  # other code of surveys never reads what this one kept
@@ -91,9 +92,9 @@ class Surveys:
 
     def _load(self, root: str, what: str) -> dict[str, FileSurvey]:
         try:
-            rows = orjson.loads(self._file(root, what).read_bytes())
+            rows = orjson.loads(read_file(self._file(root, what)))
             return {path: FileSurvey(version, values) for path, (version, values) in rows.items()}
-        except (OSError, ValueError, AttributeError, TypeError):
+        except (OSError, Damaged, ValueError, AttributeError, TypeError):
             return {}
 
     def _save(self, root: str, what: str, files: Mapping[str, FileSurvey]) -> None:

@@ -21,6 +21,7 @@ from lithos.graph.knowledge.edges import Edge
 from lithos.graph.knowledge.mentions import named
 from lithos.graph.knowledge.store import Derived, KnowledgeStore, Mention
 from lithos.graph.model import EDGE_RULES, KnowledgeEdge
+from lithos.storage import Rebuilding
 
 FEW = 200  # commits that a question may wait for
 SHORT = 10.0  # seconds: a question waits less than this, the background job longer
@@ -71,6 +72,8 @@ class CommitFollower:
             try:
                 done = self._follow(root, state, until) and done
                 state.problem = "" if state.stamp else "it is no git repository"
+            except Rebuilding:  # no fault of the repository: the store begins again
+                raise
             except LithosError as error:
                 state.problem = "git is not installed" if isinstance(error, Unsupported) else error.message
         return done

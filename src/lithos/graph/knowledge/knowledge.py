@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, NotRequired, Protocol
 
@@ -26,6 +27,7 @@ from lithos.graph.knowledge.follow_sources import CODE, code_keys
 from lithos.graph.knowledge.nodes import UUID_LENGTH, Node, Nodes, NodeShown
 from lithos.graph.knowledge.store import KnowledgeStore
 from lithos.graph.model import EDGE_RULES, KnowledgeEdge
+from lithos.storage import Rebuilding
 
 WAIT_SECONDS = 2.0  # how long a question waits for what was not derived yet
 ALONE_SECONDS = 600.0
@@ -148,16 +150,23 @@ class Knowledge(Part):
         deadline = time.monotonic() + seconds
         if not self._lock.acquire(timeout=seconds):
             return "edges of the graph are being derived"
+        before = self.store.restarts
         try:
-            for each in self._followers:
-                if each.follow(deadline):
-                    self._behind.pop(each.name, None)
-                else:
-                    self._behind[each.name] = f"edges of {each.name} are being derived"
-                    self._wake.set()
+            with suppress(Rebuilding):
+                self._follow_all(deadline)
+            if self.store.restarts != before:  # damage made it start empty: also what was followed before is gone
+                self._follow_all(deadline)
         finally:
             self._lock.release()
         return "; ".join(self._behind.values())
+
+    def _follow_all(self, deadline: float) -> None:
+        for each in self._followers:
+            if each.follow(deadline):
+                self._behind.pop(each.name, None)
+            else:
+                self._behind[each.name] = f"edges of {each.name} are being derived"
+                self._wake.set()
 
     # Asserting
 
