@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lithos.habits.components import ComponentsFound, ComponentType
+from lithos.habits.config_files import read_toml, read_yaml
 from lithos.habits.continuity import CheckpointSaved, Progress, TaskDecision, TaskResumed, TaskState
 from lithos.habits.dependencies import DependencyChecked
 from lithos.habits.file_snapshots import Savings
@@ -61,4 +62,6 @@ __all__ = [
     "lint_tokens",
     "read_json",
     "read_manifests",
+    "read_toml",
+    "read_yaml",
 ]

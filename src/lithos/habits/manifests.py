@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import configparser
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,6 +14,7 @@ from xml.etree import ElementTree
 
 import yaml
 
+from lithos.habits.config_files import read_toml, read_yaml
 from lithos.habits.lenient_json import Unreadable, read_json
 
 Read = Callable[[str, int], bytes | None]  # a file of the root, at most so many bytes; None: there is none
@@ -126,7 +126,7 @@ def _requirements(data: bytes, kind: Kind) -> Iterator[PackageUse]:
 
 
 def _pyproject(data: bytes) -> Iterator[PackageUse]:
-    whole = tomllib.loads(_text(data))
+    whole = read_toml(data)
     project = whole.get("project", {})
     groups = [("runtime", project.get("dependencies", []))]
     groups += [("optional", each) for each in project.get("optional-dependencies", {}).values()]
@@ -162,7 +162,7 @@ def _pyproject_tools(tool: Mapping[str, Any]) -> Iterator[PackageUse]:
 
 
 def _pipfile(data: bytes) -> Iterator[PackageUse]:
-    whole = tomllib.loads(_text(data))
+    whole = read_toml(data)
     for part, kind in (("packages", "runtime"), ("dev-packages", "dev")):
         for name, wanted in whole.get(part, {}).items():
             said = wanted.get("version", "") if isinstance(wanted, Mapping) else str(wanted)
@@ -175,7 +175,7 @@ def _mix(data: bytes) -> Iterator[PackageUse]:
 
 
 def _pubspec(data: bytes) -> Iterator[PackageUse]:
-    whole = yaml.safe_load(_text(data))
+    whole = read_yaml(data)
     for part, kind in (("dependencies", "runtime"), ("dev_dependencies", "dev")):
         table = whole.get(part) if isinstance(whole, Mapping) else None
         for name, wanted in table.items() if isinstance(table, Mapping) else ():
@@ -239,7 +239,7 @@ def _go_mod(data: bytes) -> Iterator[PackageUse]:
 
 
 def _cargo(data: bytes) -> Iterator[PackageUse]:
-    whole = tomllib.loads(_text(data))
+    whole = read_toml(data)
     tables = (
         [(whole, "")] + [(each, "") for each in whole.get("target", {}).values()] + [(whole.get("workspace", {}), "")]
     )
@@ -373,7 +373,7 @@ def _lock_versions(lock: str, data: bytes) -> tuple[dict[str, str], dict[str, st
             for name, facts in part.items()
         }, {}
     ecosystem = "cargo" if lock == "Cargo.lock" else "pypi"
-    packages = tomllib.loads(text).get("package", [])
+    packages = read_toml(data).get("package", [])
     return {_normal(ecosystem, each["name"]): str(each.get("version", "")) for each in packages}, {}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import shlex
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,7 +19,7 @@ import orjson
 from lithos.core.call import Call
 from lithos.core.ids import Ids
 from lithos.core.keyed_lock import KeyedLock
-from lithos.errors import Forbidden, HostRestarted, InvalidInput, LithosError, NotFound
+from lithos.errors import Conflict, Forbidden, HostRestarted, InvalidInput, LithosError, NotFound
 from lithos.storage import Database, Effects, EventDraft, Outcome, Tx
 from lithos.workshop import rows
 from lithos.workshop.sandbox import Command, Sandbox
@@ -63,7 +64,7 @@ class Runner:
         vector = checked_argv(argv)
         if network and not self._network:
             raise Forbidden("runs have no network", hint="The operator can allow it: workshop.network.")
-        longest = self.limits.test_seconds if kind == "test" else self.limits.seconds
+        longest = self.limits.test_seconds if kind in ("test", "build") else self.limits.seconds
         command = Command(
             vector,
             _folder(worktree, cwd),
@@ -73,6 +74,8 @@ class Runner:
             _stop.get() or threading.Event(),
         )
         with self._locks.hold(worktree.id):
+            if command.stop.is_set():  # while it waited for its turn: not even for a moment
+                raise Conflict("the run was stopped before it began", hint="Run it again.")
             return self.sandbox.run(worktree, command)
 
 
@@ -87,9 +90,19 @@ def checked_argv(argv: Sequence[str]) -> list[str]:
     if len(argv) == 1 and (" " in argv[0].strip() or _SHELL & set(argv[0])):
         raise InvalidInput(
             "argv is one line for a shell, and no shell is used",
-            hint=f"Send the program and each argument on its own: {orjson.dumps(argv[0].split()).decode()[:500]}",
+            hint=f"Send the program and each argument on its own: {orjson.dumps(_vector_of(argv[0])).decode()[:500]}",
         )
     return [*argv]
+
+
+def _vector_of(line: str) -> list[str]:
+    """The vector that a line means. Only a shell gives pipes, redirections and variables their meaning."""
+    if _SHELL & set(line):
+        return ["sh", "-c", line]
+    try:
+        return shlex.split(line)
+    except ValueError:
+        return line.split()
 
 
 def _folder(worktree: Worktree, cwd: str) -> Path:

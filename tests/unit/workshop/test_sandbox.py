@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from lithos.errors import Forbidden, InvalidInput, NotFound
+from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound
+from lithos.workshop import runs as runs_module
 from lithos.workshop.runs import Runner, checked_argv
 from lithos.workshop.sandbox import Command, Sandbox, bubblewrap
 from lithos.workshop.sandbox import sandbox as sandbox_module
@@ -275,6 +276,30 @@ def test_a_program_that_is_not_installed_and_lines_for_a_shell_are_refused(place
         Runner(Sandbox(place.path.parent / ".scratch", LIMITS), LIMITS).run(place, ["true"], cwd="../..")
     with pytest.raises(Forbidden, match="network"):
         Runner(Sandbox(place.path.parent / ".scratch", LIMITS), LIMITS).run(place, ["true"], network=True)
+
+
+def test_the_hint_for_a_shell_line_is_the_vector_that_means_it() -> None:
+    meant = {
+        "pytest -k 'a b'": '["pytest","-k","a b"]',
+        "pytest -q | tail": '["sh","-c","pytest -q | tail"]',
+        "echo it's": '["echo","it\'s"]',
+    }
+    for line, vector in meant.items():
+        with pytest.raises(InvalidInput) as refused:
+            checked_argv([line])
+        assert vector in (refused.value.hint or "")
+
+
+def test_a_run_that_is_stopped_while_it_waits_never_begins(place: Worktree) -> None:
+    stop = threading.Event()
+    stop.set()
+    reset = runs_module._stop.set(stop)
+    try:
+        with pytest.raises(Conflict, match="before it began"):
+            Runner(Sandbox(place.path.parent / ".scratch", LIMITS), LIMITS).run(place, ["touch", "begun"])
+    finally:
+        runs_module._stop.reset(reset)
+    assert not (place.path / "begun").exists()
 
 
 def test_output_keeps_both_ends_in_pieces_of_every_size() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
-from lithos.habits.lenient_json import Unreadable, read_json
+from lithos.habits.config_files import read_toml, read_yaml
+from lithos.habits.lenient_json import read_json
 
 Read = Callable[[str], bytes | None]  # a file of the root, by path; None: there is none
 Literal = Callable[[str, bytes], Any]  # the exported value of a script, read as syntax
@@ -76,13 +76,13 @@ def _parsed(path: str, data: bytes, literal: Literal) -> Any:
         if path.endswith((".js", ".cjs", ".mjs", ".ts")):
             return literal(path, data)
         if path.endswith(".toml"):
-            return tomllib.loads(text)
+            return read_toml(data)
         if path.endswith((".json", ".jsonc")):
             return read_json(data)
         if path.endswith((".yaml", ".yml")) or not text.lstrip().startswith("{"):
-            return yaml.safe_load(text)
+            return read_yaml(data)
         return read_json(data)
-    except (Unreadable, tomllib.TOMLDecodeError, yaml.YAMLError, ValueError, RecursionError):
+    except (ValueError, yaml.YAMLError, RecursionError):
         return None
 
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import configparser
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import yaml
-
-from lithos.habits import read_json
+from lithos.habits import read_json, read_toml, read_yaml
 from lithos.workshop.discovery.shell_lines import tools_in
 from lithos.workshop.discovery.tables import patterns
 from lithos.workshop.discovery.values import Confidence, Evidence
@@ -81,7 +78,7 @@ def _sections(path: str, names: Iterable[str]) -> Iterator[Evidence]:
 
 
 def _pyproject(path: str, data: bytes) -> Iterator[Evidence]:
-    tool = tomllib.loads(_text(data)).get("tool", {})
+    tool = read_toml(data).get("tool", {})
     for name, table in tool.items() if isinstance(tool, Mapping) else ():
         yield from _sections(path, [name])
         for inner in table if isinstance(table, Mapping) else ():
@@ -97,7 +94,7 @@ def _pyproject(path: str, data: bytes) -> Iterator[Evidence]:
 
 def _ruff_toml(path: str, data: bytes) -> Iterator[Evidence]:
     yield from _config_file(path, data)
-    is_format = "format" in tomllib.loads(_text(data))
+    is_format = "format" in read_toml(data)
     yield from _evidence([("ruff", "formatter")], "config_file", path, "high" if is_format else "medium")
 
 
@@ -137,7 +134,7 @@ def _makefile(path: str, data: bytes) -> Iterator[Evidence]:
 
 
 def _ci(path: str, data: bytes) -> Iterator[Evidence]:
-    for text in _strings(yaml.load(_text(data), Loader=_LOADER)):
+    for text in _strings(read_yaml(data)):
         for rules in tools_in(text):
             yield from _evidence(rules, "ci", path, "high")
         action = text.partition("@")[0]
@@ -147,7 +144,7 @@ def _ci(path: str, data: bytes) -> Iterator[Evidence]:
 
 
 def _pre_commit(path: str, data: bytes) -> Iterator[Evidence]:
-    whole = yaml.load(_text(data), Loader=_LOADER)
+    whole = read_yaml(data)
     for repo in whole.get("repos") or () if isinstance(whole, Mapping) else ():
         version = str(repo.get("rev", "")).removeprefix("v")
         for hook in repo.get("hooks") or ():
@@ -164,13 +161,13 @@ def _hook_script(path: str, data: bytes) -> Iterator[Evidence]:
 
 
 def _lefthook(path: str, data: bytes) -> Iterator[Evidence]:
-    for text in _strings(yaml.load(_text(data), Loader=_LOADER)):
+    for text in _strings(read_yaml(data)):
         for rules in tools_in(text):
             yield from _evidence(rules, "pre_commit", path, "high")
 
 
 def _taskfile(path: str, data: bytes) -> Iterator[Evidence]:
-    whole = yaml.load(_text(data), Loader=_LOADER)
+    whole = read_yaml(data)
     for name, task in _table(whole, "tasks").items():
         for text in _strings(task):
             for rules in tools_in(text):
@@ -187,21 +184,6 @@ def _vscode(path: str, data: bytes) -> Iterator[Evidence]:
 
 def _idea(path: str, data: bytes) -> Iterator[Evidence]:
     return _evidence(patterns()["idea"][path.rpartition("/")[2]], "editor", path, "medium")
-
-
-class _LOADER(yaml.SafeLoader):
-    """`!reference` and other tags of CI systems are read as plain values."""
-
-
-def _plain(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
-    if isinstance(node, yaml.ScalarNode):
-        return loader.construct_scalar(node)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    return loader.construct_mapping(node, deep=True) if isinstance(node, yaml.MappingNode) else None
-
-
-_LOADER.add_multi_constructor("!", _plain)
 
 
 def _strings(value: Any, depth: int = 0) -> Iterator[str]:

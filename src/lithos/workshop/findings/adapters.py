@@ -116,17 +116,18 @@ LINTERS: Final[Mapping[tuple[str, str], LintAdapter]] = {
             formatters.prettier,
             soft=frozenset({2}),
         ),
-        LintAdapter("go vet", "type", (_files("go", "vet", "-json"),), checkers.go_vet, unit="folders"),
+        LintAdapter("go vet", "type", (_files("go", "vet", "-json"),), checkers.go_vet, unit="folders", compiles=True),
         LintAdapter("gofmt", "format", (_files("gofmt", "-d"),), formatters.gofmt, soft=frozenset({2})),
         LintAdapter(
             "golangci-lint",
             "lint",
             (
                 _files("golangci-lint", "run", "--output.json.path=stdout", "--show-stats=false"),
-                _files("golangci-lint", "run", "--out-format=json"),
+                _files("golangci-lint", "run", "--out-format=json", "--timeout=10m"),  # its own is a minute
             ),
             linters.golangci,
             unit="folders",
+            compiles=True,
         ),
         LintAdapter(
             "clippy",
@@ -135,6 +136,7 @@ LINTERS: Final[Mapping[tuple[str, str], LintAdapter]] = {
             linters.cargo("lint"),
             _RUST,
             unit="project",
+            compiles=True,
         ),
         LintAdapter(
             "cargo check",
@@ -143,6 +145,7 @@ LINTERS: Final[Mapping[tuple[str, str], LintAdapter]] = {
             linters.cargo("type"),
             _RUST,
             unit="project",
+            compiles=True,
         ),
         LintAdapter(
             "rustfmt",
@@ -183,7 +186,8 @@ def unknown_option(output: ToolOutput) -> bool:
 def read_lint(adapter: LintAdapter, output: ToolOutput, place: Place) -> LintReport:
     """The issues of a run. A run that failed, or failed without naming an issue, is a problem and never a pass."""
     if output.ended or output.exit_code is None:
-        return LintReport(problem=f"{adapter.tool} was ended: {output.ended or 'it was killed'}")
+        again = ". What it compiled is kept: check again" if adapter.compiles and output.ended == "timeout" else ""
+        return LintReport(problem=f"{adapter.tool} was ended: {output.ended or 'it was killed'}{again}")
     try:
         issues = _distinct(adapter, output, place)
     except (Unparsed, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:

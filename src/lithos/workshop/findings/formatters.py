@@ -14,9 +14,9 @@ _WOULD = re.compile(r"^would reformat:? (?P<file>.+)$", re.IGNORECASE | re.MULTI
 _BLACK_ERROR = re.compile(
     r"^error: cannot format (?P<file>.+?): (?P<message>.*?)(?:(?P<line>\d+):(?P<column>\d+).*)?$", re.MULTILINE
 )
-_PRETTIER = re.compile(
-    r"^\[error\] (?P<file>\S.*?): (?P<message>\w*Error: .*?) \((?P<line>\d+):(?P<column>\d+)\)$", re.MULTILINE
-)
+_PRETTIER = "[error] "  # file: SomeError: message (line:column)
+_PRETTIER_PLACE = re.compile(r" \((\d{1,9}):(\d{1,9})\)$")
+_PRETTIER_ERROR = re.compile(r": (?=\w*Error: )")
 _RUSTFMT = re.compile(r"^Diff in (?P<file>.+?)(?: at line |:)(?P<line>\d+):$")
 _PATH = re.compile(r"^\S.*\.\w+$")
 _HUNK = re.compile(r"^@@ -(\d+)")
@@ -44,15 +44,23 @@ def would_reformat(output: ToolOutput, place: Place) -> Iterator[InspectorIssue]
 
 def prettier(output: ToolOutput, place: Place) -> Iterator[InspectorIssue]:
     """`--list-different`: paths on stdout, files that do not parse on stderr."""
-    broken = [*_PRETTIER.finditer(text_of(output.stderr))]
+    broken = [*_broken(text_of(output.stderr), place)]
     if output.exit_code not in (0, 1) and not broken:
         raise Unparsed("it names no file that it cannot parse")
     for line in text_of(output.stdout).splitlines():
         if _PATH.match(line):
             yield issue(place.relative(line), None, None, "format", "error", NOT_FORMATTED)
-    for found in broken:
-        at = int(found["line"]), int(found["column"])
-        yield issue(place.relative(found["file"]), *at, "format", "error", found["message"])
+    yield from broken
+
+
+def _broken(text: str, place: Place) -> Iterator[InspectorIssue]:
+    """By steps: one expression for the whole line would take time by the square of its length."""
+    for line in text.splitlines():
+        at = _PRETTIER_PLACE.search(line, max(len(line) - 30, 0)) if line.startswith(_PRETTIER) else None
+        between = _PRETTIER_ERROR.search(line, len(_PRETTIER), at.start()) if at is not None else None
+        if at is not None and between is not None:
+            file, message = line[len(_PRETTIER) : between.start()], line[between.end() : at.start()]
+            yield issue(place.relative(file), int(at[1]), int(at[2]), "format", "error", message)
 
 
 def gofmt(output: ToolOutput, place: Place) -> Iterator[InspectorIssue]:
@@ -63,7 +71,7 @@ def gofmt(output: ToolOutput, place: Place) -> Iterator[InspectorIssue]:
             file = line[4:].split("\t")[0].strip()
         found = _HUNK.match(line)
         if found is not None:
-            before = diff_starts(lines[at + 1 :]) or 0
+            before = diff_starts(lines, at)
             yield issue(place.relative(file), int(found[1]) + before, None, "format", "error", NOT_FORMATTED)
     for match in positions(text_of(output.stderr)):
         column = int(match["column"]) if match["column"] else None
@@ -76,7 +84,7 @@ def rustfmt(output: ToolOutput, place: Place) -> Iterator[InspectorIssue]:
     for at, line in enumerate(lines):
         found = _RUSTFMT.match(line)
         if found is not None:
-            before = diff_starts(lines[at + 1 :]) or 0
+            before = diff_starts(lines, at)
             yield issue(
                 place.relative(found["file"]), int(found["line"]) + before, None, "format", "error", NOT_FORMATTED
             )

@@ -141,7 +141,8 @@ def _rust_hint(message: dict[str, Any]) -> str | None:
     for child in message.get("children", ()):
         for span in child.get("spans", ()):
             if span.get("suggested_replacement") is not None:
-                return f"{child['message']}: `{span['suggested_replacement']}`"
+                by = span["suggested_replacement"]
+                return f"{child['message']}: `{by}`" if by.strip() else str(child["message"])
     return None
 
 

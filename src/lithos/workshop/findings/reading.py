@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import orjson
 
 _POSITION = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+)(?::(?P<column>\d+))?:?\s+(?P<message>.+)$")
-_decode = json.JSONDecoder().raw_decode
+_raw_decode = json.JSONDecoder().raw_decode
+MOST_STARTS = 200  # places where a value may begin that turn out to be none
+MOST_CONTEXT = 50  # lines of a hunk before its first change
 
 
 class Unparsed(ValueError):
@@ -19,6 +22,13 @@ class Unparsed(ValueError):
 
 def text_of(data: bytes) -> str:
     return data.decode("utf-8", "replace")
+
+
+def _decode(text: str, at: int) -> tuple[Any, int]:
+    try:
+        return _raw_decode(text, at)
+    except RecursionError:
+        raise Unparsed("its JSON is nested too deep") from None
 
 
 def json_lines(data: bytes) -> Iterator[dict[str, Any]]:
@@ -40,7 +50,7 @@ def json_value(data: bytes) -> Any:
     except orjson.JSONDecodeError:
         pass
     text = text_of(data)
-    for found in re.finditer(r"^\s*[\[{]", text, re.MULTILINE):
+    for found in islice(re.finditer(r"^[ \t]*[\[{]", text, re.MULTILINE), MOST_STARTS):
         try:
             value, _ = _decode(text, found.end() - 1)
         except ValueError:
@@ -52,15 +62,15 @@ def json_value(data: bytes) -> Any:
 def json_values(data: bytes) -> Iterator[Any]:
     """Every JSON object that begins a line, one after another."""
     text = text_of(data)
-    at = 0
-    while (at := text.find("{", at)) >= 0:
+    at = failed = 0
+    while (at := text.find("{", at)) >= 0 and failed < MOST_STARTS:
         if at and text[at - 1] != "\n":
             at += 1
             continue
         try:
             value, at = _decode(text, at)
         except ValueError:
-            at += 1
+            at, failed = at + 1, failed + 1
             continue
         yield value
 
@@ -99,9 +109,9 @@ def positions(text: str) -> Iterator[re.Match[str]]:
             yield found
 
 
-def diff_starts(lines: list[str]) -> int | None:
-    """How many lines of a hunk come before its first change."""
-    for count, line in enumerate(lines):
+def diff_starts(lines: list[str], hunk: int) -> int:
+    """How many lines of the hunk, whose head is line `hunk`, come before its first change."""
+    for count, line in enumerate(lines[hunk + 1 : hunk + 1 + MOST_CONTEXT]):
         if line.startswith(("-", "+")):
             return count
-    return None
+    return 0

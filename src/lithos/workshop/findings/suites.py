@@ -23,7 +23,7 @@ _VITEST = re.compile(
     r"expected (?P<actual>.+?) to (?:be|equal|deeply equal|strictly equal) (?P<expected>.+?)(?: //.*)?$", re.MULTILINE
 )
 _GO_LINE = re.compile(r"^[ \t]+(?P<file>[\w.-]+\.go):(?P<line>\d+): (?P<message>.*)", re.MULTILINE)
-_GOT = re.compile(r"got:? (?P<actual>.+?)[,;]? want:? (?P<expected>.+)")
+_GOT = re.compile(r"(?:got:? |\) = )(?P<actual>.+?)[,;]? want:? (?P<expected>.+)")
 _RUST_TEST = re.compile(r"^test (?P<name>\S+)(?: - should panic)? \.\.\. (?P<result>ok|FAILED|ignored)", re.MULTILINE)
 _RUST_PANIC = re.compile(
     r"panicked at (?:'(?P<old>.*?)', )?(?P<file>[^\s:]+\.rs):(?P<line>\d+):\d+:?\n?(?P<message>.*)", re.DOTALL

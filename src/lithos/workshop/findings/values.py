@@ -121,6 +121,7 @@ class LintAdapter:
     fine: frozenset[int] = frozenset({0, 1})  # exit codes of a run that worked
     soft: frozenset[int] = frozenset()  # also of a run that worked, if it found something
     unit: Unit = "files"
+    compiles: bool = False  # at first everything, in the worktree's own cache: it gets the time of tests
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,6 +88,7 @@ class Checks:
         files = chosen_files(git, worktree.path, touched, paths)
         plan = plan_checks(worktree.path, files, categories, ask)
         results = [self._run(worktree, step, step.files) for step in plan.steps]
+        _drop_repeated(results)
         compared = self._compare(worktree, git, results, {**touched.files, **files})
         answer = _answer(results, files, compared)
         if plan.undecided:
@@ -108,7 +109,8 @@ class Checks:
             if step.adapter is None:
                 return self._run_unknown(worktree, step, paths)
             request = Request(paths, _config(step))
-            last = run_tool(self._runner, worktree, step.adapter.vectors, request, step.cwd)
+            kind = "build" if step.adapter.compiles else "check"
+            last = run_tool(self._runner, worktree, step.adapter.vectors, request, step.cwd, kind=kind)
             if last.missing:
                 return _StepResult(step, LintReport(problem=f"{step.tool['name']} is not installed"), last)
             report = read_lint(step.adapter, last.output, place)
@@ -177,6 +179,19 @@ class Checks:
             self._bases[key] = found
             while len(self._bases) > MOST_BASES:
                 self._bases.popitem(last=False)
+
+
+def _drop_repeated(results: list[_StepResult]) -> None:
+    """A linter that compiles, as clippy, repeats what the type checker says."""
+    checkers = [each for each in results if each.step.tool["category"] == "type_checker"]
+    said = {_place_of(issue) for each in checkers for issue in each.report.issues}
+    for each in results:
+        if each.step.tool["category"] == "linter":
+            each.report.issues = [issue for issue in each.report.issues if _place_of(issue) not in said]
+
+
+def _place_of(issue: InspectorIssue) -> tuple[Any, ...]:
+    return issue["file"], issue.get("line"), issue.get("column"), issue.get("code"), issue["message"]
 
 
 def _base_key(worktree: Worktree, result: _StepResult, names: Mapping[str, str]) -> tuple[Any, ...]:

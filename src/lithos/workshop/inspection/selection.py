@@ -50,7 +50,7 @@ def select_tests(
     sources = [path for path in files if path not in known]
     names = {(module_name(path), _family(path)) for path in sources}
     for path in tests:
-        if (module_name(path), _family(path)) in names:
+        if any((name, _family(path)) in names for name in (module_name(path), *_test_folders(path))):
             found.setdefault(path, []).append("same name")
     packages = {path.rpartition("/")[0] for path in sources if path.endswith(".go")}
     for path in tests:
@@ -64,6 +64,12 @@ def select_tests(
         if path in known:
             found.setdefault(path, []).append("code graph")
     return dict(sorted(found.items(), key=lambda pair: (pair[1][0] != "touched", pair[0]))[:MOST_TESTS])
+
+
+def _test_folders(path: str) -> list[str]:
+    """Modules whose tests fill a folder: `tests/test_utils/test_echo.py` → utils."""
+    parts = path.casefold().split("/")[:-1]
+    return [each.removeprefix("test_") for each in parts if each.startswith("test_")]
 
 
 def _family(path: str) -> str:

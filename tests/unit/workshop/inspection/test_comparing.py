@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-from lithos.workshop.findings import LINTERS, InspectorIssue, Place
+from lithos.workshop.findings import LINTERS, SUITES, InspectorIssue, LintReport, Place, ToolOutput, read_suite
+from lithos.workshop.inspection import check
 from lithos.workshop.inspection.comparing import KnownIssues, Lines, by_lines, new_issues
 from lithos.workshop.inspection.coverage import read_coverage, uncovered
 from lithos.workshop.inspection.planning import Step, arguments, grouped
+from lithos.workshop.inspection.running import Ran
 from lithos.workshop.inspection.selection import module_name, select_tests
 from tests.support.planted import plant
 
@@ -54,6 +57,8 @@ def test_tests_are_chosen_by_name_package_coverage_and_graph(tmp_path: Path) -> 
         "tests/test_used.py": ["code graph"],
         "web/card.test.tsx": ["same name"],
     }
+    folder = ["tests/test_board/test_lists.py", "tests/test_boards/test_lists.py", "tests/board/test_lists.py"]
+    assert [*select_tests(["src/board.py"], folder, tmp_path, (), lambda files: ())] == folder[:1]
     assert module_name("src/board/__init__.py") == module_name("tests/test_board.py") == "board"
 
 
@@ -87,3 +92,24 @@ def test_paths_become_arguments_of_each_kind_of_tool() -> None:
     assert arguments(Step(tool, "", LINTERS["go vet", "type"]), ["x.go", "b/y.go", "b/z.go"]) == [[".", "./b"]]
     assert arguments(Step(tool, "", LINTERS["clippy", "lint"]), ["src/lib.rs"]) == [[]]
     assert [len(part) for part in arguments(Step(tool, "", None), [f"{n}.py" for n in range(700)])] == [500, 200]
+
+
+def test_a_linter_does_not_repeat_what_the_type_checker_says() -> None:
+    rustc, own = found("a.rs", 2), found("a.rs", 9)
+    results = [
+        check._StepResult(
+            check.Step(cast(Any, {"category": category}), "", None), LintReport([*issues]), Ran(ToolOutput(0, b"", b""))
+        )
+        for category, issues in (("linter", (rustc, own)), ("type_checker", (rustc,)), ("formatter", (rustc,)))
+    ]
+    check._drop_repeated(results)
+    assert [each.report.issues for each in results] == [[own], [rustc], [rustc]]
+
+
+def test_both_sides_of_a_failed_go_test_are_read() -> None:
+    for said in ("got 2, want 3", "got: 2; want: 3", "Sum(1, 1) = 2, want 3", "Sum(1) = 2; want 3"):
+        rows = [{"Action": "output", "Package": "p", "Test": "T", "Output": f"    a_test.go:7: {said}\n"}]
+        rows += [{"Action": "fail", "Package": "p", "Test": "T"}]
+        output = ToolOutput(1, b"\n".join(json.dumps(row).encode() for row in rows), b"")
+        failure = read_suite(SUITES["go test"], output, Place(Path("/w"))).failures[0]
+        assert (failure.get("actual"), failure.get("expected")) == ("2", "3"), said
