@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tarfile
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -172,7 +173,9 @@ def test_an_archive_that_leads_out_is_refused_and_nothing_is_written(kind: str, 
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
-@pytest.mark.parametrize("damage", ["cut", "flipped", "no manifest", "newer", "no archive", "empty"])
+@pytest.mark.parametrize(
+    "damage", ["cut", "flipped", "no manifest", "newer", "no archive", "empty", "no files", "a list", "no state"]
+)
 def test_a_damaged_backup_is_named_and_nothing_is_written(damage: str, saved: Path, tmp_path: Path) -> None:
     data = saved.read_bytes()
     bad = tmp_path / "bad"
@@ -182,8 +185,8 @@ def test_a_damaged_backup_is_named_and_nothing_is_written(damage: str, saved: Pa
         plain = bytearray(gzip.decompress(data))
         plain[plain.find(b"Retry four times")] ^= 1
         bad.write_bytes(gzip.compress(bytes(plain)))
-    elif damage in ("no manifest", "newer"):
-        _rewritten(saved, bad, newer=damage == "newer")
+    elif damage in MANIFESTS:
+        _rewritten(saved, bad, MANIFESTS[damage])
     else:
         bad.write_bytes(b"" if damage == "empty" else b"not a backup")
     expected: type[LithosError] = Unsupported if damage == "newer" else Damaged
@@ -192,16 +195,26 @@ def test_a_damaged_backup_is_named_and_nothing_is_written(damage: str, saved: Pa
     assert [path.name for path in tmp_path.iterdir()] == ["bad"]
 
 
-def _rewritten(saved: Path, bad: Path, *, newer: bool) -> None:
+MANIFESTS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "no manifest": lambda manifest: None,
+    "newer": lambda manifest: {**manifest, "format": 99},
+    "no files": lambda manifest: {"format": 1},
+    "a list": lambda manifest: {**manifest, "files": []},
+    "no state": lambda manifest: {name: value for name, value in manifest.items() if name != "with_keys"},
+}
+
+
+def _rewritten(saved: Path, bad: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     with tarfile.open(saved) as old, tarfile.open(bad, "w:gz") as new:
         for each in old:
             content = old.extractfile(each)
             assert content is not None
             text = content.read()
             if each.name == "manifest.json":
-                if not newer:
+                changed = change(json.loads(text))
+                if changed is None:
                     continue
-                text = json.dumps({**json.loads(text), "format": 99}).encode()
+                text = json.dumps(changed).encode()
                 each.size = len(text)
             new.addfile(each, io.BytesIO(text))
 

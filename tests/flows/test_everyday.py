@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from scripts.generate import _verbs
 
+from lithos.cli.completion import SCRIPTS
 from lithos.cli.examples import EXAMPLES
 from lithos.cli.root import run
 from tests.support import fork_server
@@ -105,10 +106,38 @@ def test_a_note_is_edited_and_a_conflict_keeps_what_was_typed(
 
 def test_undo_shows_first_what_it_takes_back(here: Shell) -> None:
     here("note", "write", "--title", "Mistake", "--content", "x", "--agent", "bob")
-    assert "create of mistake.md by bob" in here("undo", "--agent", "bob", "--dry-run")
+    shown = here("undo", "--agent", "bob", "--dry-run")
+    assert "create of mistake.md by bob" in shown and "Undo will delete the note." in shown
     assert "mistake.md" in here("note", "list")
     assert "deleted the note" in here("undo", "--agent", "bob")
     assert "mistake.md" not in here("note", "list")
+
+
+def test_undo_of_a_text_shows_the_lines_that_come_back(here: Shell) -> None:
+    here("note", "write", "--title", "Draft", "--content", "first", "--agent", "eve")
+    here("note", "write", "--note", "draft.md", "--content", "second", "--agent", "eve")
+    shown = here("undo", "--agent", "eve", "--dry-run")
+    assert "Undo will bring the text back." in shown and "-second\n+first" in shown
+    here("task", "create", "Draft it", "--agent", "eve")
+    assert "Undo will cancel the task." in here("undo", "--agent", "eve", "--dry-run")
+    for _ in range(3):
+        here("undo", "--agent", "eve")
+    assert "draft.md" not in here("note", "list")
+
+
+def test_a_verb_of_other_programs_names_ours(here: Shell) -> None:
+    for words, ours in (
+        ("note read x", "show"),
+        ("token create", "new"),
+        ("find x", "search"),
+        ("task done", "complete"),
+    ):
+        assert f"Did you mean '{ours}'?" in here(*words.split(), code=2)
+
+
+def test_the_hint_for_a_missing_note_can_be_typed(here: Shell) -> None:
+    assert "`lithos note list` with --path" in here("note", "show", "nothing/like/it", code=3)
+    assert "pool.md" in here("note", "list", "--path", "pool.md")
 
 
 def completed(here: Shell, *words: str) -> list[str]:
@@ -134,7 +163,9 @@ def test_verbs_options_titles_and_ids_are_completed(memory: Path, capsys: pytest
 
 # What a person's shell does with the script. Bash and zsh are asked for what they would offer for typed words.
 TYPED = {
-    "bash": 'eval "$(lithos completion bash)"; COMP_WORDS=(lithos note show {word}); COMP_CWORD=3; _lithos_complete; '
+    "bash": 'eval "$(lithos completion bash)"; COMP_WORDS=(lithos note show {word}); '
+    "COMP_CWORD=$((${{#COMP_WORDS[@]}}-1)); "
+    'COMP_LINE="lithos note show $(printf %s "${{COMP_WORDS[@]:3}}")"; COMP_POINT=${{#COMP_LINE}}; _lithos_complete; '
     'printf "%s\\n" "${{COMPREPLY[@]}}"',
     "zsh": "compdef() {{ }}; _describe() {{ print -l -- ${{(P)2}} }}; "
     'eval "$(lithos completion zsh)"; words=(lithos note show {word}); CURRENT=4; _lithos',
@@ -157,6 +188,17 @@ def test_the_script_completes_paths_and_titles_in_the_shell_itself(shell: str, m
     assert offered("ret").startswith("retry-policy.md")
     typed = "'Retry\\ po'" if shell != "fish" else "Retry\\ po"
     assert offered(typed).replace("\\ ", " ").startswith("Retry policy")
+
+
+def test_bash_gets_the_end_of_a_title_that_it_cuts_at_colons() -> None:
+    answers = "lithos() { echo \"asked: ${*:3}\" >&2; printf 'Ops:rule=a b\\tx\\n'; }"
+    for words, line, end in (("Ops : ru", "Ops:ru", "rule=a\\ b"), ("Ops : rule = a", "Ops:rule=a", "a\\ b")):
+        typed = f"COMP_WORDS=(lithos note show {words}); COMP_LINE='lithos note show {line}'"
+        counted = "COMP_CWORD=$((${#COMP_WORDS[@]}-1)); COMP_POINT=${#COMP_LINE}"
+        shown = '_lithos_complete; printf "%s\\n" "${COMPREPLY[@]}"'
+        script = "\n".join([SCRIPTS["bash"].replace("2>/dev/null", ""), answers, typed, counted, shown])
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+        assert (done.stderr, done.stdout) == (f"asked: note\nshow\n{line}\n", f"{end}\n")
 
 
 def test_status_is_one_screen(here: Shell) -> None:

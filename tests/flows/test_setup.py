@@ -97,8 +97,14 @@ def test_a_file_that_cannot_be_parsed_is_left_alone_and_the_others_are_written(
 ) -> None:
     (home / ".cursor").mkdir()
     (home / ".cursor/mcp.json").write_text('{"mcpServers": {')
-    assert run(["setup", "--client", "cursor", "--client", "gemini"]) == 1
-    told = capsys.readouterr().err
+    (home / ".codex").mkdir()
+    (home / ".codex/config.toml").write_text("[mcp_servers\n")
+    assert run(["setup", "--client", "cursor", "--client", "gemini", "--client", "codex"]) == 1
+    out, told = capsys.readouterr()
+    assert "Gemini CLI: Start a new session" in out, "what to do next, only for a client that was connected"
+    assert "Cursor: Restart" not in out and "Codex: Start" not in out
+    pasted = told[told.index("[mcp_servers.lithos]") :]
+    assert tomllib.loads(pasted)["mcp_servers"]["lithos"]["args"][0] == "serve"
     assert "is left as it is: line 1" in told and "add by hand" in told and "Traceback" not in told
     assert (home / ".cursor/mcp.json").read_text() == '{"mcpServers": {'
     assert "lithos" in servers(home / ".gemini/settings.json", "mcpServers")
@@ -169,3 +175,16 @@ def test_setups_at_once_leave_whole_files(home: Path) -> None:
     assert set(codes) <= {0, 1}  # 1: another one changed the file in the same moment, and said so
     assert json.loads((home / ".claude.json").read_text())["mine"] == 1
     assert json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]["lithos"]["args"][-1].startswith("agent-")
+
+
+def test_a_file_that_is_the_users_and_the_projects_is_checked_once(tmp_path: Path) -> None:
+    from lithos.clients.catalogue import Where
+    from lithos.clients.check import check_clients
+
+    (tmp_path / ".cursor").mkdir()
+    (tmp_path / ".cursor/mcp.json").write_text("{")
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text("{")
+    at_home = Where(tmp_path, tmp_path, {})
+    files = [finding.message.split(" ")[0] for finding in check_clients(at_home, tmp_path / "lithos")]
+    assert files == [str(tmp_path / ".cursor/mcp.json"), str(tmp_path / ".claude/settings.json")]

@@ -22,6 +22,7 @@ from lithos.errors import Damaged, InvalidInput, NotFound, Unsupported
 
 FORMAT = 1
 MANIFEST = "manifest.json"
+NEEDED = (".lithos/store-id", ".lithos/coordination.db")  # a memory without them is none
 LARGEST_MANIFEST = 512 * 2**20  # a million files
 CHUNK = 1 << 20
 _BROKEN = (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile)
@@ -157,12 +158,16 @@ def _parsed(path: Path, text: bytes) -> Manifest:
     try:
         manifest: Manifest = json.loads(text)
         made_with = int(manifest["format"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Damaged(f"{path}: its manifest cannot be read", hint="Use another backup.") from None
     if made_with > FORMAT:
         raise Unsupported(
             f"{path} was made by a newer Lithos ({manifest.get('lithos')})", hint="Upgrade this one, then restore."
         )
+    missing = [name for name in ("lithos", "created_at", "store_id", "with_keys") if name not in manifest]
+    files = manifest.get("files")
+    if missing or not isinstance(files, dict) or not all(name in files for name in NEEDED):
+        raise Damaged(f"{path}: its manifest names no whole memory", hint="Use another backup.")
     return manifest
 
 

@@ -46,7 +46,7 @@ def backup(
         manifest = make_backup(memory_places(terminal.settings), target, keys=not without_keys, on_file=progress.add)
     size = target.stat().st_size
     keys = "" if manifest["with_keys"] else ", without keys"
-    text = f"{target}\n{len(manifest['files']):,} files, {size / 1e6:.1f} MB{keys}. Read back: every checksum holds."
+    text = f"{target}\n{len(manifest['files']):,} files, {_size(size)}{keys}. Read back: every checksum holds."
     terminal.tell({"file": str(target), "bytes": size, **_facts(manifest)}, text)
 
 
@@ -135,3 +135,7 @@ def _facts(manifest: Any) -> dict[str, Any]:
         "lithos": manifest["lithos"],
         "with_keys": manifest["with_keys"],
     }
+
+
+def _size(count: int) -> str:
+    return f"{count / 1e6:,.1f} MB" if count >= 100_000 else f"{count / 1e3:,.1f} kB"

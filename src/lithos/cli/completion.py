@@ -17,16 +17,31 @@ from lithos.errors import InvalidInput
 SCRIPTS = {
     "bash": """\
 _lithos_complete() {
-    local IFS=$'\\n'
-    COMPREPLY=($(lithos complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1))
-    [[ ${COMP_WORDS[COMP_CWORD]} == [\\"\\']* ]] && return
-    local i
-    for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=$(printf '%q' "${COMPREPLY[i]}"); done
+    local IFS=$'\\n' line=${COMP_LINE:0:COMP_POINT} word i
+    local -a words=()
+    for ((i = 0; i <= COMP_CWORD; i++)); do  # bash cuts words at : and = too: join what no space separates
+        word=${COMP_WORDS[i]}
+        if [[ $i -eq 0 || $line == [[:space:]]* ]]; then
+            words+=("$word")
+        else
+            words[${#words[@]}-1]+=$word
+        fi
+        line=${line#"${line%%[![:space:]]*}"}
+        line=${line#"$word"}
+    done
+    word=${words[${#words[@]}-1]}
+    COMPREPLY=($(lithos complete -- "${words[@]:1}" 2>/dev/null | cut -f1))
+    [[ $word == [\\"\\']* ]] && return
+    word=${word//[!:=]/}
+    for i in "${!COMPREPLY[@]}"; do
+        COMPREPLY[i]=$(printf '%q' "${COMPREPLY[i]}")
+        for ((line = 0; line < ${#word}; line++)); do COMPREPLY[i]=${COMPREPLY[i]#*[:=]}; done
+    done
 }
-complete -o default -F _lithos_complete lithos
+complete -o default -F _lithos_complete lithos lithos-memory
 """,
     "zsh": """\
-#compdef lithos
+#compdef lithos lithos-memory
 _lithos() {
     local -a found
     local line
@@ -35,7 +50,7 @@ _lithos() {
     done
     _describe 'lithos' found || _files
 }
-compdef _lithos lithos
+compdef _lithos lithos lithos-memory
 """,
     "fish": """\
 complete -c lithos -f -a '(lithos complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'

@@ -34,6 +34,8 @@ def log(
     wanted: dict[str, Any] = {"kinds": kind or None, "path_prefix": path, "agent": agent, "limit": limit}
     answer = terminal.ask("lithos_changes", {"since": since, **wanted})
     terminal.tell(answer, _print)
+    if not (answer["total"] or follow or terminal.as_json) and sys.stdout.isatty():
+        print(f"Nothing changed since {since}." if since else "Nothing changed.")
     while follow:
         time.sleep(FOLLOW_SECONDS)
         answer = _everything(terminal, {**wanted, "since": answer["cursor"], "limit": MOST_LINES})
@@ -72,7 +74,8 @@ def undo(
     who = agent or (None if event else terminal.settings.server.agent or "cli")
     planned = terminal.ask("lithos_undo_preview", {"event": event, "agent": who})
     if dry_run or not terminal.as_json:
-        terminal.tell(planned, f"{planned['op']} of {_what(planned)}")
+        diff = f"\n{planned['diff'].rstrip()}" if planned["diff"] else ""
+        terminal.tell(planned, f"{planned['op']} of {_what(planned)}\nUndo will {planned['will']}.{diff}")
     if dry_run:
         return
     if not (yes or terminal.as_json) and sys.stdin.isatty() and not typer.confirm("Take it back?", default=True):

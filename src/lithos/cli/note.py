@@ -51,7 +51,7 @@ def show_note(terminal: Terminal, note: Note) -> None:
 @verb
 def list_notes(
     terminal: Terminal,
-    folder: Annotated[str | None, typer.Option("--folder", help="Only below this folder.")] = None,
+    folder: Annotated[str | None, typer.Option("--folder", "--path", help="Only below this folder.")] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Only with this tag; several: all of them.")] = None,
     author: Annotated[str | None, typer.Option("--author", help="Only of this author.")] = None,
     since: Annotated[str | None, typer.Option("--since", help='Only changed since: a time, "2h", "1d".')] = None,

@@ -33,18 +33,21 @@ def app(modules: Iterable[str] = tuple(MODULES.values())) -> typer.Typer:
     root.callback()(lambda: None)  # without it an app of one verb would take the verb's name for an argument
     for module in dict.fromkeys(modules):
         import_module(f"lithos.cli.{module}").join(root)
-    _add_examples(root, ())
+    _complete_verbs(root, ())
     return root
 
 
-def _add_examples(at: typer.Typer, path: tuple[str, ...]) -> None:
+def _complete_verbs(at: typer.Typer, path: tuple[str, ...]) -> None:
+    """Give every verb its examples, and every noun the verbs that people try first."""
     from lithos.cli.examples import epilog
+    from lithos.cli.other_words import noun_class
 
+    at.info.cls = noun_class()
     for command in at.registered_commands:
         command.epilog = epilog(" ".join((*path, command.name or "")))
     for group in at.registered_groups:
         if group.typer_instance is not None:
-            _add_examples(group.typer_instance, (*path, str(group.name)))
+            _complete_verbs(group.typer_instance, (*path, str(group.name)))
 
 
 def run(arguments: list[str]) -> int:

@@ -30,7 +30,7 @@ def setup(
         typer.Option("--client", help="Only this client; several are possible.  [default: those found]"),
     ] = None,
     project: Annotated[
-        bool, typer.Option("--project/--user", help="The configuration of this project, or yours.  [default: user]")
+        bool, typer.Option("--project/--user", help="The configuration of this project, or yours.")
     ] = False,
     vault: Annotated[Path | None, typer.Option("--vault", help="An existing folder of notes, of Obsidian say.")] = None,
     hooks: Annotated[bool, typer.Option("--hooks", help="Hooks of Claude Code: brief at start, save at end.")] = False,
@@ -228,8 +228,10 @@ def _tell(terminal: Terminal, done: list[Outcome], chosen: list[Client], dry_run
     if dry_run or remove or not any(each.changed for each in done):
         return
     print(f"\nThe memory is {terminal.folder}.")
+    connected = [each.what for each in done if not each.problem]
     for client in chosen:
-        print(f"  {client.title}: {client.after}")
+        if client.title in connected:
+            print(f"  {client.title}: {client.after}")
     print('Try first: ask your agent "What does Lithos know about this project?",')
     print('then: "Remember in Lithos that we deploy on Fridays." `lithos log` shows what happened.')
 

@@ -38,7 +38,9 @@ def uninstall(
         f"{each.what}: {each.problem or ('would change ' if dry_run else 'changed ') + str(each.path)}" for each in done
     ]
     lines += [*service, *([f"The host, pid {stopped}, has ended."] if stopped else [])]
-    lines += [f"{terminal.folder} stays: it is your knowledge. Delete it yourself if you want to.", _last_step()]
+    if terminal.folder.exists():
+        lines.append(f"{terminal.folder} stays: it is your knowledge. Delete it yourself if you want to.")
+    lines.append(_last_step())
     files = [{"what": each.what, "path": str(each.path), "problem": each.problem or None} for each in done]
     terminal.tell(
         {"files": files, "service": service, "stopped": stopped, "kept": str(terminal.folder)}, "\n".join(lines)

@@ -73,9 +73,9 @@ def _edited(edit: FileEdit, before: str | None) -> str:
     try:
         return edit.edit(before or "")
     except ValueError as error:
+        by_hand = f"; or add by hand:\n  {edit.by_hand}" if edit.by_hand else "."
         raise InvalidInput(
-            f"{edit.path} is left as it is: {error}",
-            hint=f"Correct it, then run this again{'; or add by hand: ' + edit.by_hand if edit.by_hand else ''}.",
+            f"{edit.path} is left as it is: {error}", hint=f"Correct it, then run this again{by_hand}"
         ) from None
 
 

@@ -24,12 +24,12 @@ def check_clients(where: Where, memory: Path) -> Iterator[ClientFinding]:
     """One line per client that knows Lithos, and one per file that cannot be read."""
     scopes: tuple[Scope, ...] = ("user", "project")
     for client in CLIENTS:
-        for scope in scopes:
-            path = client.file(scope, where)
+        files = {client.file(scope, where): scope for scope in reversed(scopes)}  # in the home folder both are one file
+        for path, scope in reversed(files.items()):
             if path is not None and path.is_file():
                 yield from _check(client, scope, path, memory)
-    for scope in scopes:
-        yield from _check_hooks(hooks_file(scope, where))
+    for path in dict.fromkeys(hooks_file(scope, where) for scope in scopes):
+        yield from _check_hooks(path)
 
 
 def _check(client: Client, scope: Scope, path: Path, memory: Path) -> Iterator[ClientFinding]:

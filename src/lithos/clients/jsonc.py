@@ -68,6 +68,8 @@ def put(text: str, path: Sequence[str], value: Any) -> str:
                 value = {missing: value}
             return _insert(text, node, name, value, depth + 1)
         node = found[-1].node  # the last of equal names counts, as for every parser
+    if plain(node) == value:  # another layout is kept
+        return text
     indent = _indent(text) * len(path)
     return text[: node.start] + _written(value, indent, _indent(text)) + text[node.end :]
 
@@ -84,7 +86,7 @@ def drop(text: str, path: Sequence[str]) -> str:
     place = next((place for place, member in enumerate(members) if member.name == path[-1]), None)
     if place is None:
         return text
-    return _cut(text, node, place)
+    return drop(_cut(text, node, place), path)  # equal names: all of them
 
 
 def _cut(text: str, node: Node, place: int) -> str:

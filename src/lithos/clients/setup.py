@@ -40,7 +40,7 @@ def server_edit(client: Client, path: Path, entry: dict[str, Any] | None) -> Fil
     if entry is None:
         return FileEdit(path, client.title, edit)
     shown = toml_table.put("", key, entry) if client.form == "toml" else json.dumps({client.key[0]: {SERVER: entry}})
-    return FileEdit(path, client.title, edit, by_hand=" ".join(shown.split()))
+    return FileEdit(path, client.title, edit, by_hand=shown.strip().replace("\n", "\n  "))
 
 
 def hooks_file(scope: Scope, where: Where) -> Path:

@@ -295,6 +295,11 @@ def cannot_bind(data_dir: str, error: OSError) -> LithosError:
 def belongs_to_another(data_dir: str) -> LithosError:
     from lithos import errors
 
+    if not os.path.lexists(data_dir):
+        return errors.Forbidden(
+            f"{data_dir} cannot be made: you may not write into {os.path.dirname(data_dir)}",
+            hint="Correct the permissions of that folder, or choose another --data-dir.",
+        )
     return errors.Forbidden(
         f"{data_dir} belongs to another user, or may not be written by you",
         hint="A host serves one user; connect to another user's over HTTP with a token.",

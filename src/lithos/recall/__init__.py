@@ -12,7 +12,7 @@ from lithos.recall.notes import NoteKind
 from lithos.recall.recall import Recall, RecallAnswer, RecallHit
 from lithos.recall.session_briefing import SessionBriefing
 from lithos.recall.thoughts import ThoughtKind
-from lithos.recall.undo import Undo, UndoAnswer, UndoneEvent
+from lithos.recall.undo import Undo, UndoAnswer, UndoPreview
 from lithos.recall.work import WORK, WORK_KEYWORDS, WORK_NUMBERS, WorkIndex, WorkKind
 
 __all__ = [
@@ -47,7 +47,7 @@ __all__ = [
     "TitlesAnswer",
     "Undo",
     "UndoAnswer",
-    "UndoneEvent",
+    "UndoPreview",
     "WorkIndex",
     "WorkKind",
     "mail_line",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NotRequired
 
@@ -24,6 +25,21 @@ _FINAL = {
 }
 _TIED = frozenset({"supersede"})  # two notes changed, each in view of the other
 _REOPENING = {"completed": "open", "cancelled": "open"}
+_TEXT = "bring the text back"
+_DID = {
+    "restore the files": "restored the files",
+    "delete the note": "deleted the note",
+    "restore the note": "restored the note",
+    "move the note back": "moved the note back",
+    _TEXT: "brought the text back",
+    "restore the fields": "restored the fields",
+    "cancel the task": "cancelled the task",
+    "open the task again": "opened the task again",
+    "close the task again": "closed the task again",
+    "give the claim back": "gave the claim back",
+    "claim it again": "claimed it again",
+}
+Reversal = tuple[str, Callable[[], dict[str, Any]]]  # what it does ("delete the note"), and the act itself
 
 
 class UndoneEvent(TypedDict):
@@ -34,6 +50,11 @@ class UndoneEvent(TypedDict):
     thing: str
     path: NotRequired[str]
     agent: NotRequired[str]
+
+
+class UndoPreview(UndoneEvent):
+    will: str
+    diff: str  # of a note's text
 
 
 class UndoAnswer(TypedDict):
@@ -55,15 +76,21 @@ class Undo:
         event = self._named(call, event_id) if event_id is not None else self._last(call)
         named = replace(call, rationale=_reason(event["id"]))
         try:
-            did, result = self._reverse(named, event)
+            does, act = self._reversal(named, event)
+            result = act()
         except Conflict as error:
             raise self._changed_since(event, error) from None
         done = self._done(call) or event  # a retry is answered with the first answer: tell what that one undid
-        return {"undone": _shown(done), "did": did, "result": result}
+        return {"undone": _shown(done), "did": _DID[does], "result": result}
 
-    def preview(self, call: Call, event_id: str | None) -> UndoneEvent:
-        """The event that `undo` would take back; nothing is changed."""
-        return _shown(self._named(call, event_id) if event_id is not None else self._last(call))
+    def preview(self, call: Call, event_id: str | None) -> UndoPreview:
+        """The event that `undo` would take back, and what it would do; nothing is changed."""
+        event = self._named(call, event_id) if event_id is not None else self._last(call)
+        does, _ = self._reversal(call, event)
+        diff = ""
+        if does == _TEXT:
+            diff = self.notes.history.diff(event["thing"], event["after_hash"], event["before_hash"])["diff"]
+        return {**_shown(event), "will": does, "diff": diff}
 
     # ------------------------------------------------------------------ which event
     def _named(self, call: Call, event_id: str) -> Event:
@@ -121,35 +148,37 @@ class Undo:
         return self._find(_undone_by(newest)) if newest is not None else None
 
     # ------------------------------------------------------------------ how
-    def _reverse(self, call: Call, event: Event) -> tuple[str, dict[str, Any]]:
+    def _reversal(self, call: Call, event: Event) -> Reversal:
         if event["op"] in _FINAL:
             raise InvalidInput(f"{with_article(event['op'])} cannot be undone", hint=_FINAL[event["op"]])
         if event["details"].get("changes") and not _is_one_note(event):
-            undone = self.garden.history.undo(call, event["id"])
-            return f"restored {len(undone['files'])} files", dict(undone)
+            return "restore the files", lambda: dict(self.garden.history.undo(call, event["id"]))
         if event["type"] == "note":
-            return self._reverse_note(call, event)
+            return self._note_reversal(call, event)
         if event["type"] == "task":
-            return self._reverse_task(call, event)
+            return self._task_reversal(call, event)
         raise InvalidInput(f"a change of the kind {event['type']} cannot be undone", hint="Change it back by hand.")
 
-    def _reverse_note(self, call: Call, event: Event) -> tuple[str, dict[str, Any]]:
-        note, op, after = event["thing"], event["op"], event["after_hash"]
+    def _note_reversal(self, call: Call, event: Event) -> Reversal:
+        note, op, before, after = event["thing"], event["op"], event["before_hash"], event["after_hash"]
         if op in ("create", "restore"):
-            gone = self.notes.vault.delete(call, note, after)
-            if not gone["success"]:
-                raise Conflict(f"{event['path']!r} is gone already", path=event["path"])
-            return "deleted the note", dict(gone)
+            return "delete the note", lambda: self._delete(call, event)
         if op == "delete":
-            return "restored the note", dict(self.notes.history.restore(call, note))
+            return "restore the note", lambda: dict(self.notes.history.restore(call, note))
         if op == "move":
-            return "moved the note back", self._move_back(call, event)
-        if op not in _TIED and event["before_hash"] and after:
-            return "brought the text back", dict(self.notes.history.revert(call, note, event["before_hash"], after))
+            return "move the note back", lambda: self._move_back(call, event)
+        if op not in _TIED and before and after:
+            return _TEXT, lambda: dict(self.notes.history.revert(call, note, before, after))
         raise InvalidInput(
             f"a note's {op} cannot be undone",
             hint="lithos_note_history lists its versions, lithos_note_revert brings one back.",
         )
+
+    def _delete(self, call: Call, event: Event) -> dict[str, Any]:
+        gone = self.notes.vault.delete(call, event["thing"], event["after_hash"])
+        if not gone["success"]:
+            raise Conflict(f"{event['path']!r} is gone already", path=event["path"])
+        return dict(gone)
 
     def _move_back(self, call: Call, event: Event) -> dict[str, Any]:
         found = self.notes.reader.read(event["thing"])
@@ -159,23 +188,23 @@ class Undo:
         moved = self.notes.mover.move(call, Move(event["thing"], event["details"]["from"], rewritten, found["version"]))
         return dict(moved)
 
-    def _reverse_task(self, call: Call, event: Event) -> tuple[str, dict[str, Any]]:
+    def _task_reversal(self, call: Call, event: Event) -> Reversal:
         task, op, agent = event["thing"], event["op"], call.agent or "operator"
+        board, aspect = self.board, event["details"].get("aspect")
         self._need_newest(event)
         if event["details"].get("before"):
             edit = TaskEdit(**event["details"]["before"])
-            return "restored the fields", _accepted(self.board.update(call, task, agent, edit))
+            return "restore the fields", lambda: _accepted(board.update(call, task, agent, edit))
         if op == "create":
-            return "cancelled the task", _accepted(self.board.cancel(call, task, agent))
+            return "cancel the task", lambda: _accepted(board.cancel(call, task, agent))
         if op in _REOPENING:
-            return "opened the task again", _accepted(self.board.update(call, task, agent, TaskEdit(status="open")))
+            return "open the task again", lambda: _accepted(board.update(call, task, agent, TaskEdit(status="open")))
         if op == "reopened":
-            return "closed the task again", _accepted(self.board.complete(call, task, agent))
-        aspect = event["details"].get("aspect")
+            return "close the task again", lambda: _accepted(board.complete(call, task, agent))
         if op == "claim" and aspect:
-            return "gave the claim back", _accepted(self.board.release(call, task, aspect, agent))
+            return "give the claim back", lambda: _accepted(board.release(call, task, aspect, agent))
         if op == "release" and aspect:
-            return "claimed it again", _accepted(self.board.claim(call, task, aspect, agent))
+            return "claim it again", lambda: _accepted(board.claim(call, task, aspect, agent))
         raise InvalidInput(f"a task's {op} cannot be undone", hint="lithos_task_update changes it back.")
 
     def _need_newest(self, event: Event) -> None:

@@ -17,7 +17,7 @@ from lithos.recall import (
     Tier,
     TitlesAnswer,
     UndoAnswer,
-    UndoneEvent,
+    UndoPreview,
     mail_line,
     parse_place,
 )
@@ -99,6 +99,6 @@ def lithos_undo(
 
 
 @tool(toolset="operator", reads=True)
-def lithos_undo_preview(lithos: Lithos, call: Call, event: str | None = None) -> UndoneEvent:
-    """The change that lithos_undo would take back; nothing is changed."""
+def lithos_undo_preview(lithos: Lithos, call: Call, event: str | None = None) -> UndoPreview:
+    """The change that lithos_undo would take back, and what it would do; nothing is changed."""
     return lithos.undo.preview(call, event)

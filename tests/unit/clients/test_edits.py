@@ -53,6 +53,7 @@ def test_any_json_gets_the_entry_and_loses_it_again(
     text = json.dumps(tree, indent=indent)
     after = jsonc.put(text, KEY, ENTRY)
     assert json.loads(after) == {**tree, "mcpServers": {**(tree.get("mcpServers") or {}), "lithos": ENTRY}}  # type: ignore[dict-item]
+    assert jsonc.put(after, KEY, ENTRY) == after
     assert json.loads(jsonc.drop(after, KEY)) == {"mcpServers": {}, **tree}
 
 
@@ -107,3 +108,8 @@ def test_a_block_of_instructions_comes_once_and_goes(text: str) -> None:
 def test_half_a_block_is_left_alone() -> None:
     with pytest.raises(ValueError, match="incomplete"):
         instructions_edit(Path("AGENTS.md"), remove=True).edit(f"a\n{BEGIN}\nb\n")
+
+
+def test_an_entry_that_is_there_twice_is_taken_out_twice() -> None:
+    twice = '{"mcpServers": {"lithos": {"command": "a"}, "x": 1, "lithos": {"command": "b"}}}'
+    assert json.loads(jsonc.drop(twice, KEY)) == {"mcpServers": {"x": 1}}

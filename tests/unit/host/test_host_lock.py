@@ -244,3 +244,11 @@ def test_a_host_that_cannot_start_is_shown_with_its_reason_and_hides_no_other(pl
     refusing.join(60)
     listener.close()
     assert shown is not None and shown["problem"] == "the database is from the future"
+
+
+def test_a_folder_that_may_not_be_made_names_the_one_above_it(tmp_path: Path) -> None:
+    error = cannot_start(str(tmp_path / "lithos"), PermissionError(errno.EACCES, "Permission denied"))
+    assert error.message == f"{tmp_path / 'lithos'} cannot be made: you may not write into {tmp_path}"
+    (tmp_path / "lithos").mkdir()
+    error = cannot_start(str(tmp_path / "lithos"), PermissionError(errno.EACCES, "Permission denied"))
+    assert "belongs to another user" in error.message

@@ -477,9 +477,9 @@ class Indexer:
                 self.problems.pop("documents", None)
                 if worn:
                     self._tasks.append(_Task(self.rebuild_text))
-                if self._indexed >= BATCH:
-                    self._indexed = 0
-                    self._tasks.append(_Task(give_back))
+            if self._indexed >= (MOST_UNINDEXED if self._unindexed else BATCH):
+                self._indexed = 0
+                self._tasks.append(_Task(give_back))
             self._changed.notify_all()
 
     # -- healing ------------------------------------------------------------------------------------------------
