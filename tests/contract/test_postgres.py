@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
+import psycopg
 import pytest
 
 from lithos.core.clock import SystemClock
@@ -139,6 +140,33 @@ def test_a_notice_wakes_listeners_of_every_host(url: str) -> None:
     assert "other" not in woken
     here.close()
     there.close()
+
+
+def test_a_host_alone_wakes_its_own_listeners_and_notifies_no_one(url: str) -> None:
+    """The server would send its own notices back to it, and wake a thread for each commit."""
+    here = open_postgres(url, THINGS)
+    woken: list[str] = []
+    here.listen("board", lambda: woken.append("here"))
+    with psycopg.connect(url, autocommit=True) as ear:
+        ear.execute("LISTEN lithos")
+
+        def notices() -> list[str]:
+            here.write(lambda tx: tx.notify("board"))
+            ear.pgconn.exec_(b"SELECT 1")
+            found = []
+            while notice := ear.pgconn.notifies():
+                found.append(notice.extra.decode().partition(" ")[2])
+            return found
+
+        woken.clear()
+        assert notices() == [] and "here" in woken
+        there = open_postgres(url, THINGS)
+        until(lambda: "board" in notices(), "the other host is there")
+        there.close()
+        assert notices() == []
+        ear.execute("INSERT INTO listeners (writer, at) VALUES ('killed', now() - interval '61 seconds')")
+        assert notices() == []
+    here.close()
 
 
 def test_listeners_are_woken_after_a_lost_connection_because_notices_may_be_missed(wire: Wire, wired: str) -> None:

@@ -82,7 +82,7 @@ class PostgresStates:
         self._used.clear()
 
 
-# The heads of journals stay: migrations insert them.
+# The heads of journals and the cursors of messages stay: migrations insert them.
 _EMPTY = """
 DO $$
 DECLARE each record;
@@ -95,6 +95,8 @@ BEGIN
             EXECUTE format('ALTER SEQUENCE %I RESTART', each.relname);
         ELSIF each.relname = 'journal_heads' THEN
             UPDATE journal_heads SET seq = 0, era = '', steady = 0;
+        ELSIF each.relname = 'message_cursors' THEN
+            UPDATE message_cursors SET seq = 0;
         ELSE
             EXECUTE format('DELETE FROM %I', each.relname);
         END IF;

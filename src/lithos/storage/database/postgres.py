@@ -57,6 +57,9 @@ NETWORK = {"connect_timeout": "5", "keepalives_idle": "10", "keepalives_interval
 LOOK_UP_S = 10.0  # for a COMMIT without an answer; after that, a retry with the idempotency key decides
 LONGEST_WAIT = 500  # statements in the queue of one trip
 LISTEN_PAUSE_S = 0.5
+LISTENS_EVERY_S = 20.0  # a listener says that it is there
+LISTENS_S = 60  # and is taken to be there for so long
+OVERLAP_S = 1.0  # a commit may have looked for listeners just before this one said so
 # A prepared `SELECT *` raises this after another host migrated the table; a new connection prepares it again.
 _OUTDATED = psycopg.errors.FeatureNotSupported
 _CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
@@ -221,10 +224,10 @@ class PostgresSession:
         self.put("RELEASE SAVEPOINT work")
 
     def commit(self) -> None:
-        """Each channel is notified once, by the server, also to this host."""
+        """Each channel is notified once, by the server, if other hosts listen. `Database` wakes those of this one."""
+        own = self.writer or ""
         for channel in dict.fromkeys(notice.channel for notice in self.notices):
-            self.put("SELECT pg_notify(?, ?)", CHANNEL, channel)
-        self.notices = []
+            self.put(_NOTIFY, CHANNEL, f"{own} {channel}", own)
         self.put("COMMIT")
         self.send()
 
@@ -303,7 +306,9 @@ class PostgresDialect:
         session.begin(write=True)
         session.lock(MIGRATING)
         session.put(_COMMITS)
-        session.put("DELETE FROM commits WHERE at < now() - interval '7 days'")
+        session.put(_LISTENERS)
+        for table in ("commits", "listeners"):
+            session.put(f"DELETE FROM {table} WHERE at < now() - interval '7 days'")
         session.commit()
         session.writer, self._has_commits = self._writer, True
 
@@ -383,7 +388,7 @@ class PostgresDialect:
         """Nothing: the server compares its page checksums itself."""
 
     def listen(self, wake: Callable[[str], None], wake_all: Callable[[], None]) -> None:
-        self._listener = _Listener(self._connection, wake, wake_all)
+        self._listener = _Listener(self._connection, self._writer, wake, wake_all)
 
     def close(self) -> None:
         if self._listener is not None:
@@ -393,6 +398,11 @@ class PostgresDialect:
 # The last transaction of each writer, by a ticket of our own: after a crash the server may reuse transaction ids that
 # it had not written to disk. The row is locked from the transaction's first trip to its end.
 _COMMITS = "CREATE TABLE IF NOT EXISTS commits (writer text PRIMARY KEY, ticket text NOT NULL, at timestamptz NOT NULL)"
+_LISTENERS = "CREATE TABLE IF NOT EXISTS listeners (writer text PRIMARY KEY, at timestamptz NOT NULL)"
+_NOTIFY = f"""
+SELECT pg_notify(?, ?)
+WHERE EXISTS (SELECT 1 FROM listeners WHERE writer <> ? AND at > now() - interval '{LISTENS_S} seconds')
+"""
 _TICKET = """
 INSERT INTO commits (writer, ticket, at) VALUES (?, ?, now())
 ON CONFLICT (writer) DO UPDATE SET ticket = excluded.ticket, at = excluded.at
@@ -406,15 +416,21 @@ _COUNTERS = "SELECT attname AS name FROM pg_attribute WHERE attrelid = ?::regcla
 
 
 class _Listener:
-    """A thread that receives notifications of other hosts. After a lost connection it wakes all channels."""
+    """A thread that receives notifications of other hosts. When some may have been missed, it wakes all channels.
+
+    It says in the table `listeners` that it is there: a host alone notifies no one, which would wake this thread for
+    each of its own commits.
+    """
 
     def __init__(
         self,
         connect: Callable[[], psycopg.Connection],
+        writer: str,
         wake: Callable[[str], None],
         wake_all: Callable[[], None],
     ) -> None:
         self._connect = connect
+        self._writer = writer
         self._wake = wake
         self._wake_all = wake_all
         self.lost = False
@@ -441,22 +457,49 @@ class _Listener:
     def _listen(self) -> None:
         with self._connect() as connection:
             connection.execute(f"LISTEN {CHANNEL}")
+            said, again = self._say(connection), OVERLAP_S
             self.lost = False
             self._wake_all()
             either = select.poll()  # select.select fails above descriptor 1024
             either.register(connection.fileno(), select.POLLIN)
             either.register(self._ended.fileno(), select.POLLIN)
             while not self._stopped.is_set():
-                either.poll()
+                either.poll(max(0.0, said + again - time.monotonic()) * 1000)
                 connection.pgconn.consume_input()
-                for channel in dict.fromkeys(_received(connection)):
+                passed = time.monotonic() - said
+                if passed >= again:
+                    said = self._say(connection)
+                    if again == OVERLAP_S or passed >= LISTENS_S:
+                        self._wake_all()
+                    again = LISTENS_EVERY_S
+                for channel in dict.fromkeys(self._received(connection)):
                     self._wake(channel)
+            with contextlib.suppress(psycopg.Error):  # a lost server: the row ends by its age
+                _exec(connection, f"DELETE FROM listeners WHERE writer = '{self._writer}'")
+
+    def _say(self, connection: psycopg.Connection) -> float:
+        """This host listens; when it said so."""
+        at = time.monotonic()
+        _exec(
+            connection,
+            f"INSERT INTO listeners (writer, at) VALUES ('{self._writer}', now())"
+            " ON CONFLICT (writer) DO UPDATE SET at = excluded.at",
+        )
+        return at
+
+    def _received(self, connection: psycopg.Connection) -> Iterator[str]:
+        """The channels received so far; psycopg's own generator costs 0.1 ms while every caller waits."""
+        while notice := connection.pgconn.notifies():
+            writer, _, channel = notice.extra.decode().partition(" ")
+            if writer != self._writer:
+                yield channel
 
 
-def _received(connection: psycopg.Connection) -> Iterator[str]:
-    """The channels received so far; psycopg's own generator costs 0.1 ms while every caller waits."""
-    while notice := connection.pgconn.notifies():
-        yield notice.extra.decode()
+def _exec(connection: psycopg.Connection, sql: str) -> None:
+    """psycopg's own `execute` would drop notifications that come meanwhile."""
+    error = failure(connection.pgconn.exec_(sql.encode()))
+    if error is not None:
+        raise error
 
 
 def _conninfo(url: str) -> str:
