@@ -419,7 +419,7 @@ class _Listener:
     """A thread that receives notifications of other hosts. When some may have been missed, it wakes all channels.
 
     It says in the table `listeners` that it is there: a host alone notifies no one, which would wake this thread for
-    each of its own commits.
+    each commit of this host.
     """
 
     def __init__(
