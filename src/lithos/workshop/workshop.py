@@ -95,7 +95,7 @@ class Workshop(Part):
         if not call.workshop:
             raise Forbidden(
                 "over HTTP this needs a token with the scope workshop",
-                hint="The operator makes one: lithos token new NAME --scope workshop.",
+                hint="The operator makes one: lithos token new --name NAME --scope workshop.",
             )
 
     def worktree(self, call: Call, session_id: str | None, project: str | None = None, pipeline: str = "") -> Worktree:

@@ -302,6 +302,36 @@ def test_a_run_that_is_stopped_while_it_waits_never_begins(place: Worktree) -> N
     assert not (place.path / "begun").exists()
 
 
+CREDENTIALS = """
+[remote "o"]
+	url = https://ann:canary-key@example.invalid/x.git
+[http "https://example.invalid/"]
+	extraHeader = AUTHORIZATION: \\
+canary-key
+[sendemail] smtpPass = canary-key
+[url "https://canary-key@example.invalid/"]
+	insteadOf = x:
+"""
+
+
+def test_credentials_in_the_repositorys_configuration_are_not_shown_to_a_run(place: Worktree, wall: str) -> None:
+    config = place.main / ".git" / "config"
+    before = config.read_text()
+    config.write_text(before + CREDENTIALS)
+    try:
+        if wall == "landlock":
+            with pytest.raises(Forbidden, match="credential"):
+                run(place, "true")
+            return
+        done = run(place, "sh", "-c", f"cat {config}; git config --list; git log -1 --oneline")
+        assert done.exit_code == 0 and b"https://example.invalid/x.git" in done.stdout
+        assert b"canary-key" not in done.stdout + done.stderr
+        assert config.read_text() == before + CREDENTIALS
+        assert run(place, "sh", "-c", f"echo x >> {config}").exit_code != 0
+    finally:
+        config.write_text(before)
+
+
 def test_output_keeps_both_ends_in_pieces_of_every_size() -> None:
     for size in (1, 7, 64, 4096):
         output = Output(100)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -49,8 +49,12 @@ def bubblewrap_works() -> bool:
     return done.returncode == 0
 
 
-def arguments(view: View, cwd: Path, *, seccomp: int | None, status: int, block: int) -> list[str]:
-    """Everything before the command itself. The three numbers are descriptors that bubblewrap reads or writes."""
+def arguments(
+    view: View, cwd: Path, *, seccomp: int | None, status: int, block: int, covered: Sequence[tuple[Path, int]] = ()
+) -> list[str]:
+    """Everything before the command itself. The numbers are descriptors that bubblewrap reads or writes.
+
+    `covered`: files of the main repository that a run sees with other contents."""
     program = find_bubblewrap()
     assert program is not None  # the caller asked `bubblewrap_works`
     found = [program, *_NAMESPACES, "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]
@@ -61,6 +65,9 @@ def arguments(view: View, cwd: Path, *, seccomp: int | None, status: int, block:
     if seccomp is not None:
         found += ["--seccomp", str(seccomp)]
     found += _mounts(view)
+    for path, number in covered:
+        found += ["--ro-bind-data", str(number), str(path)]
+    found += ["--remount-ro", "/dev", "--remount-ro", "/"]
     for name, value in view.environment.items():
         found += ["--setenv", name, value]
     return [*found, "--chdir", str(cwd), "--"]
@@ -90,4 +97,3 @@ def _mounts(view: View) -> Iterator[str]:
     yield from ("--ro-bind", str(worktree.path / ".git"), str(worktree.path / ".git"))
     for source, place in view.dependencies:
         yield from ("--ro-bind", str(source), str(source), "--ro-bind", str(source), str(place))
-    yield from ("--remount-ro", "/dev", "--remount-ro", "/")

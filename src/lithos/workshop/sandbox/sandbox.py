@@ -20,6 +20,7 @@ from lithos.errors import Forbidden, NotFound, Unavailable
 from lithos.workshop.run_files import read_beneath, remove_tree
 from lithos.workshop.sandbox import bubblewrap
 from lithos.workshop.sandbox.cgroup import ROOM, RunGroup, processes_limited, run_group
+from lithos.workshop.sandbox.git_config import without_credentials
 from lithos.workshop.sandbox.landlock import LEAST_ABI, TCP_ABI, landlock_abi
 from lithos.workshop.sandbox.seccomp import filter_program
 from lithos.workshop.sandbox.supervise import Ended, Supervisor, close_pipes, kill_group
@@ -150,13 +151,17 @@ class Sandbox:
     def _run_bubblewrap(self, view: View, argv: Sequence[str], command: Command) -> Completed:
         with ExitStack() as opened:
             group = self._group(opened)
-            seccomp = _program_file(opened)
+            program = filter_program()
+            seccomp = None if program is None else _memory_file(opened, program)
+            hidden = without_credentials(view.worktree.main / ".git")
+            covered = [(path, _memory_file(opened, shown)) for path, shown in hidden]
             status, status_out = _pipe(opened)
             block, release = _pipe(opened)
             wall = bubblewrap.arguments(
-                view, command.cwd, seccomp=seccomp, status=status_out.number, block=block.number
+                view, command.cwd, seccomp=seccomp, status=status_out.number, block=block.number, covered=covered
             )
-            passed = [each for each in (seccomp, status_out.number, block.number) if each is not None]
+            numbers = (seccomp, status_out.number, block.number, *(number for _, number in covered))
+            passed = [each for each in numbers if each is not None]
             process = _spawn([*wall, *argv], command, passed, view.worktree.path, {})
             try:
                 status_out.close()
@@ -180,6 +185,11 @@ class Sandbox:
     def _run_launched(self, view: View, argv: Sequence[str], command: Command, wall: Wall) -> Completed:
         """Behind Landlock, or behind nothing: the launcher ends what the command leaves behind."""
         confined = wall == "landlock"
+        if confined and (hidden := next(without_credentials(view.worktree.main / ".git"), None)) is not None:
+            raise Forbidden(
+                f"{hidden[0].name} of the repository holds a credential, and without namespaces a run could read it",
+                hint="Let git ask a credential helper, and take the credential out of the address.",
+            )
         with ExitStack() as opened:
             group = self._group(opened)
             life, hold = _pipe(opened)
@@ -290,13 +300,10 @@ def _pipe(opened: ExitStack) -> tuple[_Descriptor, _Descriptor]:
     return read, write
 
 
-def _program_file(opened: ExitStack) -> int | None:
-    program = filter_program()
-    if program is None:
-        return None
-    descriptor = os.memfd_create("seccomp")
+def _memory_file(opened: ExitStack, data: bytes) -> int:
+    descriptor = os.memfd_create("lithos")
     opened.callback(os.close, descriptor)
-    os.write(descriptor, program)
+    os.write(descriptor, data)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 
