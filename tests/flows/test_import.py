@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from lithos.cli.root import run
-from lithos.importing import ImportedNote, ImportReport, Skipped, place_note, read_source
+from lithos.importing import Extent, ImportedNote, ImportReport, Skipped, place_note, read_source
+from lithos.importing.streams import json_lines
 
 
 def vault(folder: Path) -> Path:
@@ -222,6 +223,16 @@ def test_two_gigabytes_and_a_million_entries_are_read_piece_by_piece(tmp_path: P
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     assert sum(1 for _ in read_source("claude", tmp_path / "conversations.json")) == 1_000_000
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200_000  # kB
+
+
+def test_a_line_above_the_limit_is_left_out_once_and_the_next_one_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lithos.importing.streams.LARGEST", 100)
+    (tmp_path / "lines").write_text(f'{" " * 150}{{"n": 1}}{" " * 300}\n{{"n": 2}}\n{"x" * 99}\n{"x" * 100}')
+    found = list(json_lines(tmp_path / "lines", Extent()))
+    names = [(each.name, each.why[:9]) if isinstance(each, Skipped) else each for each in found]
+    assert names == [("line 1", "it is lar"), {"n": 2}, ("line 3", "it is not"), ("line 4", "it is lar")]
 
 
 def test_a_stopped_import_says_how_to_go_on_and_doubles_nothing(

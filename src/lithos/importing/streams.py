@@ -44,6 +44,11 @@ def json_lines(path: Path, extent: Extent) -> Iterator[dict[str, Any] | Skipped]
         while line := file.readline(LARGEST):
             number += 1
             extent.done += len(line)
+            if len(line) == LARGEST and not line.endswith(b"\n"):
+                while not line.endswith(b"\n") and (line := file.readline(LARGEST)):
+                    extent.done += len(line)
+                yield Skipped(f"line {number}", f"it is larger than {LARGEST >> 20} MB")
+                continue
             if not line.strip():
                 continue
             try:
