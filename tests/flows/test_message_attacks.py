@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import httpx
 import pytest
 
 from lithos.app import Lithos
@@ -54,11 +55,12 @@ def _payload(name: str) -> dict[str, Any]:
     return {each: {} if each == "state" else "x" for each, field in fields.items() if field.is_required()}
 
 
-@pytest.mark.parametrize("who", ["unbound", "bound", "person"])
+@pytest.mark.parametrize("who", ["unbound", "bound", "helper", "person"])
 def test_no_sender_over_http_sends_a_type_that_is_not_its_own(client: Any, who: str) -> None:
     """The spoofing matrix on the wire: every type by each kind of sender."""
     client("bob")("lithos_inbox_list")
-    sender = {"unbound": {"name": "ann"}, "bound": {"agent": "ann"}, "person": {"user": "paul"}}[who]
+    both = {"agent": "ann", "user": "paul"}  # such a token is the agent's
+    sender = {"unbound": {"name": "ann"}, "bound": {"agent": "ann"}, "helper": both, "person": {"user": "paul"}}[who]
     ask, source = client(**sender), "paul" if who == "person" else "ann"
     for name in sorted(TYPES):
         allowed = TYPES[name].senders == "agents" or (who == "person" and TYPES[name].senders == "persons")
@@ -201,3 +203,33 @@ def test_only_one_who_took_a_message_leaves_a_late_reply_and_not_without_end(cli
     for _ in range(12):
         assert bob("lithos_inbox_reply", **of, token=taken["token"], body="too late")["reason"] == "settled"
     assert 1 <= late() < 12
+
+
+def test_the_page_lets_a_signed_in_person_do_what_is_for_persons_and_no_token_of_an_agent(
+    lithos: Lithos, url: str, client: Any
+) -> None:
+    bob, paul = client(agent="bob"), client(user="paul")
+    bob("lithos_inbox_list")
+    tokens = {
+        "plain": {},
+        "agent": {"agent": "ann"},
+        "both": {"agent": "ann", "user": "paul"},
+        "person": {"user": "paul"},
+    }
+    for who, bound in tokens.items():
+        dead = [paul("lithos_message_send", body="x", target="bob")["message_id"] for _ in range(2)]
+        for each in bob("lithos_inbox_take", limit=2)["messages"]:
+            of = {"message_id": each["message"]["id"], "token": each["token"]}
+            bob("lithos_inbox_fail", **of, error="no", retry=False)
+        secret = lithos.tokens.new(Call("lithos_token_new"), "laptop", **bound)["token"]
+        with httpx.Client(base_url=url, cookies={"lithos-visit": f"t.{secret}"}, headers={"origin": url}) as page:
+            sent = page.post("/mail/write", data={"to": "bob", "body": "hello", "priority": "critical", "key": who})
+            paths = (f"/mail/dead/{dead[0]}/replay", f"/mail/dead/{dead[1]}/drop", "/mail/read")
+            found = [page.post(path, data={"key": f"{who} {path}"}).status_code for path in paths]
+        assert (sent.status_code, found) == (303, [303 if who == "person" else 403] * 3), who
+        waiting = bob("lithos_inbox_take", limit=5)["messages"]
+        [letter] = [each["message"] for each in waiting if each["message"]["payload"]["body"] == "hello"]
+        assert letter["source"] == {"plain": "laptop", "person": "paul"}.get(who, "ann")
+        assert letter["priority"] == (100 if who == "person" else 75)
+        for each in waiting:
+            bob("lithos_inbox_ack", message_id=each["message"]["id"], token=each["token"])
