@@ -16,6 +16,7 @@ from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
 from lithos.messages import TYPES
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
+from tests.support.shell import Shell
 
 ANN, BOB = Caller(agent="ann"), Caller(agent="bob")
 EVE = Caller(agent="eve", bound=True)
@@ -238,6 +239,15 @@ def test_each_page_of_a_long_payload_keeps_to_four_thousand_tokens(ask: Ask, let
             break
         offset = page["next_offset"]
     assert json.loads(text) == {"body": letter * 20_000}
+
+
+def test_a_person_reads_a_long_message_whole_at_the_keyboard(shell: Shell) -> None:
+    text = "".join(f"line {number} of a long letter\n" for number in range(1_500))
+    message = shell("message", "send", "operator", text)
+    taken = shell("inbox", "--take")
+    assert taken.endswith(f"bytes: lithos message show {message}")
+    assert shell("message", "show", message).endswith("  | line 1499 of a long letter")
+    assert shell.json("message", "show", message)["message"]["payload"] == {"body": text}
 
 
 def test_a_late_reply_with_control_characters_is_refused_and_not_kept(ask: Ask) -> None:

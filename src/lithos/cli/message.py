@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any
 
 import typer
@@ -67,10 +68,15 @@ def list_messages(
 
 @verb
 def show_message(terminal: Terminal, message_id: MessageId) -> None:
-    """Show one message."""
-    terminal.tell(
-        terminal.ask("lithos_message_get", {"message_id": message_id}), lambda answer: print_message(answer["message"])
-    )
+    """Show one message whole."""
+    pages = [terminal.ask("lithos_message_get", {"message_id": message_id})]
+    while offset := pages[-1].get("next_offset"):
+        pages.append(terminal.ask("lithos_message_get", {"message_id": message_id, "offset": offset}))
+    message = pages[0]["message"]
+    if "payload_text" in pages[0]:
+        shown = {name: value for name, value in message.items() if name not in ("payload_head", "payload_bytes")}
+        message = {**shown, "payload": json.loads("".join(each["payload_text"] for each in pages))}
+    terminal.tell({"message": message, "fence": pages[0]["fence"]}, lambda answer: print_message(answer["message"]))
 
 
 @verb
@@ -177,6 +183,8 @@ def print_message(message: dict[str, Any]) -> None:
         payload = "\n".join(str(value) for value in payload.values())
     for line in str(payload).splitlines():
         print(f"  | {line}")
+    if "payload_bytes" in message:
+        print(f"  | … {message['payload_bytes']:,} bytes: lithos message show {message['id']}")
 
 
 def print_thread(page: dict[str, Any]) -> None:
