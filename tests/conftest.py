@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -118,9 +119,19 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
+@pytest.fixture(scope="session")
+def empty_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory as the first start leaves it. A copy takes a fifth of the CPU of 22 migrations."""
+    data_dir = tmp_path_factory.mktemp("empty") / "data"
+    open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir)), clock=FakeClock()).close()
+    return data_dir
+
+
 @pytest.fixture
-def lithos(config: LithosConfig, clock: FakeClock) -> Iterator[Lithos]:
-    """Everything opened on an empty data directory, under a clock that stands still until told."""
+def lithos(config: LithosConfig, clock: FakeClock, empty_memory: Path) -> Iterator[Lithos]:
+    """Everything opened on an empty data directory, under a clock that does not move by itself."""
+    if config.storage.database_url is None and not config.storage.data_dir.exists():
+        shutil.copytree(empty_memory, config.storage.data_dir)
     opened = open_lithos(config, clock=clock)
     try:
         yield opened

@@ -15,6 +15,7 @@ import yaml
 from lithos.cli.root import app
 from lithos.settings import load_config
 from tests.support import fork_server
+from tests.support.guests import household
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -91,7 +92,9 @@ def test_every_verb_that_a_page_names_exists(page: Path) -> None:
 
 def test_two_scripted_agents_share_work(tmp_path: Path) -> None:
     command = [sys.executable, str(ROOT / "examples/two_agents.py"), str(tmp_path / "data")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=280)
+    with household(tmp_path / "data") as everybody:
+        everybody.guest().initialize()  # their host
+        done = fork_server.run(command, timeout=280)
     assert done.returncode == 0, done.stderr
     assert "bob recalls: Why orders are sent twice" in done.stdout
     assert "ann reads: Fixed: the queue sends an idempotency key." in done.stdout

@@ -405,14 +405,17 @@ BAD: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments"), BAD, ids=lambda value: str(value)[:60])
-def test_bad_input_is_refused_and_writes_nothing(call: CallTool, tool: str, arguments: dict[str, Any]) -> None:
+def test_bad_input_is_refused_and_writes_nothing(call: CallTool) -> None:
     call("mentisdb_append", thought_type="Idea", content="there is something", agent_id="a")
-    with pytest.raises((InvalidInput, TooLarge)) as refused:
-        call(tool, **arguments)
-    assert refused.value.message and refused.value.code in ("invalid_input", "too_large")
-    assert call("mentisdb_head")["thought_count"] == 1
-    assert call("mentisdb_list_chains")["chain_keys"] == ["lithos"]
+    for tool, arguments in BAD:
+        case = f"{tool} {arguments}"[:120]
+        try:
+            call(tool, **arguments)
+            pytest.fail(f"{case} was accepted")
+        except (InvalidInput, TooLarge) as refused:
+            assert refused.message and refused.code in ("invalid_input", "too_large"), case
+        assert call("mentisdb_head")["thought_count"] == 1, case
+        assert call("mentisdb_list_chains")["chain_keys"] == ["lithos"], case
 
 
 def test_every_ledger_tool_appears_among_the_bad_inputs() -> None:

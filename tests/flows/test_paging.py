@@ -126,15 +126,13 @@ def test_histories_and_conflicts_are_read_to_the_end(call: CallTool, limit: int)
     assert {"c0", "c1", "c2"} <= set(disputed) and len(disputed) == len(set(disputed))
 
 
-@pytest.mark.parametrize("cursor", ["x", "", "1", "W10", "WzEsMl0", "💥", "A" * 3_000])
 @pytest.mark.parametrize("tool", ["lithos_list", "lithos_tags", "lithos_agent_list", "lithos_conflicts"])
-def test_a_cursor_that_is_none_is_refused(call: CallTool, tool: str, cursor: str) -> None:
-    if not cursor:
-        assert call(tool, cursor=cursor)
-        return
-    with pytest.raises(InvalidInput, match="cursor") as refused:
-        call(tool, cursor=cursor)
-    assert "next_cursor" in refused.value.hint
+def test_a_cursor_that_is_none_is_refused(call: CallTool, tool: str) -> None:
+    assert call(tool, cursor="")
+    for cursor in ("x", "1", "W10", "WzEsMl0", "💥", "A" * 3_000):
+        with pytest.raises(InvalidInput, match="cursor") as refused:
+            call(tool, cursor=cursor)
+        assert "next_cursor" in refused.value.hint, cursor
 
 
 def test_a_cursor_of_another_list_is_refused(call: CallTool) -> None:

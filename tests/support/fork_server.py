@@ -169,14 +169,18 @@ class _Server:
     def _fork(self, connection: socket.socket) -> Callable[[], None] | None:
         head, descriptors, _, _ = socket.recv_fds(connection, LENGTH, 8)
         length, request = int.from_bytes(head, "big"), b""
-        while len(request) < length:
-            request += connection.recv(length - len(request))
-        pid = os.fork()
-        if not pid:
-            sys.executable = str(Path(self._listener.getsockname()).with_name("python"))
-            return functools.partial(_become, os.fsdecode(request).split("\0"), descriptors)
-        self._running[pid] = connection
-        connection.sendall(b"%d\n" % pid)
+        while len(request) < length and (part := connection.recv(length - len(request))):
+            request += part
+        if request and len(request) == length:  # a client may have been killed while it asked
+            pid = os.fork()
+            if not pid:
+                sys.executable = str(Path(self._listener.getsockname()).with_name("python"))
+                return functools.partial(_become, os.fsdecode(request).split("\0"), descriptors)
+            self._running[pid] = connection
+            with contextlib.suppress(OSError):
+                connection.sendall(b"%d\n" % pid)
+        else:
+            connection.close()
         for each in descriptors:
             os.close(each)
         return None
@@ -202,14 +206,17 @@ def _become(request: list[str], descriptors: list[int]) -> None:
     time.tzset()
     tempfile.tempdir = None
     _show_command_line(["python", *arguments])
-    while arguments[0] not in ("-m", "-c"):
+    while arguments[0].startswith("-") and arguments[0] not in ("-m", "-c"):
         arguments.pop(0)
-    how, what, *sys.argv[1:] = arguments
-    if how == "-m":
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    if arguments[0] == "-m":
+        sys.argv[1:] = arguments[2:]
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    elif arguments[0] == "-c":
+        sys.argv[:] = ["-c", *arguments[2:]]
+        exec(compile(arguments[1], "<string>", "exec"), {"__name__": "__main__"})
     else:
-        sys.argv[0] = how
-        exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})
+        sys.argv[:] = arguments
+        runpy.run_path(arguments[0], run_name="__main__")
 
 
 def _show_command_line(words: list[str]) -> None:

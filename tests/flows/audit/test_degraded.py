@@ -19,6 +19,7 @@ from lithos.settings import LithosConfig
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 from tests.conftest import CallTool, Connect
+from tests.support.waiting import until
 
 NOTES = 5
 ASKED = {
@@ -150,10 +151,8 @@ def test_damage_under_a_running_host_is_noticed_said_and_healed(
     damage(before[0])
     first = filled(tool)
     assert first["degraded"] is True and first["degraded_reason"], first
-    deadline = time.monotonic() + 60
-    while (answer := filled(tool))["degraded"]:
-        assert time.monotonic() < deadline, answer
-    assert hits(answer) == whole
+    until(lambda: not filled(tool)["degraded"], "a healed index")
+    assert hits(filled(tool)) == whole
     text = max((data_dir / ".tantivy" / name).glob("text*"), key=lambda path: int(path.name[4:]))
     assert text != before[0] or damage is remove_everything
     assert {meta.relative_to(text).parts[0] for meta in text.rglob("meta.json")} == {"documents", "passages"}
@@ -165,10 +164,13 @@ def test_tasks_and_skills_come_back_after_their_index_is_gone(
     asked = {"query": "count stripes", "kinds": ["task"]}
     assert hits(filled("lithos_recall", **asked)) == 1
     shutil.rmtree(data_dir / ".tantivy/work")
-    deadline = time.monotonic() + 60
-    while (answer := filled("lithos_recall", **asked))["degraded"] or not hits(answer):
-        assert answer["degraded"] is True, "an answer without the task that says nothing of the missing index"
-        assert time.monotonic() < deadline
+
+    def back() -> bool:
+        answer = filled("lithos_recall", **asked)
+        assert answer["degraded"] or hits(answer), "an answer without the task that says nothing of the missing index"
+        return not answer["degraded"]
+
+    until(back, "a healed index")
 
 
 class SlowRows:

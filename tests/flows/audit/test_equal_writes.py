@@ -185,20 +185,23 @@ WORDS = (
 )
 
 
-@pytest.mark.parametrize("word", WORDS)
 @pytest.mark.parametrize("form", ["[{}]", "\n  - {}", "[other, {}]", "{}"])
 def test_numbers_that_yaml_knows_and_json_does_not_stay_as_typed(
-    call: CallTool, lithos: Lithos, save: Save, word: str, form: str
+    call: CallTool, lithos: Lithos, save: Save, form: str
 ) -> None:
-    save(
-        "t.md", f"---\ntitle: {word}\nauthor: {word}\ntags: {form.format(word)}\nrank: 3\nid_long: {word}\n---\nbody\n"
-    )
+    for number, word in enumerate(WORDS):
+        tags = form.format(word)
+        save(
+            f"t{number}.md", f"---\ntitle: {word}\nauthor: {word}\ntags: {tags}\nrank: 3\nid_long: {word}\n---\nbody\n"
+        )
     lithos.notes.reindex()
-    note = call("lithos_read", path="t")
-    assert note["title"] == word and note["metadata"]["author"] == word and note["metadata"]["rank"] == 3
-    assert word in (call("lithos_tags")["tags"]) and "frontmatter" not in call("lithos_validate")["counts"]
-    call("lithos_write", agent="a", id=note["id"], confidence=0.5)
-    assert word in call("lithos_tags")["tags"] and call("lithos_read", path="t")["title"] == word
+    assert "frontmatter" not in call("lithos_validate")["counts"]
+    for number, word in enumerate(WORDS):
+        note = call("lithos_read", path=f"t{number}")
+        assert note["title"] == word and note["metadata"]["author"] == word and note["metadata"]["rank"] == 3
+        assert word in call("lithos_tags")["tags"]
+        call("lithos_write", agent="a", id=note["id"], confidence=0.5)
+        assert word in call("lithos_tags")["tags"] and call("lithos_read", path=f"t{number}")["title"] == word
 
 
 @pytest.mark.parametrize("typed", ['""', "''", '" "', "", "null"])

@@ -103,7 +103,7 @@ def test_a_link_behind_something_unfinished_is_still_one(text: str) -> None:
     assert targets(text) == ["yes"]
 
 
-LENGTH = 250_000
+LENGTH = 100_000
 
 
 UNITS = (
