@@ -10,15 +10,27 @@ from typing import Any
 import orjson
 import pytest
 
-from lithos.app import Lithos
+from lithos.app import Lithos, open_lithos
 from lithos.core.text import estimate_tokens
 from lithos.errors import UnknownTool
+from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.find.phrases import phrases
+from tests.conftest import PATIENT
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 # Wishes of another author than the phrases'; nothing is tuned to them.
 HELD_OUT = ("tool_wishes_held_out.tsv", "tool_wishes_held_out_2.tsv")
+
+
+@pytest.fixture(scope="module")
+def lithos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lithos]:
+    """One memory for all: the vectors of the tools take 4 s of CPU."""
+    opened = open_lithos(
+        LithosConfig(storage=StorageSettings(data_dir=tmp_path_factory.mktemp("find")), search=PATIENT)
+    )
+    yield opened
+    opened.close()
 
 
 def wishes(file: str) -> Iterator[tuple[str, frozenset[str]]]:

@@ -30,9 +30,9 @@ def chromium() -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = Path(__file__).parent
-    for item in items:
-        if here in Path(item.path).parents:
+    here = f"{Path(__file__).parent}{os.sep}"
+    for item in items:  # all of the suite, in every worker
+        if str(item.path).startswith(here):
             item.add_marker(pytest.mark.web)
             item.add_marker(pytest.mark.timeout(1200))  # 24 pages under axe on a machine with much else to do
             if chromium() is None:
