@@ -118,17 +118,17 @@ def _running(lithos: Lithos, session: str) -> None:
 
 def _editing(lithos: Lithos, paths: list[str]) -> None:
     place = {"pipeline": "p1"}
-    edits = []
-    for path in paths[:RUNS]:
-        _call(lithos, "lithos_work_read", path=path, **place)
-        change = {"start_line": 1, "end_line": 1, "content": "changed = 1\n"}
-        edits.append(_cpu(lambda: _call(lithos, "lithos_work_edit", path=path, **change, **place)))  # noqa: B023
+    edits, commits = [], []
+    for start in range(0, 4 * RUNS, RUNS):
+        for path in paths[start : start + RUNS]:
+            _call(lithos, "lithos_work_read", path=path, **place)
+            change = {"start_line": 1, "end_line": 1, "content": "changed = 1\n"}
+            edits.append(_cpu(lambda: _call(lithos, "lithos_work_edit", path=path, **change, **place)))  # noqa: B023
+        commits.append(_cpu(lambda: _call(lithos, "lithos_work_commit", message="Change", **place)))
     line("one edit of a file, durable", statistics.median(edits), 10, "ms CPU")
-    line(
-        "a commit of 60 files",
-        _cpu(lambda: _call(lithos, "lithos_work_commit", message="Change", **place)),
-        150,
-        "ms CPU",
+    line("a commit of 60 files", statistics.median(commits[1:]), 112, "ms CPU")
+    print(
+        f"  the first after the checkout {commits[0]:.0f} ms: its index is as old as its files, git reads all of them"
     )
     _call(lithos, "lithos_worktree_open")
     planned = _cpu(lambda: _call(lithos, "lithos_work_merge", dry_run=True))

@@ -40,7 +40,7 @@ class Programs:
             for folder in self.dependencies:
                 found = ""
                 if ecosystem == "npm" and folder.name == "node_modules":
-                    found = _npm_version(folder / package / "package.json")
+                    found = _npm_version(folder, package)
                 elif ecosystem == "pypi" and folder.name != "node_modules":
                     found = _dist_version(folder, package)
                 if found:
@@ -48,10 +48,14 @@ class Programs:
         return ""
 
 
-def _npm_version(path: Path) -> str:
+def _npm_version(modules: Path, package: str) -> str:
+    """Package managers link packages within the project; a link that leads out of it is a run's."""
     try:
+        path = (modules / package / "package.json").resolve()
+        if not path.is_relative_to(modules.parent.resolve()):
+            return ""
         return str(orjson.loads(read_regular(path, 65536) or b"").get("version", ""))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, OSError, RuntimeError):  # the last two: links in a circle
         return ""
 
 

@@ -259,6 +259,19 @@ def test_a_changed_or_new_file_changes_stamps_and_hash(tmp_path: Path) -> None:
     assert hash_of(scanned, lambda path, most: held.get(path)) != before
 
 
+def test_a_link_out_of_the_project_gives_no_version(tmp_path: Path) -> None:
+    modules = tmp_path / "project/node_modules"
+    stored = modules / ".pnpm/eslint@9/node_modules/eslint"
+    for folder, version in ((stored, "9.1.0"), (tmp_path / "outside", "canary-key")):
+        folder.mkdir(parents=True)
+        (folder / "package.json").write_text(f'{{"version": "{version}"}}')
+    (modules / "eslint").symlink_to(".pnpm/eslint@9/node_modules/eslint")
+    (modules / "prettier").symlink_to(tmp_path / "outside")
+    (modules / "oxlint").symlink_to("oxlint")
+    programs = Programs((), (modules,))
+    assert [programs.version(entry(each)) for each in ("eslint", "prettier", "oxlint")] == ["9.1.0", "", ""]
+
+
 def test_versions_come_from_what_is_installed(tmp_path: Path) -> None:
     packages = tmp_path / ".venv/lib/python3.11/site-packages"
     (packages / "ruff-0.9.1.dist-info").mkdir(parents=True)
