@@ -362,12 +362,13 @@ class Messages(Part):
         return cast(SettledAnswer, self._effects.commit(call, work, audited=False))
 
     def _settlement(self, call: Call, message_id: str, token: int) -> Settlement:
-        reader, own, persons = self._inboxes.reader(call), self._inboxes.names_of(call), self._inboxes.persons()
+        reader, persons = self._inboxes.reader(call), self._inboxes.persons()
 
         def allow(tx: Tx, message: Message) -> None:
             target = message.row["target"]
-            foreign = target not in own and (call.bound or (target in persons and not call.operator))
-            if foreign or (store.token_of(message.row) != token and not reader(tx).sees(message)):
+            foreign = call.bound and target != call.agent
+            persons_own = target in persons and not call.operator and target != person_of(call)
+            if foreign or persons_own or (store.token_of(message.row) != token and not reader(tx).sees(message)):
                 raise store.unknown(message_id)
 
         return Settlement(message_id, token, allow)
