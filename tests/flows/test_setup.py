@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import tomllib
 from pathlib import Path
@@ -13,6 +12,8 @@ import pytest
 
 from lithos.cli.root import run
 from lithos.clients import jsonc
+from tests.support import fork_server
+from tests.support.guests import LITHOS
 
 # Client → (file below the home, file below the project, where its servers are): from each one's documentation.
 DOCUMENTED = {
@@ -164,15 +165,15 @@ def test_doctor_looks_into_the_clients(home: Path, capsys: pytest.CaptureFixture
     assert sorted(found().values()) == ["error", "error", "ok", "ok", "warning", "warning"]
 
 
-def _set_up(number: int) -> int:
-    return run(["setup", "--client", ("cursor", "claude-code")[number % 2], "--agent", f"agent-{number}", "--json"])
-
-
 def test_setups_at_once_leave_whole_files(home: Path) -> None:
     (home / ".claude.json").write_text('{"mine": 1}')
-    with multiprocessing.get_context("fork").Pool(4) as pool:
-        codes = pool.map(_set_up, range(8))
-    assert set(codes) <= {0, 1}  # 1: another one changed the file in the same moment, and said so
+    started = [
+        fork_server.Popen([*LITHOS, "setup", "--client", client, "--agent", f"agent-{number}", "--json"])
+        for number in range(4)
+        for client in ("cursor", "claude-code")
+    ]
+    codes = {each.wait(60) for each in started}
+    assert codes <= {0, 1}  # 1: another one changed the file in the same moment, and said so
     assert json.loads((home / ".claude.json").read_text())["mine"] == 1
     assert json.loads((home / ".cursor/mcp.json").read_text())["mcpServers"]["lithos"]["args"][-1].startswith("agent-")
 
