@@ -160,7 +160,7 @@ class OnnxEmbedder:
         tokens = len(self._loaded("_tokenizer").encode(word, add_special_tokens=False).ids)
         if len(self._tokens_of) >= WORDS_REMEMBERED:
             self._tokens_of.clear()
-        if len(word) <= 40:
+        if len(word) <= 40 and not word.isdecimal():  # numbers recur seldom
             self._tokens_of[word] = tokens
         return tokens
 

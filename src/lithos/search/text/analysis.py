@@ -86,7 +86,8 @@ _UNIT_BREAKS_BESIDE_SIGNS = {code: " " for code in _UNIT_BREAKS if chr(code) not
 
 
 class _Remembered(dict[str, str]):
-    """Results of a function. The same names recur in code: analyzing each occurrence took most of an index's time."""
+    """Results of a function. The same names recur in code: analyzing each occurrence took most of an index's time.
+    Numbers recur seldom, and a host that met ever new ones grew for hours until it was full of them."""
 
     def __init__(self, work: Callable[[str], str], most: int = 50_000, longest: int = 60) -> None:
         super().__init__()
@@ -97,7 +98,7 @@ class _Remembered(dict[str, str]):
         result = self._before.get(text)
         if result is None:
             result = self._work(text)
-        if len(text) <= self._longest:
+        if len(text) <= self._longest and not text.isdecimal():
             if len(self) >= self._most:
                 self._before = dict(self)  # 10 MB
                 self.clear()
@@ -123,7 +124,7 @@ def _words_of(unit: str) -> str:
 
 
 _WORDS = _Remembered(_words_of)
-_STEMS_OF_WORDS = _Remembered(lambda word: " ".join(_stemmer().analyze(word)))
+_STEMS_OF_WORDS = _Remembered(lambda word: word if word.isdecimal() else " ".join(_stemmer().analyze(word)))
 _STEMS = _Remembered(lambda unit: " ".join(map(_STEMS_OF_WORDS.__getitem__, _WORDS[unit].split())))
 
 

@@ -66,11 +66,18 @@ def _occurrences(text: str, word: str) -> Iterator[Span]:
         at = text.find(word, end)
 
 
-@lru_cache(maxsize=20_000)
 def _term(word: str) -> str:
-    """As the index has it. Remembered: tokens with offsets cost tantivy's binding twenty times a look-up."""
+    """As the index has it. Remembered, but for numbers, which recur seldom: tokens with offsets cost tantivy's binding
+    twenty times a look-up."""
+    return _analyzed(word) if word.isdecimal() else _remembered(word)
+
+
+def _analyzed(word: str) -> str:
     terms = analyzer().analyze(folded(word))
     return terms[0] if len(terms) == 1 else ""
+
+
+_remembered = lru_cache(maxsize=20_000)(_analyzed)
 
 
 def _pairs(text: str, wanted: frozenset[str]) -> list[Span]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lithos.search.text import analysis
 from lithos.search.text.analysis import IndexedText, analyzer, folded, phrase_terms, splitter
 
 _PIECES = st.sampled_from(
@@ -32,3 +33,12 @@ def test_the_index_gets_the_terms_that_a_phrase_asks_for(text: str) -> None:
     assert splitter().analyze(made.stems) == phrase_terms(text)
     if text.isascii():
         assert set(analyzer(stems=False).analyze(folded(text))) <= set(splitter().analyze(made.words)) | {"s"}
+
+
+def test_ever_new_numbers_fill_no_memory() -> None:
+    IndexedText.of("the words")
+    before = [len(each) for each in (analysis._WORDS, analysis._STEMS_OF_WORDS, analysis._STEMS)]
+    assert IndexedText.of("words 700123 and 700124").stems.split()[-1] == "700124"
+    IndexedText.of(" ".join(map(str, range(10**6, 10**6 + 500))))
+    after = [len(each) for each in (analysis._WORDS, analysis._STEMS_OF_WORDS, analysis._STEMS)]
+    assert max(now - then for now, then in zip(after, before, strict=True)) <= 2
