@@ -103,9 +103,15 @@ def test_a_stale_socket_and_a_stale_lock_do_not_matter(home: Household) -> None:
     assert guest.initialize()["result"]["serverInfo"]["name"] == "lithos"
 
 
+def _way_to(house: Household) -> list[Path]:
+    """The folders that keep another user out before ours do."""
+    temporary = Path(tempfile.gettempdir())
+    return [*itertools.takewhile(lambda folder: folder != temporary, house.data_dir.parents)]
+
+
 @as_root
 def test_another_users_memory_is_refused(house: Household) -> None:
-    for folder in (house.data_dir, *house.data_dir.parents[:3], house.data_dir / ".lithos"):
+    for folder in (*_way_to(house), house.data_dir, house.data_dir / ".lithos"):
         folder.chmod(0o755)
     stranger = house.guest(command=as_nobody())
     answer = stranger.request("initialize", {})
@@ -115,9 +121,7 @@ def test_another_users_memory_is_refused(house: Household) -> None:
 
 @as_root
 def test_a_stranger_who_gets_past_the_modes_is_refused_by_the_host_itself(house: Household) -> None:
-    temporary = Path(tempfile.gettempdir())
-    way = itertools.takewhile(lambda folder: folder != temporary, house.data_dir.parents)
-    for path in (*way, house.data_dir, house.data_dir / ".lithos", Path(house.host_lock.socket_path)):
+    for path in (*_way_to(house), house.data_dir, house.data_dir / ".lithos", Path(house.host_lock.socket_path)):
         path.chmod(0o777)
     code = (
         "import os, socket, sys; os.setuid(65534); s = socket.socket(socket.AF_UNIX); s.connect(sys.argv[1]); "

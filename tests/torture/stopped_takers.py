@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from lithos.messages import MessageLimits
+from lithos.messages import MOST_TRIES, MessageLimits
 from lithos.storage import Crash
 from tests.support.post_office import PostOffice, by
 
@@ -19,7 +19,7 @@ RECEIVERS = ("bob", "cat")
 POINTS = ("commit.begin", "commit.work", "commit.send", "commit.done")
 LEASE_S = 60.0
 LIMITS = MessageLimits(per_minute=10**6, ttl_seconds=10**9)
-ATTEMPTS = 900
+ATTEMPTS = MOST_TRIES  # a taker is stopped often, but never so often at one message
 
 
 class StopAt:
