@@ -1,23 +1,26 @@
-"""Sends of this minute by each sender, counted in this host: a limit for runaways, not a record."""
+"""Sends of the last minute by each sender, counted in this host: a limit for runaways, not a record."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import deque
 
 MINUTE = 60_000_000  # microseconds
 
 
 class SendRate:
     def __init__(self) -> None:
-        self._minute = 0
-        self._sent: Counter[str] = Counter()
+        self._sent: dict[str, deque[int]] = {}
+        self._swept = 0
 
-    def count(self, name: str, now: int) -> int:
-        """Count one more; how many it was before. Called by the thread that commits, so by one at a time."""
-        minute = now // MINUTE
-        if minute != self._minute:
-            self._minute = minute
-            self._sent.clear()
-        before = self._sent[name]
-        self._sent[name] = before + 1
-        return before
+    def wait(self, name: str, now: int, most: int) -> int:
+        """0: one more is counted; else the microseconds until one may be sent. Called by the thread that commits."""
+        if not 0 <= now - self._swept < MINUTE:  # also where a clock was set back
+            self._sent = {each: sent for each, sent in self._sent.items() if now - MINUTE < sent[-1] <= now}
+            self._swept = now
+        sent = self._sent.setdefault(name, deque())
+        while sent and sent[0] <= now - MINUTE:
+            sent.popleft()
+        if len(sent) >= most:
+            return sent[0] + MINUTE - now
+        sent.append(now)
+        return 0

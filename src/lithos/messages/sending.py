@@ -243,15 +243,15 @@ def _busy(message: str) -> Busy:
 
 
 def _need_rate(rules: PostRules, sender: Sender, now: int) -> None:
-    """Sends of this minute."""
     if sender.part:
         return
-    sent, most = rules.rate.count(sender.name, now), rules.limits.per_minute
-    if sent >= most:
+    most = rules.limits.per_minute
+    if wait := rules.rate.wait(sender.name, now, most):
+        retry_ms = wait // 1000 + 1
         raise Busy(
-            f"{sender.name} has sent {sent} messages in this minute; {most} is the most",
-            hint="Send again in a minute.",
-            retry_after_ms=60_000 - (now // 1000) % 60_000,
+            f"{sender.name} has sent {most} messages in the last minute, which is the most",
+            hint=f"Send again in {retry_ms // 1000 + 1} s.",
+            retry_after_ms=retry_ms,
         )
 
 
