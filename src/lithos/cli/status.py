@@ -76,6 +76,9 @@ def _followed(terminal: Terminal, call: CallTool) -> dict[str, Any]:
     with Progress(terminal, "vectors") as progress:
         stats = call("lithos_stats")
         progress.already = stats["vectors"]["embedded"]
+        if stats["vectors"]["waiting"]:  # without a host, vectors are made from the first question by meaning on
+            call("lithos_semantic", {"query": "status", "limit": 1})
+            stats = call("lithos_stats")
         while True:
             vectors, index = stats["vectors"], stats["index"]
             progress.total = vectors["embedded"] + vectors["waiting"]
