@@ -83,7 +83,7 @@ def run(
     with Popen(command, stdin=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options) as process:
         try:
             out, err = process.communicate(input, timeout)
-        except BaseException:
+        except BaseException:  # as subprocess.run: also an interrupt or a timeout leaves no process behind
             process.kill()
             raise
     ended = subprocess.CompletedProcess(list(command), process.returncode, out, err)

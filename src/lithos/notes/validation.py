@@ -45,9 +45,8 @@ class Validator:
         self._identities = identities
         self._clusters = clusters  # of near-duplicates
         # What the texts said at their versions, so that a second look reads only what changed: 10,000 notes cost 4 s of
-        # CPU. The many without a problem are numbers: a path and a version of 100,000 notes would be 20 MB.
-        self._clean: set[int] = set()
-        self._bad: dict[int, list[tuple[str, Problem]]] = {}
+        # CPU. By a hash: a path and a version of 100,000 notes would be 20 MB.
+        self._said: dict[int, tuple[tuple[str, Problem], ...]] = {}
 
     def validate(
         self, *, duplicates: bool = False, kind: str | None = None, limit: int | None = None, offset: int = 0
@@ -95,26 +94,19 @@ class Validator:
         return found
 
     def _texts(self) -> Iterator[tuple[str, Problem]]:
-        clean: set[int] = set()
-        bad: dict[int, list[tuple[str, Problem]]] = {}
+        said: dict[int, tuple[tuple[str, Problem], ...]] = {}
         for path, version, *_ in sorted(self._vault.catalogue.read(queries.versions).values()):
-            text = hash((path, version))
-            if text in self._clean:
-                clean.add(text)
-                continue
-            problems = self._bad.get(text)
+            key = hash((path, version))
+            problems = self._said.get(key)
             if problems is None:
                 note = self._read(path)
-                if note is None or note.version != version:
-                    yield from text_problems(note) if note else ()
+                problems = tuple(text_problems(note)) if note else ()
+                if note is None or note.version != version:  # the file is newer than the catalogue
+                    yield from problems
                     continue
-                problems = list(text_problems(note))
-            if problems:
-                bad[text] = problems
-            else:
-                clean.add(text)
+            said[key] = problems
             yield from problems
-        self._clean, self._bad = clean, bad
+        self._said = said
 
     def _read(self, path: str) -> Note | None:
         try:

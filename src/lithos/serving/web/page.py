@@ -81,7 +81,7 @@ class Page:
             self.site.answers[key] = (time.monotonic() + CACHED_SECONDS, asked)
         try:
             return await asyncio.shield(asked)  # one visitor who leaves does not take the answer from the others
-        except Exception:
+        except Exception:  # of any kind: the next visitor asks again, instead of getting this error for a minute
             self.site.answers.pop(key, None)
             raise
 
