@@ -106,6 +106,8 @@ def _vector_of(line: str) -> list[str]:
 
 
 def _folder(worktree: Worktree, cwd: str) -> Path:
+    if cwd == ".":
+        return worktree.path
     root = worktree.path.resolve()
     folder = (root / cwd).resolve()
     if not folder.is_relative_to(root) or not folder.is_dir():

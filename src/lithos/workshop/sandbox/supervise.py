@@ -17,7 +17,7 @@ from lithos.workshop.sandbox.output import Output
 from lithos.workshop.sandbox.watch import Watch
 from lithos.workshop.values import KilledBy
 
-QUICK_S, QUICK_LOOK_S, SLOW_LOOK_S = 2.0, 0.025, 0.1  # a fork bomb is met early, a long test costs little
+QUICK_S, QUICK_LOOK_S, SLOW_LOOK_S = 2.0, 0.05, 0.1  # memory taken fast is met early, a long test costs little
 DRAIN_S = 2.0  # how long output is read after the end; a killed run closes its pipes at once
 _CHUNK = 256 * 1024
 

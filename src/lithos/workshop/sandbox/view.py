@@ -45,7 +45,7 @@ class Scratch:
 @dataclass(frozen=True, slots=True)
 class View:
     worktree: Worktree
-    readable: tuple[Path, ...]
+    readable: tuple[str, ...]
     dependencies: tuple[tuple[Path, Path], ...]  # folder of the main checkout, its place in the worktree
     scratch: Scratch
     environment: Mapping[str, str]
@@ -72,24 +72,26 @@ class View:
 def view_of(worktree: Worktree, scratch: Scratch, *, toolchains: Sequence[Path], network: bool, inside: bool) -> View:
     """`inside`: home and temporary folder are mounted at fixed places; else they are named as they are."""
     dependencies = tuple(_dependencies(worktree))
-    interpreters = [base for folder, _ in dependencies if (base := _interpreter(folder)) is not None]
-    readable = (*_system(tuple(toolchains), network), *interpreters)
+    interpreters = [str(base) for folder, _ in dependencies if (base := _interpreter(folder)) is not None]
+    readable = _system(tuple(toolchains), network)
+    readable += tuple(each for each in dict.fromkeys(interpreters) if each not in readable)
     home, temporary = (HOME, TEMPORARY) if inside else (str(scratch.home), str(scratch.temporary))
     shown = [place if inside else source for source, place in dependencies]
     programs = _programs(tuple(toolchains), os.environ.get("PATH", ""))
     environment = _environment(worktree, shown, programs, home, temporary)
-    return View(worktree, tuple(dict.fromkeys(readable)), dependencies, scratch, environment, network)
+    return View(worktree, readable, dependencies, scratch, environment, network)
 
 
 @cache
-def _system(toolchains: tuple[Path, ...], network: bool) -> tuple[Path, ...]:
+def _system(toolchains: tuple[Path, ...], network: bool) -> tuple[str, ...]:
     """System folders and toolchains that are there; looked up once, a fifth of the cost of a run."""
     found = [Path(each) for each in SYSTEM]
     found += [Path("/etc") / each for each in OF_ETC]
     found += [*(Path.home() / name for name in OF_HOME), *toolchains]
     if network:
         found += [Path(each) for each in OF_NETWORK]
-    return tuple(each for each in found if os.access(each, os.R_OK))  # a folder that we may not read is not there
+    # A folder that we may not read is not there.
+    return tuple(dict.fromkeys(str(each) for each in found if os.access(each, os.R_OK)))
 
 
 @cache
