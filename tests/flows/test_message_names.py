@@ -169,6 +169,7 @@ def test_an_unbound_name_learns_no_count_of_what_came_for_its_tokens_session(ask
     ask(EVE, "lithos_session_activate", session_id=session)
     ask(EVE, "lithos_message_send", body="note to myself", target="eve", session_id=session)
     assert "inbox" not in ask(name, "lithos_stats")
+    assert ask(name, "lithos_inbox_list")["waiting"] == 0  # nor does its look hide the mail from the token
     ask(ANN, "lithos_message_send", body="open", target="eve")
     assert ask(name, "lithos_stats")["inbox"] == 1
     assert ask(EVE, "lithos_stats")["inbox"] == 1

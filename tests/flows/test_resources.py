@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +130,36 @@ async def test_an_inbox_is_followed_by_those_who_may_read_it(lithos: Lithos, cal
         with pytest.raises(MCPError, match="belongs to the agent"):
             await client.subscribe_resource("lithos://inbox/ben")
         await client.subscribe_resource("lithos://inbox/eve")
+
+
+@pytest.mark.parametrize("who", ["its name", "another's name", "another's token"])
+async def test_mail_of_a_session_is_heard_by_its_receivers_token_alone(
+    lithos: Lithos, call: CallTool, era: str, who: str
+) -> None:
+    """Neither through the inbox nor through the briefing."""
+    from lithos.serving import build_server
+
+    eve = Caller(agent="eve", bound=True)
+    other = {"its name": Caller(agent="eve"), "another's name": ANN, "another's token": Caller(agent="ben", bound=True)}
+    session = call("lithos_session_create", _caller=eve, name="s")["session_id"]
+    call("lithos_session_activate", _caller=eve, session_id=session)
+    own = asyncio.Queue[str](), "lithos://inbox/eve"
+    others = asyncio.Queue[str](), f"lithos://inbox/{other[who].agent}"
+    async with AsyncExitStack() as stack:
+        for caller, (queue, inbox) in ((eve, own), (other[who], others)):
+            server, handler = build_server(lithos, default=caller), hearing(queue) if era == "legacy" else None
+            client = await stack.enter_async_context(mcp.Client(server, mode=era, message_handler=handler))
+            await stack.enter_async_context(following(client, era, queue, ["lithos://briefing", inbox]))
+        send = partial(call, "lithos_message_send", body="hello")
+        for _ in range(2):
+            await asyncio.to_thread(partial(send, _caller=eve, target="eve", session_id=session))
+            assert {await asyncio.wait_for(own[0].get(), SECONDS) for _ in range(2)} == {"lithos://briefing", own[1]}
+        await asyncio.to_thread(partial(send, _caller=ANN, target=other[who].agent))
+        heard = [await asyncio.wait_for(others[0].get(), SECONDS)]
+        while heard[-1] != others[1]:
+            heard.append(await asyncio.wait_for(others[0].get(), SECONDS))
+        assert heard == ["lithos://briefing", others[1]]
+        assert others[0].empty()
 
 
 @pytest.mark.both_databases

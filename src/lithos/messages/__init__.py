@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from lithos.messages.arrivals import Mail
 from lithos.messages.inboxes import Names
 from lithos.messages.messages import LONGEST_WAIT_S, Messages
 from lithos.messages.model import (
@@ -53,6 +54,7 @@ __all__ = [
     "Envelope",
     "InboxPage",
     "InboxStates",
+    "Mail",
     "Message",
     "MessageCounts",
     "MessageDraft",

@@ -81,10 +81,6 @@ class Arrived:
     cursor: int
     more: bool = False
 
-    @property
-    def receivers(self) -> tuple[str, ...]:
-        return tuple(each.receiver for each in self.mail)
-
 
 def arrived_since(followers: Followers, cursor: int | None) -> Arrived:
     try:

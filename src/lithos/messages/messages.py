@@ -19,7 +19,7 @@ from lithos.core.part import Part
 from lithos.core.validators import text_block
 from lithos.errors import CursorExpired, Forbidden, InvalidInput, LithosError, NotFound
 from lithos.messages import reading, store, taking, upkeep
-from lithos.messages.arrivals import Arrivals, Arrived, arrived_since
+from lithos.messages.arrivals import Arrivals, Arrived, Mail, arrived_since
 from lithos.messages.conversations import Conversations
 from lithos.messages.dead_letters import DeadLetters
 from lithos.messages.inboxes import Inboxes, Names
@@ -396,13 +396,10 @@ class Messages(Part):
     def inbox(self, call: Call, *, unread: bool, limit: int, cursor: str | None) -> InboxPage:
         name = receiver_of(call)
         self._inboxes.need_own(call, name)
-        self._arrivals.pop(name)
-
-        def read(tx: Tx) -> InboxPage:
-            page = reading.InboxQuery(name, unread, limit, cursor, proved_sessions(tx, call, name))
-            return reading.list_inbox(tx, page)
-
-        return self._database.read(read)
+        closed = self._database.read(lambda tx: proved_sessions(tx, call, name))
+        self._arrivals.pop(name, lambda: closed)
+        query = reading.InboxQuery(name, unread, limit, cursor, closed)
+        return self._database.read(lambda tx: reading.list_inbox(tx, query))
 
     def get(self, call: Call, message_id: str, offset: int = 0) -> MessageShown:
         reader = self._inboxes.reader(call)
@@ -474,6 +471,21 @@ class Messages(Part):
     def arrived_since(self, cursor: int | None) -> Arrived:
         """Whose inboxes something came into after a cursor, for subscriptions."""
         return arrived_since(self.followers, cursor)
+
+    def reached(self, calls: Sequence[Call], mail: Sequence[Mail]) -> list[bool]:
+        """For each call, whether some of this mail came into its inbox and is not closed to it."""
+        names = [self._inboxes.own(call) for call in calls]
+        sessions: dict[str, set[str]] = {}
+        for each in mail:
+            sessions.setdefault(each.receiver, set()).add(each.session_id)
+
+        def read(tx: Tx) -> list[bool]:
+            return [
+                name in sessions and bool(sessions[name] - proved_sessions(tx, call, name))
+                for name, call in zip(names, calls, strict=True)
+            ]
+
+        return self._database.read(read)
 
     def names_of(self, call: Call) -> set[str]:
         """The names under which the caller sends and receives."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +19,7 @@ from mcp.shared.exceptions import MCPError
 
 from lithos import __version__
 from lithos.app import Lithos
+from lithos.core.call import Call
 from lithos.errors import UnknownTool
 from lithos.serving.mcp import prompts, resources
 from lithos.serving.mcp.callers import caller_of, traced
@@ -160,15 +161,24 @@ class Adapter:
         return await self._workers.run(resources.completed, self._lithos, params)
 
     async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        await resources.need_readable([str(params.uri)], self._asker(context))
-        return await self.subscriptions.subscribe(context, params)
+        calls = await self._readers(context, [str(params.uri)])
+        return await self.subscriptions.subscribe(context, params, calls.get(str(params.uri)))
 
     async def listen(
         self, context: Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         uris = [str(each) for each in params.notifications.resource_subscriptions or ()]
-        await resources.need_readable(uris, self._asker(context))
-        return await self.subscriptions.listen(context, params)
+        return await self.subscriptions.listen(context, params, await self._readers(context, uris))
+
+    async def _readers(self, context: Context, uris: Sequence[str]) -> dict[str, Call]:
+        """The call that reads each address whose content depends on its reader."""
+        caller, calls = caller_of(context, self._options.default), dict[str, Call]()
+        for uri in uris:
+            if (read := resources.read_by(uri)) is not None:
+                if resources.is_private(uri):
+                    await self._asker(context)(*read)  # refused to those who may not read it
+                calls[uri] = self._registry.ready(*read, caller, self._options.largest).call
+        return calls
 
     def _asker(self, context: Context) -> prompts.Ask:
         async def ask(tool: str, arguments: dict[str, Any]) -> Answer:

@@ -10,7 +10,9 @@ import contextlib
 import logging
 import weakref
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import unquote
 from weakref import WeakKeyDictionary
@@ -23,8 +25,9 @@ from mcp.shared.exceptions import MCPError
 from starlette.requests import Request
 
 from lithos.app import Lithos
+from lithos.core.call import Call
 from lithos.errors import InvalidInput, LithosError
-from lithos.messages import MESSAGES_JOURNAL
+from lithos.messages import MESSAGES_JOURNAL, Mail
 from lithos.recall import ChangesRequest, Place
 from lithos.tools.registry import Answer
 
@@ -44,6 +47,7 @@ TEMPLATES = {
 }
 MOST_SUBSCRIPTIONS = 200  # of one connection
 MOST_OF_ADDRESS = 2_000  # of one address over HTTP, where each stream is a connection
+MOST_STREAMS = 1_024
 MOST_COMPLETIONS = 100
 LONGEST_URI = 2_000
 RETRY_SECONDS = 1.0  # after a look that failed
@@ -84,11 +88,17 @@ async def read(uri: str, ask: Ask) -> types.ReadResourceResult:
     return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=mime, text=text)])
 
 
-async def need_readable(uris: Iterable[str], ask: Ask) -> None:
-    """An inbox is followed by those who may read it: when mail comes is part of what is private."""
-    for kind, name in map(parsed, uris):
-        if kind == "inbox":
-            await ask("lithos_inbox_list", {"agent": name, "limit": 1})
+def read_by(uri: str) -> tuple[str, dict[str, Any]] | None:
+    """The tool and arguments that read what depends on the reader; None: it is the same for all."""
+    kind, name = parsed(uri)
+    if kind == "inbox":
+        return "lithos_inbox_list", {"agent": name, "limit": 1}
+    return ("lithos_get_briefing", {}) if kind == "briefing" else None
+
+
+def is_private(uri: str) -> bool:
+    """Whether some may not read it, nor hear of its changes: when mail comes is part of what is private."""
+    return parsed(uri)[0] == "inbox"
 
 
 async def _text(kind: str, name: str, ask: Ask) -> tuple[str, str]:
@@ -131,34 +141,50 @@ def _completion(values: list[str], total: int | None = None) -> types.CompleteRe
     return types.CompleteResult(completion=types.Completion(values=shown, total=count, has_more=count > len(shown)))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Follower:
+    """One address that one client follows."""
+
+    uri: str
+    thing: Thing
+    call: Call | None  # as which its client reads what depends on the reader
+    tell: Callable[[], Awaitable[Any]]
+
+
 class Subscriptions:
     """Who follows which resource, in both eras. One task looks at what changed, each time that something did, while
     there are followers."""
 
     def __init__(self, lithos: Lithos) -> None:
         self._lithos = lithos
-        self._bus = InMemorySubscriptionBus()
-        self._handler = ListenHandler(self._bus)
-        self._things: dict[str, Thing] = {}  # by address
-        self._streams: Counter[str] = Counter()  # open streams of the stateless revision, by address
+        self._streams: list[list[Follower]] = []  # open ones of the stateless revision
         self._held: Counter[Any] = Counter()  # addresses on open streams, by client
-        self._sessions: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()  # connection → address → session
+        self._sessions: WeakKeyDictionary[Any, dict[str, Follower]] = WeakKeyDictionary()  # connection → address
         self._looking: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._mail: int | None = None  # cursor of the journal of messages
         self._wake: Callable[[], None] = lambda: None  # has the task look; it ends when there are no followers
 
     # ------------------------------------------------------------------ clients that initialize
-    async def subscribe(self, context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+    async def subscribe(
+        self, context: Context, params: types.SubscribeRequestParams, call: Call | None
+    ) -> types.EmptyResult:
         uri = str(params.uri)
-        connection = _connection(context)
+        connection, session = _connection(context), context.session
         held = self._sessions.get(connection, {})
         if uri not in held and len(held) >= MOST_SUBSCRIPTIONS:
             raise _too_many(MOST_SUBSCRIPTIONS)
-        await self._follow([uri])
+        things = await self._follow([uri])
         if connection not in self._sessions:
             weakref.finalize(connection, self._wake).atexit = False
-        self._sessions.setdefault(connection, {})[uri] = context.session
+
+        async def tell() -> None:
+            try:
+                await asyncio.wait_for(session.send_resource_updated(uri), 5)
+            except Exception:  # noqa: BLE001 - a client that is gone must not keep the others from hearing
+                self._sessions.pop(connection, None)
+
+        self._sessions.setdefault(connection, {})[uri] = Follower(uri, things[uri], call, tell)
         return types.EmptyResult()
 
     async def unsubscribe(self, context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
@@ -169,35 +195,41 @@ class Subscriptions:
 
     # ------------------------------------------------------------------ the stateless revision
     async def listen(
-        self, context: Context, params: types.SubscriptionsListenRequestParams
+        self, context: Context, params: types.SubscriptionsListenRequestParams, calls: Mapping[str, Call]
     ) -> types.SubscriptionsListenResult:
         uris = list(dict.fromkeys(str(each) for each in params.notifications.resource_subscriptions or ()))
         client, most = _client(context)
         if len(uris) > MOST_SUBSCRIPTIONS or self._held[client] + len(uris) > most:
             raise _too_many(MOST_SUBSCRIPTIONS if len(uris) > MOST_SUBSCRIPTIONS else most)
+        if len(self._streams) >= MOST_STREAMS:
+            raise MCPError(types.INTERNAL_ERROR, f"{MOST_STREAMS:,} streams are open; close one, or try later")
         self._held[client] += len(uris)
         try:
-            await self._follow(uris)
-            self._streams.update(uris)
+            things = await self._follow(uris)
+            bus = InMemorySubscriptionBus()  # of this stream: the same address is not everyone's to hear
+            stream = [
+                Follower(uri, things[uri], calls.get(uri), partial(bus.publish, ResourceUpdated(uri=uri)))
+                for uri in uris
+            ]
+            self._streams.append(stream)
             try:
-                return await self._handler(context, params)
+                return await ListenHandler(bus)(context, params)
             finally:
-                self._streams.subtract(uris)
-                self._streams += Counter()  # drops what has no listener
+                self._streams.remove(stream)
         finally:
             self._held[client] -= len(uris)
             self._held += Counter()
             self._wake()
 
     # ------------------------------------------------------------------ looking
-    async def _follow(self, uris: Sequence[str]) -> None:
+    async def _follow(self, uris: Sequence[str]) -> dict[str, Thing]:
         """Resolve each address before anything is kept; begin to look. Nothing is awaited from the end of this to the
         moment when its caller is among the followers."""
         found = await asyncio.to_thread(lambda: {uri: self._thing(uri) for uri in uris})
         async with self._starting:
             if self._looking is None or self._looking.done():
                 self._looking = await self._started()
-        self._things.update(found)
+        return found
 
     async def _started(self) -> asyncio.Task[None]:
         """Listen first, then read where to begin: what comes between is looked at."""
@@ -261,22 +293,37 @@ class Subscriptions:
                     asyncio.get_running_loop().call_later(RETRY_SECONDS, changed.set)
         finally:
             stop()
-            self._things.clear()
             self._looking = None
 
     async def _look_once(self, place: Place) -> Place:
         """Where the next look begins."""
-        after, things = await asyncio.to_thread(self._changed_since, place)
-        if things:
-            await self._tell(things)
+        after, things, mail = await asyncio.to_thread(self._changed_since, place)
+        followers = list(self._followers())
+        chosen = [each for each in followers if each.thing in things]
+        if mail:
+            chosen += await self._reached([each for each in followers if each.thing not in things and each.call], mail)
+        for each in chosen:
+            await each.tell()
         return after
 
-    def _followed(self) -> bool:
-        return bool(self._streams) or any(self._sessions.values())
+    async def _reached(self, followers: Sequence[Follower], mail: Sequence[Mail]) -> list[Follower]:
+        """Those whose inbox the mail came into, as far as they may see it."""
+        calls = [each.call for each in followers if each.call is not None]
+        heard = await asyncio.to_thread(self._lithos.messages.reached, calls, mail)
+        return [each for each, hears in zip(followers, heard, strict=True) if hears]
 
-    def _changed_since(self, place: Place) -> tuple[Place, set[Thing]]:
+    def _followers(self) -> Iterator[Follower]:
+        for stream in self._streams:
+            yield from stream
+        for held in list(self._sessions.values()):
+            yield from held.values()
+
+    def _followed(self) -> bool:
+        return any(self._streams) or any(self._sessions.values())
+
+    def _changed_since(self, place: Place) -> tuple[Place, set[Thing], tuple[Mail, ...]]:
         found = self._lithos.changes.read(place, ChangesRequest("cursor"))
-        things: set[Thing] = set()
+        things: set[Thing] = {("briefing", "")} if found.changes else set()
         for each in found.changes:
             if each.kind == "thought":
                 things.add(("chain", each.what.partition(" ")[2]))
@@ -284,28 +331,9 @@ class Subscriptions:
                 things.add(("task", each.id))
             elif each.kind == "note":
                 things.add(("note", each.id))
-        mail = self._lithos.messages.arrived_since(self._mail)
-        self._mail = mail.cursor
-        things |= {("inbox", name) for name in mail.receivers}
-        if found.changes or mail.receivers:
-            things.add(("briefing", ""))
-        return found.place, things
-
-    async def _tell(self, changed: set[Thing]) -> None:
-        uris = [uri for uri, thing in list(self._things.items()) if thing in changed]
-        for uri in uris:
-            if self._streams.get(uri):
-                await self._bus.publish(ResourceUpdated(uri=uri))
-            for connection, held in list(self._sessions.items()):
-                if uri in held:
-                    await self._tell_one(connection, held[uri], uri)
-
-    async def _tell_one(self, connection: Any, session: Any, uri: str) -> None:
-        try:
-            await asyncio.wait_for(session.send_resource_updated(uri), 5)
-        except Exception:  # noqa: BLE001 - a client that is gone must not keep the others from hearing
-            with contextlib.suppress(KeyError):
-                del self._sessions[connection]
+        arrived = self._lithos.messages.arrived_since(self._mail)
+        self._mail = arrived.cursor
+        return found.place, things, arrived.mail
 
 
 def _connection(context: Context) -> Any:
