@@ -17,6 +17,8 @@ from lithos.workshop.workshop import Workshop
 
 Place = tuple[str | None, str | None, str]  # session, project, pipeline
 
+_CONTROLS = {code: "\N{REPLACEMENT CHARACTER}" for code in (*range(32), 127) if chr(code) not in "\t\n\r"}
+
 
 async def run_command(
     workshop: Workshop,
@@ -58,11 +60,16 @@ def _with_install_command(error: NotFound, program: str, root: Path) -> NotFound
 def shown(done: Completed) -> dict[str, Any]:
     return {
         "exit_code": done.exit_code,
-        "stdout": done.stdout.decode("utf-8", "replace"),
-        "stderr": done.stderr.decode("utf-8", "replace"),
+        "stdout": _text(done.stdout),
+        "stderr": _text(done.stderr),
         "seconds": done.seconds,
         "killed_by": done.killed_by,
         "truncated": done.truncated,
         "confined": done.confined,
         "network": done.network,
     }
+
+
+def _text(output: bytes) -> str:
+    """Text for a reader. JSON spells a control character with six: a megabyte of them would be six."""
+    return output.decode("utf-8", "replace").translate(_CONTROLS)

@@ -17,6 +17,7 @@ import pytest
 
 from lithos.errors import Conflict, Forbidden, InvalidInput, NotFound
 from lithos.workshop import runs as runs_module
+from lithos.workshop.commands import shown
 from lithos.workshop.runs import Runner, checked_argv
 from lithos.workshop.sandbox import Command, Sandbox, bubblewrap
 from lithos.workshop.sandbox import sandbox as sandbox_module
@@ -185,6 +186,11 @@ def test_endless_output_keeps_head_and_tail(place: Worktree, wall: str) -> None:
     assert done.exit_code == 0 and done.truncated
     assert done.stdout.startswith(b"HEAD") and done.stdout.endswith(b"TAIL")
     assert len(done.stdout) < MB + 100 and b"bytes left out" in done.stdout
+
+
+def test_binary_output_is_no_larger_as_an_answer_than_as_text(place: Worktree) -> None:
+    answer = shown(python(place, "import os\nos.write(1, b'a\\tb\\r\\n\\0\\x1b[31m\\x7f\\xff')"))
+    assert answer["stdout"] == "a\tb\r\n\ufffd\ufffd[31m\ufffd\ufffd"
 
 
 def test_forks_that_outlive_their_parent_die_with_the_run(place: Worktree, wall: str) -> None:
