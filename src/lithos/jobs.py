@@ -10,6 +10,7 @@ from lithos import from_settings
 from lithos.core.call import Call
 from lithos.core.periodic import Job
 from lithos.notes import Feedback
+from lithos.search import give_back_memory
 
 if TYPE_CHECKING:
     from lithos.app import Lithos
@@ -25,6 +26,7 @@ TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
 FINISH_SECONDS = 5.0
 SCRUB_SECONDS = 10.0
 RECHECK_SECONDS = 2.0
+TRIM_SECONDS = 60.0
 
 
 def periodic_jobs(lithos: Lithos, config: LithosConfig, feedback: Feedback) -> Iterator[Job]:
@@ -46,6 +48,7 @@ def periodic_jobs(lithos: Lithos, config: LithosConfig, feedback: Feedback) -> I
     yield Job("compare search with its owners", COMPARE_SECONDS, lithos.compare_indexes)
     yield Job("check claims about code", RECHECK_SECONDS, lithos.trust.follow)
     yield Job("drop old verdicts", PRUNE_SECONDS, lithos.trust.prune)
+    yield Job("give unused memory back", TRIM_SECONDS, give_back_memory)
     yield Job("end an idle parsing process", REST_SECONDS, lithos.code.rest)
     yield Job("sign checkpoints", config.ledger.checkpoint_seconds, lithos.ledger.checkpoint_all)
     yield Job("verify some of each chain", 1.0, lithos.ledger.verify_some)

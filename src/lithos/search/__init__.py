@@ -8,6 +8,7 @@ from lithos.search.collection.passages import PassageLimits
 from lithos.search.embedding.background import Embedding
 from lithos.search.embedding.embedder import Embedder, HashedEmbedder, open_embedder
 from lithos.search.embedding.reranker import RERANKER_UNUSABLE, Reranker, open_reranker
+from lithos.search.malloc import give_back_memory
 from lithos.search.projector import ComparedFeed, Feed, JournalFeed, Projector
 from lithos.search.text.analysis import query_terms
 from lithos.search.values import (
@@ -55,6 +56,7 @@ __all__ = [
     "SearchResult",
     "SequencePlace",
     "Where",
+    "give_back_memory",
     "open_collection",
     "open_embedder",
     "open_reranker",

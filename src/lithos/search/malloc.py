@@ -27,8 +27,8 @@ def collect_garbage_rarely() -> None:
     gc.set_threshold(50_000, 20, 20)
 
 
-def give_back() -> None:
-    """Hand what was freed back to the system: glibc keeps some 45 MB per host for threads that no longer need them."""
+def give_back_memory() -> None:
+    """Hand what was freed back to the system: glibc keeps some 45 MB per host in holes between what is in use."""
     _call("malloc_trim", 0)
 
 

@@ -22,7 +22,7 @@ from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.sequences import Sequences
 from lithos.search.collection.unindexed import AT_ONCE, IN_BULK, UnindexedChange, UnindexedChanges
 from lithos.search.embedding.background import Embedding
-from lithos.search.malloc import give_back
+from lithos.search.malloc import give_back_memory
 from lithos.search.text.fulltext import FullText
 from lithos.search.text.parted_index import part_of
 from lithos.search.values import Document, DocumentChange, Passage, Remove
@@ -479,7 +479,7 @@ class Indexer:
                     self._tasks.append(_Task(self.rebuild_text))
             if self._indexed >= (MOST_UNINDEXED if self._unindexed else BATCH):
                 self._indexed = 0
-                self._tasks.append(_Task(give_back))
+                self._tasks.append(_Task(give_back_memory))
             self._changed.notify_all()
 
     # -- healing ------------------------------------------------------------------------------------------------

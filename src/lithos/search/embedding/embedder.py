@@ -21,7 +21,7 @@ from lithos.search.embedding.onnx_model import (
     opened_tokenizer,
     typed_inputs,
 )
-from lithos.search.malloc import give_back
+from lithos.search.malloc import give_back_memory
 from lithos.search.text.analysis import readable_share
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class OnnxEmbedder:
             shrinking = onnxruntime.RunOptions()
             shrinking.add_run_config_entry("memory.enable_memory_arena_shrinkage", "cpu:0")
             self._run("", shrinking)  # 10 MB for each thread that has embedded a long text
-        give_back()
+        give_back_memory()
 
     def _run(self, text: str, options: Any = None) -> Any:
         import numpy as np
@@ -201,7 +201,7 @@ class OnnxEmbedder:
     def _load(self, part: str) -> Any:
         try:
             loaded = getattr(self, part)
-            give_back()  # 20 MB that loading the model took and nothing needs any more
+            give_back_memory()  # 20 MB that loading the model took and nothing needs any more
             return loaded
         except Exception as error:  # both libraries raise their own, which name no setting
             raise _unusable(self._folder, error) from error
@@ -282,7 +282,7 @@ class TextOnnxEmbedder:
         return 1.0  # it has its own tokenizer, which leaves nothing out
 
     def give_back(self) -> None:
-        give_back()
+        give_back_memory()
 
 
 class SentenceTransformersEmbedder:
@@ -328,7 +328,7 @@ class SentenceTransformersEmbedder:
         return 1.0 - ids.count(tokenizer.unk_token_id) / len(ids) if ids else 1.0
 
     def give_back(self) -> None:
-        give_back()
+        give_back_memory()
 
 
 class HashedEmbedder:
