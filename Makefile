@@ -2,8 +2,8 @@
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
-# Many tests wait for a disk or a process: on 2 cores a third worker saves a minute.
-PYTEST_WORKERS ?= 3
+# Many tests wait for a disk or a process: on 2 cores two workers more save two minutes.
+PYTEST_WORKERS ?= 4
 
 # Tests start hundreds of processes: without compiled files each of them compiles all of src.
 export PYTHONDONTWRITEBYTECODE :=
@@ -15,13 +15,19 @@ TEST_TMP ?= $(shell [ "$$(df -k --output=avail /dev/shm 2>/dev/null | tail -n 1)
 # What pyproject.toml names as supported; `make test-pythons` runs those that this machine has.
 PYTHONS ?= 3.11 3.12 3.13
 
-.PHONY: serve test test-pythons lint types imports pages tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web test-unprivileged clean
+.PHONY: serve test tests-live test-pythons lint types imports pages tests docs golden bench coverage torture soak torture-tests conformance wheel-test docs-site test-web test-unprivileged clean
 
 # A trial in the checkout keeps its own folder; an installed Lithos keeps ~/lithos.
 serve: $(VENV)/.installed
 	$(BIN)/lithos serve --transport http --data-dir ./data
 
-test: lint types imports pages tests
+# The tests show their progress; beside them run the checks and the page, one after another. Each prints when it ends,
+# so that the last line is the count of the tests.
+test: $(VENV)/.test-installed
+	@$(MAKE) --no-print-directory -j2 --output-sync=target tests-live lint types imports pages
+
+tests-live:
+	+@$(MAKE) --no-print-directory --output-sync=none tests
 
 lint: $(VENV)/.test-installed
 	$(BIN)/ruff check src tests benchmarks scripts
@@ -37,7 +43,7 @@ tests: $(VENV)/.test-installed
 	TMPDIR=$(TEST_TMP) $(BIN)/pytest -n $(PYTEST_WORKERS) --dist worksteal -m "not torture and not web" --hypothesis-profile repeatable
 
 # The page in a browser, in processes of its own: Playwright keeps an event loop that asyncio.run refuses beside it.
-# Before the other tests, so that the last line of `make test` is their count. `make test-web` requires a Chromium.
+# `make test-web` requires a Chromium.
 CHROMIUM = $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 PAGES = TMPDIR=$(TEST_TMP) $(BIN)/pytest tests/web -m web -n 2 --dist loadfile
 

@@ -30,6 +30,7 @@ CALLERS, EACH = 64, 30
 ROUNDS, TIMES = 20, 10
 FEW, MANY = 10, 20_000
 WAITERS, SESSIONS = 1_000, 50
+FLOOD = 900  # messages that wait; at 1,000 every sender is refused
 LIMITS = MessageSettings(per_minute=10**9, per_target=10**6, per_session=10**6)
 Work = Callable[[], object]
 
@@ -40,6 +41,8 @@ def main() -> None:
         _whole_way(lithos)
         _growth(lithos)
         _flood(lithos)
+    with _opened(None) as lithos:
+        _flood_by_the_clock(lithos)
     with _opened(None) as lithos:
         asyncio.run(_over_mcp(lithos))
         _over_http(lithos)
@@ -162,6 +165,46 @@ def _flood(lithos: Lithos) -> None:
             takes, got = takes + 1, taken["message"]["session_id"]
         waits.append(takes)
     line("p95 wait beside a flood of another session, in takes", percentile(waits, 0.95), 2, "")
+
+
+def _flood_by_the_clock(lithos: Lithos) -> None:
+    """From a send to its acknowledgement, by one worker: alone, and beside 900 that another session keeps waiting."""
+    lithos.agents.seen("dan")
+    flood, other = (_session(lithos, name) for name in ("ann0", "ann1"))
+    settled, stopped, ahead = threading.Semaphore(0), threading.Event(), threading.Semaphore(FLOOD)
+
+    def work() -> None:
+        while not stopped.is_set():
+            for taken in lithos.messages.take_now(_as("dan"), TakeRequest("dan"))["messages"]:
+                lithos.messages.ack(_as("dan"), taken["message"]["id"], taken["token"])
+                (settled if taken["message"]["session_id"] == other else ahead).release()
+
+    def fill() -> None:
+        while not stopped.is_set():
+            if ahead.acquire(timeout=0.1):
+                _send(lithos, 0, "dan", flood)
+
+    threads = [threading.Thread(target=work), threading.Thread(target=fill)]
+    threads[0].start()
+    alone = _waits(lithos, other, settled)
+    threads[1].start()
+    while lithos.messages.counts()["waiting"] < FLOOD * 0.9:
+        time.sleep(0.1)
+    beside = _waits(lithos, other, settled)
+    stopped.set()
+    for each in threads:
+        each.join()
+    line("p95 wait beside a flood of another session, by the clock", beside / alone, 2, "x")
+
+
+def _waits(lithos: Lithos, session: str, settled: threading.Semaphore) -> float:
+    waits = []
+    for _ in range(300):
+        began = time.perf_counter()
+        _send(lithos, 1, "dan", session)
+        settled.acquire()
+        waits.append(time.perf_counter() - began)
+    return percentile(waits, 0.95)
 
 
 def _session(lithos: Lithos, owner: str) -> str:

@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.retrieval import Judged, collections_in, filled, read, scores
 from lithos.core.call import Call
 from lithos.recall import KindHits, Question, Recall, WorkKind
-from lithos.recall.kind import Changed
+from lithos.recall.kind import Changed, FinishKind
 from lithos.search import (
     Collection,
     Document,
@@ -53,8 +53,9 @@ class Plain:
         self._collection = collection
         self.collection = collection
 
-    def find(self, question: Question) -> KindHits:
-        return KindHits(self._collection.query(question.query), _shown)
+    def begin(self, question: Question) -> FinishKind:
+        begun = self._collection.begin(question.query)
+        return lambda least=0.0: KindHits(begun(least), _shown)
 
     def changes(self, query: Any) -> tuple[Changed, ...]:
         return ()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +47,6 @@ def pytest_configure() -> None:
 
 @pytest.fixture(autouse=True)
 def no_settings_from_outside(monkeypatch: pytest.MonkeyPatch) -> None:
-    import os
-
     for name in [name for name in os.environ if name.startswith("LITHOS_")]:
         monkeypatch.delenv(name)
 
@@ -125,6 +125,22 @@ def empty_memory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     data_dir = tmp_path_factory.mktemp("empty") / "data"
     open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir)), clock=FakeClock()).close()
     return data_dir
+
+
+@pytest.fixture(scope="session")
+def tool_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder `.vectors` for a data directory: `lithos_tool_find` embeds 1,400 phrases, once for all workers."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+    with open(shared / "tool-vectors.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        made = shared / "tool-vectors"
+        if not made.exists():
+            config = LithosConfig(storage=StorageSettings(data_dir=own / "tools"), search=PATIENT)
+            with closing(open_lithos(config)) as lithos:
+                assert caller(lithos)("lithos_tool_find", query="write a note")["degraded"] is False
+            (own / "tools" / ".vectors").rename(made)
+    return made
 
 
 @pytest.fixture

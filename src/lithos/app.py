@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
-from lithos import from_settings
+from lithos import from_settings, recall
 from lithos.agents import Agents, Tokens
 from lithos.chronicle import Checkpoints, Chronicle, Section, Snapshots
 from lithos.core.clock import Clock, SystemClock
@@ -19,24 +19,6 @@ from lithos.graph.sources import Sources
 from lithos.jobs import periodic_jobs
 from lithos.ledger import Registrar
 from lithos.notes import Decay, Knowledge
-from lithos.recall import (
-    WORK,
-    Briefing,
-    Changes,
-    CodeKind,
-    CommitKind,
-    Kind,
-    MessageIndex,
-    MessageKind,
-    NoteKind,
-    Recall,
-    SessionBriefing,
-    SourceKind,
-    ThoughtKind,
-    Undo,
-    WorkIndex,
-    WorkKind,
-)
 from lithos.search import Collection, Embedding, open_embedder, open_reranker
 from lithos.skills import Skills
 from lithos.storage import Faults, NoFaults, Storage
@@ -86,16 +68,18 @@ class Lithos(Parts):
         self.garden = from_settings.garden(storage, notes)
         code = self.code = self._add(from_settings.code(config, storage, embedding))
         owners = from_settings.Owners(code, ledger, sessions, board, notes)
-        work = self._add(WorkIndex(from_settings.work_collection(config, storage, embedding), board, self.skills))
+        work = self._add(
+            recall.WorkIndex(from_settings.work_collection(config, storage, embedding), board, self.skills)
+        )
         mail = from_settings.message_collection(config, storage, embedding)
-        self.message_index = self._add(MessageIndex(mail, messages))
+        self.message_index = self._add(recall.MessageIndex(mail, messages))
         self._build_graph(config, owners, edges, work)
         self._build_sessions(config, owners)
         self._build_recall(config, work)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
         self._add(PeriodicJobs(periodic_jobs(self, config, feedback)))
 
-    def _build_graph(self, config: LithosConfig, owners: Owners, edges: KnowledgeStore, work: WorkIndex) -> None:
+    def _build_graph(self, config: LithosConfig, owners: Owners, edges: KnowledgeStore, work: recall.WorkIndex) -> None:
         """History, outside sources and the edges between all domains; after their owners."""
         storage, notes, code = self.storage, owners.notes, owners.code
         commits = from_settings.commit_entries(config, storage, edges, code, self.embedding)
@@ -126,26 +110,28 @@ class Lithos(Parts):
             from_settings.workshop(config, storage, owners, locks, habits, self.history, self.sources)
         )
 
-    def _build_recall(self, config: LithosConfig, work: WorkIndex) -> None:
+    def _build_recall(self, config: LithosConfig, work: recall.WorkIndex) -> None:
         """One question, one list of changes, one briefing over every kind."""
         storage, notes, sessions, board, ledger = self.storage, self.notes, self.sessions, self.board, self.ledger
-        kinds: list[Kind] = [
-            NoteKind(notes, self.note_search),
-            *(WorkKind(name, work) for name in WORK),
-            ThoughtKind(ledger, sessions.viewer),
-            CodeKind(self.code),
-            CommitKind(self.graph, self.code),
-            SourceKind(self.note_search),
-            MessageKind(self.message_index, self.messages),
+        kinds: list[recall.Kind] = [
+            recall.NoteKind(notes, self.note_search),
+            *(recall.WorkKind(name, work) for name in recall.WORK),
+            recall.ThoughtKind(ledger, sessions.viewer),
+            recall.CodeKind(self.code),
+            recall.CommitKind(self.graph, self.code),
+            recall.SourceKind(self.note_search),
+            recall.MessageKind(self.message_index, self.messages),
         ]
-        self.recall = Recall(kinds, most=config.search.max_results, reranker=open_reranker(config.search.reranker))
-        self.changes = Changes(
+        self.recall = recall.Recall(
+            kinds, most=config.search.max_results, reranker=open_reranker(config.search.reranker)
+        )
+        self.changes = recall.Changes(
             storage.database, storage.events, notes, board, ledger, self.clock, last_visit=self.agents.last_visit
         )
-        in_session = SessionBriefing(sessions, self.chronicle, board)
+        in_session = recall.SessionBriefing(sessions, self.chronicle, board)
         parts = (board, notes, self.knowledge, self.changes, self.recall)
-        self.briefing = Briefing(*parts, sessions.viewer, in_session, self.messages.waiting_from)
-        self.undo = Undo(storage.database, storage.events, notes, board, self.garden)
+        self.briefing = recall.Briefing(*parts, sessions.viewer, in_session, self.messages.waiting_from)
+        self.undo = recall.Undo(storage.database, storage.events, notes, board, self.garden)
 
     def collections(self) -> dict[str, Collection]:
         """Contents of search, by owner."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from lithos.graph.code.surveyed import SURVEY
 from tests.faults.damage import (
     DAMAGES,
     DERIVED,
@@ -102,7 +103,7 @@ def test_each_kind_is_healed_refused_or_detected_after_some_damage(ground: Groun
 
 
 @pytest.mark.parametrize(
-    ("kind", "damage"), [(".graph/knowledge.db", flip), (".graph/surveys/shop-style-2.json", fifo)]
+    ("kind", "damage"), [(".graph/knowledge.db", flip), (f".graph/surveys/shop-style-{SURVEY}.json", fifo)]
 )
 def test_what_was_silent_or_hung_once_is_healed(ground: Ground, kind: str, damage: Damage) -> None:
     assert faults(ground, [(kind, files(ground.data)[kind], damage)]) == []

@@ -82,6 +82,12 @@ def test_direction_decides(desk: Desk) -> None:
     assert desk("ask", query="what never calls check_stock")["level"] == "evidence"
 
 
+def test_a_type_in_a_longer_question_is_found(desk: Desk) -> None:
+    answer = desk("ask", query="where is the Cart kept and when do vouchers expire")
+    assert answer["sources"] == ["[1] Code: shop:shop/cart.py:8-13 (verified, current)"]
+    assert answer["level"] == "graph"
+
+
 def test_a_paraphrase_hits_the_cache_until_the_file_changes(desk: Desk) -> None:
     first = desk("ask", query="where is Cart defined")
     again = desk("ask", query="find the Cart class")
@@ -446,6 +452,15 @@ def test_lithos_conflicts_shows_those_of_history_too(desk: Desk) -> None:
     found = desk("conflicts")
     assert [each["type"] for each in found["graph"]] == ["Source Mismatch"]
     assert "graph" not in desk("conflicts", claim_id="none")
+
+
+def test_many_sources_on_a_subject_leave_room_for_the_teams_note(desk: Desk) -> None:
+    source = "---\ntitle: RFC {0}\nkind: rfc\n---\n# RFC {0}\n\nZebra crossings: how zebra crossings are painted.\n"
+    written = {f"academic/rfc{number}.md": source.format(number) for number in range(30)}
+    written["ours.md"] = "---\ntitle: Ours\n---\n# Ours\n\nWe paint the crossings of zebras blue, by our own choice.\n"
+    write(desk.lithos.storage.data_dir / "knowledge", written)
+    desk.lithos.notes.ensure_scanned()
+    assert "Ours" in desk("ask", query="how did we handle zebra crossings")["answer"]
 
 
 def test_a_source_that_was_read_has_the_trust_of_its_kind(desk: Desk) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +134,15 @@ def test_a_miss_offers_near_names_that_are_accepted(unchanged: Desk) -> None:
     assert unchanged("get_symbol", symbol_id=near[0])["name"] == "check"
 
 
+def test_a_cut_name_is_offered_whole_before_short_names_that_are_part_of_it(desk: Desk) -> None:
+    short = [f"{part}() {{ :; }}\n" for part in ("total", "invoice", "compute", "ice_to", "mpute_i", "al_of")]
+    write(desk.root, {"names.sh": "".join(short) + "compute_invoice_total_of_customer() { :; }\n"})
+    until(lambda: desk("list_files", pattern="*.sh")["files"])
+    with pytest.raises(NotFound) as missed:
+        desk("get_symbol", symbol_id="compute_invoice_total_of")
+    assert missed.value.details["near"][0] == "shop:names.sh#compute_invoice_total_of_customer"
+
+
 def test_an_ambiguous_name_offers_candidates_that_are_accepted(desk: Desk) -> None:
     write(desk.root, {"one.py": "def twin(): pass\n", "two.py": "def twin(): pass\n"})
     until(lambda: len(desk("list_files", pattern="*.py")["files"]) == 6)
@@ -150,6 +162,36 @@ def test_dependents_say_how_sure_they_are_and_guesses_need_asking(desk: Desk) ->
     write(desk.root, {"guess.py": "def guess(x):\n    x.save(1)\n"})
     until(lambda: "guess" in names(desk("get_dependents", symbol_id="Store.save", include_uncertain=True)))
     assert "guess" not in names(desk("get_dependents", symbol_id="Store.save"))
+
+
+def test_an_answer_without_sure_dependents_counts_the_guesses(desk: Desk) -> None:
+    write(
+        desk.root, {"lone.py": "class Lone:\n    def only(self): pass\n", "guess.py": "def guess(x):\n    x.only()\n"}
+    )
+    until(lambda: len(desk("list_files", pattern="*.py")["files"]) == 6)
+    assert names(desk("get_dependents", symbol_id="Lone.only", include_uncertain=True)) == ["guess"]
+    answer = desk("get_dependents", symbol_id="Lone.only")
+    assert (answer["results"], answer["hint"]) == ([], "1 by unique name alone: include_uncertain=true shows them.")
+
+
+def test_a_direction_of_a_symbol_reads_its_own_edges(unchanged: Desk) -> None:
+    both = unchanged("get_dependencies", symbol_id="Cart.add", direction="both")
+    assert "check" in names(both)
+    assert [each["name"] for each in both["imported_by"]] == ["test_add"]
+
+
+def test_a_symbol_and_a_path_at_once_are_refused(unchanged: Desk) -> None:
+    with pytest.raises(InvalidInput):
+        unchanged("get_dependents", symbol_id="Cart.add", path="shop/store.py")
+
+
+def test_the_structure_of_a_folder_is_found_in_whichever_root_has_it(desk: Desk, tmp_path: Path) -> None:
+    desk("code_add", path=str(repository(tmp_path / "other", {"lib/a.py": "x = 1\n"})), name="other")
+    until(lambda: all(each["state"] == "current" for each in desk("code_list")["roots"]))
+    for path, root in (("lib", "other"), ("shop", "shop"), ("other:lib", "other")):
+        assert [each["root"] for each in desk("get_structure", path=path)["structure"]] == [root]
+    with pytest.raises(NotFound):
+        desk("get_structure", path="shop:lib")
 
 
 def test_edges_by_type(unchanged: Desk) -> None:
@@ -319,6 +361,28 @@ def test_a_root_may_name_its_users(tmp_path: Path, shop: Path) -> None:
         lithos.close()
 
 
+def test_a_root_that_a_caller_does_not_see_takes_no_place_in_its_answers(tmp_path: Path, shop: Path) -> None:
+    hidden = repository(tmp_path / "hidden", FILES)
+    roots = (CodeRoot(name="hidden", path=hidden, users=("ann",)), CodeRoot(name="shop", path=shop))
+    config = LithosConfig(storage=StorageSettings(data_dir=tmp_path / "data"), code=CodeSettings(roots=roots))
+    lithos = open_lithos(config)
+    try:
+        lithos.code.rebuild(None)
+        desk = Desk(lithos, shop)
+        ann, bob = Caller(user="ann", user_bound=True, owner=False), Caller(user="bob", user_bound=True, owner=False)
+
+        def roots_of(caller: Caller, limit: int) -> set[str]:
+            found = desk("search_code", caller, query="what a customer buys", limit=limit)
+            return {each["root"] for each in found["results"]}
+
+        assert roots_of(ann, 20) == {"hidden", "shop"}
+        assert roots_of(bob, 1) == roots_of(bob, 20) == {"shop"}
+        near = desk("find_similar_symbols", bob, symbol_id="shop:shop/cart.py#Cart.add")["results"]
+        assert {each["root"] for each in near} <= {"shop"}
+    finally:
+        lithos.close()
+
+
 def test_roots_are_the_operators(desk: Desk, tmp_path: Path) -> None:
     for name in ("code_add", "code_list", "code_remove", "code_rebuild"):
         with pytest.raises(Forbidden):
@@ -369,3 +433,42 @@ def test_what_a_kill_lost_between_graph_and_search_comes_back(tmp_path: Path, sh
         until(lambda: "Cart" in names(desk("search_code", query="what a customer buys")))
     finally:
         again.close()
+
+
+def test_edges_of_an_earlier_way_of_resolving_are_made_again(tmp_path: Path, shop: Path) -> None:
+    with opened(tmp_path, shop) as desk:
+        before = desk("get_dependents", symbol_id="Store.save", depth=3)["results"]
+    with closing(sqlite3.connect(tmp_path / "data" / ".graph" / "code" / "shop.db")) as database:
+        database.executescript(
+            "UPDATE edges SET confidence = 0.5; UPDATE meta SET value = 'old' WHERE name = 'resolution'"
+        )
+    with opened(tmp_path, shop) as desk:
+        assert desk("get_dependents", symbol_id="Store.save", depth=3)["results"] == before
+
+
+def test_a_question_about_a_file_does_not_wait_for_the_end_of_a_large_change(tmp_path: Path) -> None:
+    """The change stops half way until the question was answered."""
+    many = {f"many/m{number:03}.py": f"def first_{number}(): pass\n" for number in range(350)}
+    root = repository(tmp_path / "shop", many)
+    with opened(tmp_path, root) as desk:
+        index = desk.lithos.code.roots()[0].index
+        reached, asked, answered = threading.Event(), threading.Event(), threading.Event()
+
+        def stop(name: str, paths: Sequence[str]) -> None:
+            if "many/m000.py" in paths:
+                reached.set()
+                asked.wait(20)
+            if "many/m100.py" in paths:
+                answered.wait(20)
+
+        index.on_change = stop
+        write(root, {path: f"# moved\n{text}" for path, text in many.items()})
+        assert reached.wait(20)
+        with ThreadPoolExecutor(1) as other:
+            answer = other.submit(desk, "get_symbol", symbol_id="first_349", include_source=True)
+            until(lambda: bool(index._urgent))
+            asked.set()
+            found = answer.result(20)
+        answered.set()
+        assert (found["start_line"], found["source"], found["degraded"]) == (2, "def first_349(): pass", True)
+        until(lambda: not desk("get_symbol", symbol_id="first_348")["degraded"])

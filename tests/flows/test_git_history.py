@@ -141,3 +141,4 @@ def test_without_git_the_answer_says_so(desk: Desk, monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", "/nonexistent")
     found = desk("get_history_for_code", symbol_id="check")
     assert found["results"] == [] and "git is not installed" in found["degraded_reason"]
+    assert "git is not installed" in desk("search_history", query="check")["degraded_reason"]

@@ -67,6 +67,9 @@ def test_an_edge_is_asserted_once_and_shown_from_both_ends(desk: Desk) -> None:
     assert desk("unlink_nodes", **removed)["changed"] == "removed"
     with pytest.raises(NotFound):
         desk("unlink_nodes", **removed)
+    desk("link_nodes", source_id=entry, target_id="Cart.add", edge_type="referenced", reason="it is about it")
+    named = desk("unlink_nodes", source_id=entry, target_id="Cart.add", edge_type="referenced")
+    assert (named["target_id"], named["changed"]) == ("shop:shop/cart.py#Cart.add", "removed")
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from lithos.app import Lithos, open_lithos
 from lithos.core.clock import FakeClock
+from lithos.core.text import estimate_tokens
 from lithos.errors import InvalidInput, NotFound
 from lithos.habits import HABIT_SOURCES, HABIT_TOOLS, ROLE_HABITS
 from lithos.settings import LithosConfig, StorageSettings
@@ -68,6 +70,33 @@ def test_a_style_is_what_the_project_says_else_what_its_files_show(call: CallToo
         style(call, "cobol")
 
 
+def test_a_style_for_a_new_file_is_that_of_its_folder_and_an_unknown_root_is_refused(
+    lithos: Lithos, call: CallTool
+) -> None:
+    where = Path(lithos.code.roots()[0].spec.path)
+    write(where, {"odd/pyproject.toml": '[tool.ruff.format]\nquote-style = "double"\n', "odd/m.py": PYTHON})
+    lithos.code.roots()[0].index.reconcile()
+    assert style(call, "python", "odd/new/file.py")["formatting"]["quote_style"]["value"] == "double"
+    with pytest.raises(NotFound, match="no root 'elsewhere'"):
+        style(call, "python", "elsewhere:odd")
+
+
+def test_a_long_answer_keeps_what_comes_first(lithos: Lithos, call: CallTool) -> None:
+    names = [f"a rather long name of a property {n}".title().replace(" ", "") for n in range(10)]
+    props = "; ".join(f"{name}: string" for name in names)
+    tokens = "\n".join(f"  --a-very-long-name-of-a-shadow-{n}: 0 {n}px 40px 10px rgb(0 0 0 / 0.1);" for n in range(30))
+    root = lithos.code.roots()[0]
+    made = f"export function Telescope(props: {{ {props} }}) {{ return <div/> }}\n"
+    write(Path(root.spec.path), {"src/telescope.tsx": made, "src/long.css": f":root {{\n{tokens}\n}}\n"})
+    root.index.reconcile()
+    first = call("lithos_find_component", need="telescope", type="ui")
+    shadows = call("lithos_get_design_tokens", category="shadows")
+    for answer in (first, shadows):
+        assert estimate_tokens(orjson.dumps(answer).decode()) <= 300
+    assert [each["name"] for each in first["matches"][0]["props"]][:4] == names[:4]
+    assert shadows["counts"]["shadows"] > len(shadows["tokens"]["shadows"]) > 2
+
+
 def test_a_setting_that_the_files_do_not_follow_shows_no_example_of_the_other_value(
     lithos: Lithos, call: CallTool
 ) -> None:
@@ -106,6 +135,8 @@ def test_a_component_is_found_with_props_variants_and_a_use(call: CallTool) -> N
     assert call("lithos_find_component", need="badge", type="ui")["matches"][0]["name"] == "Badge"
     toggle = call("lithos_find_component", need="toggle", type="ui")["matches"][0]
     assert {each["name"]: each["required"] for each in toggle["props"]} == {"pressed": False, "label": True}
+    picker = call("lithos_find_component", need="date range picker", type="ui")["matches"][0]
+    assert picker["name"] == "DateRangePicker"  # of date-range-picker.svelte: its words stay apart
     nothing = call("lithos_find_component", need="blockchain wallet")
     assert not nothing["found"] and nothing["suggestion"]
     with pytest.raises(InvalidInput):

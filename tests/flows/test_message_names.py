@@ -251,6 +251,16 @@ def test_a_person_reads_a_long_message_whole_at_the_keyboard(shell: Shell) -> No
     assert shell.json("message", "show", message)["message"]["payload"] == {"body": text}
 
 
+def test_a_person_lists_the_conversations_at_the_keyboard(shell: Shell) -> None:
+    assert shell("message", "list") == "No messages."
+    first = shell("message", "send", "operator", "the parser")
+    shell("message", "send", "operator", "more of it", "--reply-to", first)
+    other = shell("message", "send", "news", "green", "--topic")
+    lines = shell("message", "list").splitlines()
+    assert [line.split()[0] for line in lines] == [other, first]
+    assert "2, 2 waiting" in lines[1] and "the parser" in lines[1]
+
+
 def test_a_late_reply_with_control_characters_is_refused_and_not_kept(ask: Ask) -> None:
     sent = ask(ANN, "lithos_message_send", body="x", target="bob")
     [taken] = ask(BOB, "lithos_inbox_take")["messages"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -13,6 +15,7 @@ import pytest
 from lithos.app import Lithos, open_lithos
 from lithos.core.text import estimate_tokens
 from lithos.errors import UnknownTool
+from lithos.search.embedding.embedder import HashedEmbedder
 from lithos.settings import LithosConfig, StorageSettings
 from lithos.tools.catalogue import catalogue
 from lithos.tools.find.phrases import phrases
@@ -24,11 +27,10 @@ HELD_OUT = ("tool_wishes_held_out.tsv", "tool_wishes_held_out_2.tsv")
 
 
 @pytest.fixture(scope="module")
-def lithos(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lithos]:
-    """One memory for all: the vectors of the tools take 4 s of CPU."""
-    opened = open_lithos(
-        LithosConfig(storage=StorageSettings(data_dir=tmp_path_factory.mktemp("find")), search=PATIENT)
-    )
+def lithos(tmp_path_factory: pytest.TempPathFactory, tool_vectors: Path) -> Iterator[Lithos]:
+    data_dir = tmp_path_factory.mktemp("find")
+    shutil.copytree(tool_vectors, data_dir / ".vectors")
+    opened = open_lithos(LithosConfig(storage=StorageSettings(data_dir=data_dir), search=PATIENT))
     yield opened
     opened.close()
 
@@ -92,12 +94,28 @@ def test_an_operators_tool_says_that_an_agent_cannot_call_it(lithos: Lithos) -> 
     assert find(lithos, query="rebuild the search index")["tools"][0]["does"].startswith("Only for the operator")
 
 
-def test_vectors_are_made_once_and_a_damaged_file_of_them_is_made_again(lithos: Lithos) -> None:
-    from lithos.tools.find import ranking
+def test_vectors_are_made_once_and_a_damaged_file_of_them_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Counting(HashedEmbedder):
+        texts = 0
 
-    first = find(lithos, query="undo a mistake")
-    (path,) = (lithos.storage.data_dir / ".vectors").glob("tools-*.npy")
+        def embed(self, text: str) -> Any:
+            self.texts += 1
+            return super().embed(text)
+
+    embedder = Counting()
+    monkeypatch.setattr("lithos.app.open_embedder", lambda _: embedder)
+
+    def found() -> dict[str, Any]:
+        embedder.texts = 0
+        with closing(open_lithos(LithosConfig(storage=StorageSettings(data_dir=tmp_path)))) as again:
+            return find(again, query="undo a mistake")
+
+    first = found()
+    assert embedder.texts > 1000
+    assert found() == first and embedder.texts == 1
+    (path,) = (tmp_path / ".vectors").glob("tools-*.npy")
     path.write_bytes(b"damaged")
-    ranking._made.clear()
-    assert find(lithos, query="undo a mistake") == first
-    assert path.stat().st_size > 10_000
+    assert found() == first and embedder.texts > 1000
+    assert found() == first and embedder.texts == 1

@@ -209,6 +209,8 @@ def test_home_agents_and_health_show_what_the_tools_say(browser: Browser, call: 
     assert "Broken links" in browser.get("/home/problems").text
     assert "ana" in browser.get("/agents").text
     assert "Retry policy" in browser.get("/agents/ana").text
+    call("lithos_stats", agent="eve")
+    assert "Nothing has changed in the last 30 days." in browser.get("/agents/eve").text
     health = browser.get("/status").text
     assert "Broken links" in browser.get("/status/vault").text
     assert "Examine" not in health  # a token is not the operator

@@ -114,6 +114,7 @@ UI = {
     "src/typeset.css/readme.txt": "a folder that is called like a file\n",
     "src/Badge.vue": '<script setup lang="ts">\ndefineProps<{\n  label: string\n  tone?: string\n}>()\n</script>\n<template><span/></template>\n',
     "src/Toggle.svelte": "<script>\n  export let pressed = false;\n  export let label: string;\n</script>\n<button/>\n",
+    "src/date-range-picker.svelte": "<script>\n  let { value = null } = $props();\n</script>\n<div/>\n",
     "tokens.json": '{"font": {"body": {"$type": "typography", "$value": {"fontFamily": "Inter", "fontSize": "16px"}}}, "space": {"lg": {"$type": "dimension", "$value": "24px"}}}',
     "tailwind.config.js": 'module.exports = {theme: {extend: {colors: {brand: {DEFAULT: "#ff0000", dark: "#800000"}}, spacing: {18: "4.5rem"}}}}\n',
 } | {f"src/pages/page{n}.tsx": _PAGE.replace("{n}", str(n)).replace("{{", "{").replace("}}", "}") for n in range(12)}

@@ -150,6 +150,7 @@ class Room:
         garden = {"path": "users/plain/notes.md", "user_id": "plain", "agent": "plain"}
         call("lithos_fs_write", content="## Part\nplain\n", rationale="plain", **garden)
         call("lithos_semantic", query="plain")  # loads the model, once and for all cases
+        call("lithos_tool_find", query="plain")  # makes the vectors of all tools, once for a memory: 4 s of CPU
         ids = {"id": note["id"], "note": note["id"], "task_id": task["task_id"], "agent": "plain", "agent_id": "plain"}
         names = {"aspect": "code", "path": garden["path"], "thought_type": "Insight", "user_id": "plain"}
         return {**ids, **names, "mentisdb_upload_skill.content": "---\nname: s\ndescription: d\n---\n# s\n"}

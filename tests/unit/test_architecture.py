@@ -136,6 +136,10 @@ def test_no_file_is_longer_than_a_person_reads() -> None:
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
+def test_the_list_of_parts_fits_three_screens() -> None:
+    assert text_of(SOURCE / "app.py").count("\n") <= 150
+
+
 def test_a_folder_has_no_more_files_than_a_reader_takes_in() -> None:
     folders = [path for path in SOURCE.rglob("*") if path.is_dir() and path.name != "__pycache__"]
     sizes = {str(path.relative_to(SOURCE)): len([*path.glob("*.py")]) for path in folders}

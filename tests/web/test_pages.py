@@ -69,6 +69,13 @@ def test_no_page_has_a_violation_scrolls_sideways_or_weighs_200_kb(
     assert not found, "\n".join(f"{name}: {each}" for name, bad in found.items() for each in bad)
 
 
+def test_a_phone_shows_the_whole_row_of_an_event(site: Site, visit: Callable[..., Any]) -> None:
+    page = visit(operator=True, viewport={"width": 390, "height": 850})
+    page.goto(address(site, "garden"))
+    place = page.locator(".events button").first.bounding_box()
+    assert place["x"] + place["width"] <= 390
+
+
 def test_readers_see_pages_without_a_button_that_changes_anything(site: Site) -> None:
     with httpx.Client(base_url=site.url, headers={"accept": "text/html"}, verify=False) as client:
         for name in PAGES:

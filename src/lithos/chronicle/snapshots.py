@@ -119,7 +119,7 @@ class Snapshots:
                     hint="Restore it as_new, or go on with the one that is here: lithos_session_resume.",
                     session_id=session.id,
                 )
-            seq = JOURNAL.append(tx, head, NewEntry("created", session.id, owner))
+            seq = self._sessions.announce(tx, head, NewEntry("created", session.id, owner))
             write_session(tx, restored, head, seq, int(body["session"].get("version", 1)))
             for name, section in self._sections.items():
                 if name in body:

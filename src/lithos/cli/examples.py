@@ -53,7 +53,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "ledger verify-bundle": ("lithos ledger verify-bundle proof.json",),
     "log": ("lithos log --since 1d", "lithos log -f --agent ann"),
     "message forget": ("lithos message forget MESSAGE_ID",),
-    "message list": ("lithos message list MESSAGE_ID",),
+    "message list": ("lithos message list", "lithos message list MESSAGE_ID"),
     "message send": (
         "lithos message send bob 'Please review the parser.'",
         "lithos message send deploys 'Version 4 is out.' --topic",

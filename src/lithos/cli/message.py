@@ -57,13 +57,16 @@ def send(
 @verb
 def list_messages(
     terminal: Terminal,
-    correlation: Annotated[str, typer.Argument(help="The id of a conversation: its first message.")],
+    correlation: Annotated[str | None, typer.Argument(help="A conversation: the id of its first message.")] = None,
     limit: Limit = 50,
     cursor: Cursor = None,
 ) -> None:
-    """Show a conversation, oldest message first."""
-    wanted = {"correlation_id": correlation, "limit": limit, "cursor": cursor}
-    terminal.tell(terminal.ask("lithos_message_thread", wanted), print_thread)
+    """List the conversations, newest first; or show one, oldest message first."""
+    wanted = {"limit": limit, "cursor": cursor}
+    if correlation is None:
+        terminal.tell(terminal.ask("lithos_thread_list", wanted), print_threads)
+        return
+    terminal.tell(terminal.ask("lithos_message_thread", {"correlation_id": correlation, **wanted}), print_thread)
 
 
 @verb
@@ -185,6 +188,24 @@ def print_message(message: dict[str, Any]) -> None:
         print(f"  | {line}")
     if "payload_bytes" in message:
         print(f"  | … {message['payload_bytes']:,} bytes: lithos message show {message['id']}")
+
+
+def print_threads(page: dict[str, Any]) -> None:
+    rows = [
+        (
+            each["correlation_id"],
+            ago(each["last_at"]),
+            each.get("topic") or ", ".join(each["names"]),
+            f"{each['messages']}, {each['waiting']} waiting" if each["waiting"] else str(each["messages"]),
+            each["subject"] or each["type"],
+        )
+        for each in page["threads"]
+    ]
+    table(("conversation", "last", "between", "messages", "subject"), rows)
+    if not page["threads"]:
+        print("No messages.")
+    if page.get("next_cursor"):
+        print(f"More: --cursor {page['next_cursor']}")
 
 
 def print_thread(page: dict[str, Any]) -> None:

@@ -247,7 +247,10 @@ def _collected(
     process.wait()
     if process.returncode not in fine:
         said = complaint.decode("utf-8", "replace").strip().splitlines()
-        raise Unavailable(f"git {arguments[0]} failed: {said[-1] if said else process.returncode}")
+        raise Unavailable(
+            f"git {arguments[0]} failed: {said[-1] if said else process.returncode}",
+            hint="Run `git status` in that checkout: a file, a lock or a right is in git's way.",
+        )
     return bytes(output)
 
 

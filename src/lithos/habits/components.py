@@ -17,6 +17,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code import Code, FileSurvey, OpenRoot, Surveys
+from lithos.habits.brevity import is_short
 from lithos.habits.matching import Matcher, key_words, split_words
 
 ComponentType = Literal["ui", "hook", "utility", "pattern", "any", "component", "all"]
@@ -25,9 +26,13 @@ LONGEST_NEED = 500
 CANDIDATES, NEAREST, SHOWN = 40, 12, 3
 MOST_COMMON = 500  # parts compared by meaning: each costs one embedding, once
 LEAST_MEANING, LEAST_BOTH, NAMED = 0.43, 0.36, 0.6
+LEAST_SAID, SAID_SHARE, SAID_WORDS = 0.3, 0.3, 2  # with words of its description in common
 LEAST_USES = 2  # files that use a utility
+EXAMPLE_SHARE = 0.85  # of the score, for a part of an example or of the documentation
+LEAST_PROPS = 4  # and values of a variant, which a long answer keeps
 MOST_SITES, LONGEST_SITE = 5, 160  # callers that are read for an example
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
+_EXAMPLE = re.compile(r"(^|/)(examples?|demos?|docs|www|website|playground)/", re.IGNORECASE)
 _TEST = re.compile(r"(^|/)(tests?|__tests__|stories|e2e|fixtures?|__mocks__)/|\.(test|spec|stories)\.", re.IGNORECASE)
 _VUE_PROPS = re.compile(r"defineProps\s*<\s*\{(.*?)\}\s*>", re.DOTALL)
 _VUE_OBJECT = re.compile(r"(?:defineProps\s*\(\s*|props\s*:\s*)\{(.*?)\n\s*\}", re.DOTALL)
@@ -109,6 +114,10 @@ class Part:
         return " ".join(words)
 
     @property
+    def is_example(self) -> bool:
+        return _EXAMPLE.search(self.path) is not None
+
+    @property
     def text(self) -> str:
         """Its name and purpose as one short sentence; without a comment, what people say of such a component."""
         kind = self.family if self.kind == "ui" else f"{self.kind} {self.words}"
@@ -120,9 +129,14 @@ class Part:
 class _Registry:
     changes: int
     parts: list[Part]
+    words: list[tuple[frozenset[str], frozenset[str]]]  # of each part: of its name, of all its text
     by_word: dict[str, list[int]]
     weights: dict[str, float]
     common: list[int]  # places of the parts that are compared by meaning, too
+
+    def weigh(self, words: Iterable[str]) -> float:
+        """Rare words weigh more."""
+        return sum(self.weights.get(word, 1.0) for word in words)
 
 
 class Components:
@@ -161,7 +175,7 @@ class Components:
         first = shown[0][1]
         if first.kind == "utility" and not first.example:
             first.example = next((site for root in roots if (site := _call_site(root, first))), "")
-        return {**answer, "matches": _listed(shown)}
+        return _cut({**answer, "matches": _listed(shown)})
 
     def _near(self, registry: _Registry, need: str, kind: str) -> list[int]:
         """Parts nearest in meaning, among those that are used the most."""
@@ -193,24 +207,24 @@ class Components:
         registry = self.registry(root)
         asked = key_words(need)
         places = dict.fromkeys([*_candidates(registry, asked, kind), *self._near(registry, need, kind)])
+        weigh = registry.weigh
+        asked_total = weigh(asked) or 1.0
         for place in places:
-            part = registry.parts[place]
-            name = key_words(part.words)
-            shared = asked & name
-            weight = sum(registry.weights.get(word, 1.0) for word in shared)
-            total = sum(registry.weights.get(word, 1.0) for word in name) or 1.0
-            covered = weight / total
-            asked_total = sum(registry.weights.get(word, 1.0) for word in asked) or 1.0
+            part, (name, text) = registry.parts[place], registry.words[place]
+            named = weigh(asked & name)
+            covered, named, said = named / (weigh(name) or 1.0), named / asked_total, weigh(asked & text) / asked_total
             meaning = self._matcher.meaning(need, part.text)
-            said = 0.0 if meaning is None else meaning
+            near = 0.0 if meaning is None else meaning
             relevant = (
-                said >= LEAST_MEANING
-                or (said >= LEAST_BOTH and covered >= NAMED)
+                near >= LEAST_MEANING
+                or (near >= LEAST_BOTH and covered >= NAMED)
+                or (near >= LEAST_SAID and said >= SAID_SHARE and len(asked & text) >= SAID_WORDS)
                 or (meaning is None and covered >= 0.75)
             )
             if relevant:
-                score = 0.55 * said + 0.25 * covered + 0.2 * weight / asked_total + 0.01 * math.log1p(part.uses)
-                yield round(min(1.0, score), 4), part
+                # A name of one word says little about a long need.
+                score = 0.5 * near + 0.25 * covered * math.sqrt(named) + 0.25 * said + 0.01 * math.log1p(part.uses)
+                yield round(min(1.0, score * (EXAMPLE_SHARE if part.is_example else 1.0)), 4), part
 
 
 def _candidates(registry: _Registry, asked: Iterable[str], kind: str) -> list[int]:
@@ -223,7 +237,9 @@ def _candidates(registry: _Registry, asked: Iterable[str], kind: str) -> list[in
         for place in registry.by_word.get(word, ()):
             part = registry.parts[place]
             if kind in ("any", part.kind):
-                counts[place] += round(1000 * registry.weights.get(word, 1.0) / (1 + 0.3 * len(key_words(part.words))))
+                counts[place] += round(
+                    1000 * registry.weights.get(word, 1.0) / (1 + 0.3 * len(registry.words[place][0]))
+                )
     return [place for place, _ in counts.most_common(CANDIDATES)]
 
 
@@ -241,8 +257,8 @@ def _prepared(path: str, data: bytes) -> bytes:
         return data
     text = data.decode("utf-8", "replace")
     scripts = "\n".join(_SCRIPT.findall(text))
-    name = re.sub(r"\W", "", path.rpartition("/")[2].partition(".")[0]) or "Component"
-    name = name[0].upper() + name[1:]
+    pieces = re.split(r"[\W_]+", path.rpartition("/")[2].partition(".")[0])
+    name = "".join(each[:1].upper() + each[1:] for each in pieces) or "Component"
     template = _SCRIPT.sub("", text)
     uses = " ".join(f"<{tag} />" for tag in dict.fromkeys(re.findall(r"<([A-Z]\w+)", template)))
     members = "; ".join(_members(scripts))
@@ -350,13 +366,14 @@ def _patterns(surveyed: Mapping[str, FileSurvey]) -> Iterator[Part]:
 
 def _registered(changes: int, parts: list[Part]) -> _Registry:
     by_word: dict[str, list[int]] = defaultdict(list)
-    for place, part in enumerate(parts):
-        for word in key_words(part.text):
+    words = [(key_words(part.words), key_words(part.text)) for part in parts]
+    for place, (_, text) in enumerate(words):
+        for word in text:
             by_word[word].append(place)
     total = max(1, len(parts))
     weights = {word: math.log(1 + total / len(places)) for word, places in by_word.items()}
     order = sorted(range(len(parts)), key=lambda place: (parts[place].kind == "utility", -parts[place].uses, place))
-    return _Registry(changes, parts, dict(by_word), weights, order[:MOST_COMMON])
+    return _Registry(changes, parts, words, dict(by_word), weights, order[:MOST_COMMON])
 
 
 def _listed(best: list[tuple[float, Part]]) -> list[ComponentShown]:
@@ -365,6 +382,20 @@ def _listed(best: list[tuple[float, Part]]) -> list[ComponentShown]:
     brief = ("name", "type", "path", "uses", "similarity", "description")
     others = [cast(ComponentShown, {name: each[name] for name in brief if name in each}) for each in shown[1:]]  # type: ignore[literal-required]
     return [*shown[:1], *others]
+
+
+def _cut(answer: ComponentsFound) -> ComponentsFound:
+    """Without the props, variants and other matches that make it long, the last first; `path` has them all."""
+    first, *others = answer["matches"]
+    if not is_short(answer):
+        first.pop("also_in", None)
+    lists: list[list[Any]] = [first.get("props", []), *first.get("variants", {}).values()]
+    while not is_short(answer) and len(longest := max(lists, key=len)) > LEAST_PROPS:
+        longest.pop()
+    while others and not is_short(answer):
+        others.pop()
+        answer["matches"] = [first, *others]
+    return answer
 
 
 def _prop(prop: Prop, variants: Mapping[str, Any]) -> Prop:
@@ -386,7 +417,7 @@ def _shown(part: Part, score: float) -> ComponentShown:
     if facts.get("props"):
         shown["props"] = [_prop(each, facts.get("variants") or {}) for each in facts["props"][:10]]
     if facts.get("variants"):
-        shown["variants"] = facts["variants"]
+        shown["variants"] = {name: [*values] for name, values in facts["variants"].items()}
     if facts.get("signature"):
         shown["signature"] = facts["signature"]
     if part.example:

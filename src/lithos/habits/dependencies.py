@@ -18,6 +18,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code import Code, ImportUse, OpenRoot, imports_of
+from lithos.habits.brevity import is_short
 from lithos.habits.installed import Installed, installed, uses_of
 from lithos.habits.manifests import Manifests, PackageUse, is_manifest, read_manifests
 from lithos.habits.matching import Matcher, key_words, overlap, split_words
@@ -133,6 +134,8 @@ class Dependencies:
             answer["standard_library"] = std[:SHOWN]
         if held.manifests.problems:
             answer["problems"] = dict([*held.manifests.problems.items()][:3])
+        while len(shown) > 1 and not is_short(answer):
+            shown.pop()
         return answer
 
     def manifests(self, call: Call, root_name: str | None = None) -> Manifests:

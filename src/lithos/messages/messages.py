@@ -97,6 +97,7 @@ class Messages(Part):
         self.conversations = Conversations(database, self._inboxes)
         self.dead_letters = DeadLetters(database, effects, self._inboxes, self.post)
         self.pending = PendingMessages(database, self._inboxes, ids, self.limits, self.post)
+        sessions.on_change = upkeep.announce_sessions
         self._stops = [
             self._inboxes.close,
             database.listen(store.JOURNAL.channel, self._arrivals.changed),

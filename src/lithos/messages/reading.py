@@ -325,6 +325,8 @@ def topic_page(tx: Tx, page: JournalPage, patterns: TopicPatterns, sees: Sees, l
             if not sees(_bare(session, entry.agent)):
                 continue
             one["session_id"] = session
+            if kind := entry.details.get("type"):
+                one["type"] = kind
         shown.append(one)
         full = not room.spend(one)
     answer: TopicPage = {"entries": shown, "cursor": cursor}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from lithos.core.clock import micros
 from lithos.errors import CursorExpired
@@ -19,6 +19,14 @@ MOST_NAMES = 10_000
 DAY = 86_400 * 1_000_000
 JUST_AFTER = 0.01  # seconds: at the very end of its last heartbeat a host is not dead yet
 NEVER = 60.0  # seconds until the next look when nothing is due
+SESSION_TYPES = {  # of messages, by what happened to a session
+    "created": "session_create",
+    "activated": "session_switch",
+    "joined": "session_switch",
+    "suspended": "session_suspend",
+    "resumed": "session_resume",
+    "completed": "session_complete",
+}
 _PAUSES = frozenset({"suspended"})
 _GOES_ON = frozenset({"resumed", "activated"})
 _ENDS = frozenset({"completed", "failed", "closed"})
@@ -79,6 +87,18 @@ def _next_due(tx: Tx, moment: Moment, own: str | None) -> float:
 # -- sessions
 
 
+def announce_sessions(tx: Tx, entries: Sequence[NewEntry]) -> None:
+    """Write changes of sessions to their topics, in the transaction of the change."""
+    store.Change(tx, announces=True).append(*map(_session_entry, entries))
+
+
+def _session_entry(entry: NewEntry) -> NewEntry:
+    details = {"topic": f"session.{entry.subject}.state", "session_id": entry.subject}
+    if kind := SESSION_TYPES.get(entry.kind):
+        details["type"] = kind
+    return NewEntry(entry.kind, store.PUBLIC_TOPIC, entry.agent, details)
+
+
 def follow_sessions(change: store.Change) -> None:
     """A suspended session's messages wait without growing older; an ended one's become dead letters."""
     tx = change.tx
@@ -100,8 +120,6 @@ def follow_sessions(change: store.Change) -> None:
 
 def _followed(change: store.Change, entries: Iterable[JournalEntry]) -> None:
     for entry in entries:
-        details = {"topic": f"session.{entry.subject}.state", "session_id": entry.subject}
-        change.append(NewEntry(entry.kind, store.PUBLIC_TOPIC, entry.agent, details))
         if entry.kind in _PAUSES:
             _pause(change.tx, entry.subject, micros(entry.at))
         elif entry.kind in _GOES_ON:

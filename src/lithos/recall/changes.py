@@ -253,7 +253,8 @@ class Changes:
                 return each.title or notes.get(each.id) or each.path.rpartition("/")[2].removesuffix(".md")
             return each.id if each.kind == "skill" else each.title or tasks.get(each.id, "")
 
-        return [replace(each, title=title(each)) for each in changes]
+        named = ((each, title(each)) for each in changes)
+        return [each if each.title == text else replace(each, title=text) for each, text in named]
 
 
 class _Thoughts:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from lithos.graph.code import Code, OpenRoot, entry_by_id, scope
+from lithos.graph.code import Code, OpenRoot, entries_by_id, scope
 from lithos.recall.kind import Changed, ChangesQuery, FinishKind, KindHits, Question
 from lithos.search import Hit, SearchResult
 
@@ -33,16 +33,17 @@ class CodeKind:
         asked = question.query
         if not roots or not asked.where.is_open or not _ABOUT_CODE.search(asked.text):
             return lambda least=0.0: KindHits(SearchResult((), False), lambda hit: {})
-        where = scope(roots, "any", None)
+        where = scope(self._code, roots, "any", None)
         begun = self._code.projector.begin(replace(asked, by="both", where=where or asked.where))
         return lambda least=0.0: self._finished(roots, begun(least))
 
     def _finished(self, roots: Sequence[OpenRoot], found: SearchResult) -> KindHits:
         reasons = "; ".join(filter(None, [found.degraded, *(root.behind() for root in roots)]))
-        hits = tuple(hit for hit in found.hits if found.relevant and entry_by_id(roots, hit.id) is not None)
+        symbols = entries_by_id(roots, [hit.id for hit in found.hits] if found.relevant else [])
+        hits = tuple(hit for hit in found.hits if hit.id in symbols)
 
         def render(hit: Hit) -> dict[str, Any]:
-            symbol = entry_by_id(roots, hit.id) or {}
+            symbol = symbols.get(hit.id, {})
             return {
                 "id": hit.id,
                 "title": hit.title,

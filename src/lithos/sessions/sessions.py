@@ -79,6 +79,7 @@ class Sessions(Part):
         self._ids = ids
         self.defaults = defaults or SessionConfig()
         self.followers = Followers(database, JOURNAL)
+        self.on_change: Callable[[Tx, Sequence[NewEntry]], None] = lambda tx, entries: None  # set by messages
         self._lock = threading.Lock()
         self._current: dict[str, Membership | None] = {}  # by agent; dropped with every change of the topic
         self._active: set[str] = set()  # sessions in which something happened since the last look at time-outs
@@ -102,7 +103,7 @@ class Sessions(Part):
         def work(tx: Tx) -> Outcome:
             head = JOURNAL.lock(tx)()
             session_id = self._ids.sortable()
-            seq = JOURNAL.append(tx, head, NewEntry("created", session_id, agent))
+            seq = self.announce(tx, head, NewEntry("created", session_id, agent))
             session = new_session(session_id, seq, name, agent, config, head.now, bound=call.bound)
             session = replace(session, scalars={**session.scalars, "base_branch": branch})
             store.insert(tx, session)
@@ -131,9 +132,9 @@ class Sessions(Part):
             if not (verb == "resume" and session.state == "active" and session.closed_at is None):
                 state = next_state(session, verb)
                 store.set_state(tx, session_id, state, head.now)
-                self._announce(tx, head, DONE[verb], session_id, agent)
+                self.announce(tx, head, NewEntry(DONE[verb], session_id, agent))
             elif joined:
-                self._announce(tx, head, "joined", session_id, agent)
+                self.announce(tx, head, NewEntry("joined", session_id, agent))
             self._enter(tx, session, member, call, agent, head.now)
             answer = {"session_id": session_id, "state": "active"} | ({"joined": True} if joined else {})
             return Outcome(answer, (event(verb, session_id),))
@@ -166,7 +167,7 @@ class Sessions(Part):
             if state != "suspended":
                 store.send_away(tx, session_id)
                 store.drop_locks(tx, session_id)
-            self._announce(tx, head, DONE[verb], session_id, agent)
+            self.announce(tx, head, NewEntry(DONE[verb], session_id, agent))
             answer: dict[str, Any] = {"session_id": session_id, "state": state}
             if ended is not None:
                 answer["promoted"] = ended(tx, call, session)
@@ -210,7 +211,7 @@ class Sessions(Part):
         store.touch(tx, session.id, head.now, closed_at=micros(head.now.wall))
         store.send_away(tx, session.id)
         store.drop_locks(tx, session.id)
-        self._announce(tx, head, "closed", session.id, agent)
+        self.announce(tx, head, NewEntry("closed", session.id, agent))
         return state
 
     # -- agents
@@ -224,9 +225,10 @@ class Sessions(Part):
             need_open(session, "join")
             may_join(session, member, call)
             self._enter(tx, session, member, call, agent, head.now)
-            self._announce(tx, head, "joined", session_id, agent)
-            answer = {"session_id": session_id, "state": session.state, "joined": True}
-            return Outcome(answer, (event("join", session_id),))
+            self.announce(tx, head, NewEntry("joined", session_id, agent))
+            return Outcome(
+                {"session_id": session_id, "state": session.state, "joined": True}, (event("join", session_id),)
+            )
 
         return cast(SessionChanged, self._commit(call, work))
 
@@ -243,7 +245,7 @@ class Sessions(Part):
                 store.send_away(tx, session_id, agent)
             else:
                 tx.put("DELETE FROM session_agents WHERE session_id = ? AND agent = ?", session_id, agent)
-            self._announce(tx, head, "left", session_id, agent)
+            self.announce(tx, head, NewEntry("left", session_id, agent))
             return Outcome({"session_id": session_id, "state": session.state}, (event("leave", session_id),))
 
         return cast(SessionChanged, self._commit(call, work))
@@ -261,8 +263,8 @@ class Sessions(Part):
             for name in names:
                 if store.membership(store.ask_member(tx, session_id, name)) is None:
                     store.put_agent(tx, session_id, name, "invited", head.now, bound=False, here=False)
-            answer = {"session_id": session_id, "state": session.state}
-            return Outcome(answer, (event("invite", session_id, agents=names),))
+            invited = event("invite", session_id, agents=names)
+            return Outcome({"session_id": session_id, "state": session.state}, (invited,))
 
         return cast(SessionChanged, self._commit(call, work))
 
@@ -295,7 +297,7 @@ class Sessions(Part):
                 entries.append(NewEntry("joined", session_id, agent))
             self._enter(tx, session, member, call, agent, head.now)
             if entries:
-                JOURNAL.append(tx, head, *entries)
+                self.announce(tx, head, *entries)
             return Outcome(answer, (event("switch", session_id, left=answer.get("left")),))
 
         return cast(SessionChanged, self._commit(call, work))
@@ -501,7 +503,7 @@ class Sessions(Part):
 
     def ask_limits(self, tx: Tx, call: Call) -> Callable[[], ClaimLimits | None]:
         """The limits of the active session that the agent is in; queued like `Tx.ask`."""
-        asked = tx.ask(_CURRENT_SESSION, call.agent or "")
+        asked = tx.ask(store.CURRENT_SESSION, call.agent or "")
 
         def limits() -> ClaimLimits | None:
             row = asked.one()
@@ -548,7 +550,7 @@ class Sessions(Part):
             if verb == "fail":
                 store.send_away(tx, session.id)
                 store.drop_locks(tx, session.id)
-            self._announce(tx, head, DONE[verb], session.id, "lithos")
+            self.announce(tx, head, NewEntry(DONE[verb], session.id, "lithos"))
             return Outcome({"session_id": session.id}, (event(verb, session.id, reason="timeout"),))
 
         self._commit(call, work)
@@ -562,8 +564,10 @@ class Sessions(Part):
         asked, member = store.ask(tx, session_id), store.ask_member(tx, session_id, agent)
         return head(), session_of(store.found(asked, session_id)), store.membership(member)
 
-    def _announce(self, tx: Tx, head: JournalHead, kind: str, session_id: str, agent: str) -> None:
-        JOURNAL.append(tx, head, NewEntry(kind, session_id, agent))
+    def announce(self, tx: Tx, head: JournalHead, *entries: NewEntry) -> int:
+        """Append changes to the journal, and to the topics of messages; the number of the last one."""
+        self.on_change(tx, entries)
+        return JOURNAL.append(tx, head, *entries)
 
     def _commit(self, call: Call, work: Callable[[Tx], Outcome]) -> dict[str, Any]:
         answer = self._effects.commit(call, work)
@@ -591,9 +595,3 @@ class Sessions(Part):
         """The event of an operator's look at what is private."""
         done = Outcome({}, (event(LOOK, thing, tool=call.tool, **details),))
         self._effects.commit(replace(call, idempotency_key=None, delivery=None), lambda tx: done)
-
-
-_CURRENT_SESSION = """
-SELECT sessions.*, session_agents.bound AS member_bound FROM session_agents
-JOIN sessions ON sessions.id = session_agents.session_id WHERE session_agents.agent = ? AND session_agents.here = 1
-"""

@@ -19,6 +19,10 @@ from lithos.storage import Deferred, Journal, Moment, Row, Tx
 JOURNAL = Journal("sessions")
 Role = Literal["owner", "member", "invited"]
 UNKNOWN = "lithos_session_list shows the sessions and their ids."
+CURRENT_SESSION = """
+SELECT sessions.*, session_agents.bound AS member_bound FROM session_agents
+JOIN sessions ON sessions.id = session_agents.session_id WHERE session_agents.agent = ? AND session_agents.here = 1
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,7 @@ class Dependencies(CodeAnswer):
     results: list[SymbolRow]
     count: int
     truncated: bool
+    hint: NotRequired[str]
     imported_by: NotRequired[list[SymbolRow]]
 
 
@@ -210,7 +211,7 @@ def lithos_get_dependencies(
 ) -> Dependencies:
     """What a symbol or file needs: what it calls, imports, extends. Each with line, confidence, how."""
     backwards = direction == "imported_by"
-    kind = "imports" if direction is not None else edge_type
+    kind = "imports" if direction is not None and path and edge_type == "all" else edge_type
     found = _walked(lithos, call, symbol_id, path, kind, depth, include_uncertain, backwards)
     if direction == "both":
         found["imported_by"] = _walked(lithos, call, symbol_id, path, kind, depth, include_uncertain, True)["results"]

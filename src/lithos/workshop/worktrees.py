@@ -19,7 +19,7 @@ from lithos.core.names import one_line
 from lithos.errors import Conflict, Damaged, InvalidInput, LithosError, NotFound
 from lithos.graph.git import Git
 from lithos.sessions import Session, Sessions, note_worktree
-from lithos.storage import Database, Effects, EventDraft, Faults, Outcome, Tx
+from lithos.storage import Database, Effects, EventDraft, Faults, Outcome, Tx, quarantine
 from lithos.workshop import rows
 from lithos.workshop.projects import Branches, Project, Projects
 from lithos.workshop.rows import WorktreeRow, WorktreeRows
@@ -85,7 +85,7 @@ class Worktrees:
             return self.present(found)
         if make and session.config.enable_git_isolation and not pipeline:
             return self.open(call, NewWorktree(session.id, project))
-        raise _no_worktree(session, pipeline)
+        raise _no_worktree(session, project, pipeline)
 
     def _only(self, session: Session, project: str | None, pipeline: str) -> WorktreeRow | None:
         """The session's worktree of that project and pipeline; InvalidInput where several projects have one."""
@@ -104,7 +104,7 @@ class Worktrees:
         session = self.member(call, session_id)
         found = self._only(session, project, pipeline)
         if found is None:
-            raise _no_worktree(session, pipeline)
+            raise _no_worktree(session, project, pipeline)
         return found.worktree.id
 
     def member(self, call: Call, session_id: str | None) -> Session:
@@ -126,10 +126,11 @@ class Worktrees:
     def present(self, row: WorktreeRow) -> Worktree:
         """The worktree, made again where it was removed while idle."""
         worktree = row.worktree
-        if row.state != "removed" and worktree.path.is_dir():
+        if row.state != "removed" and _is_folder(worktree.path):
             return worktree
         with self.locks.hold(worktree.id):
-            if not worktree.path.is_dir():
+            if not _is_folder(worktree.path):
+                quarantine(worktree.path, worktree.path.with_name(f"{worktree.path.name}.damaged"))
                 git = self.projects.named(worktree.project).git()
                 git.run("worktree", "prune")
                 git.run("worktree", "add", str(worktree.path), worktree.branch, timeout=CHECKOUT_S)
@@ -185,9 +186,8 @@ class Worktrees:
             )
         git = project.git()
         own = next((each.worktree for each in mine if not each.worktree.pipeline), None)
-        base = own.base if own is not None else new.base or session.scalars.get("base_branch")
         branches = project.branches(git)
-        base = base or branches.checked_out()
+        base = own.base if own is not None else new.base or self._session_base(session, branches)
         commit = branches.commit(own.branch if own is not None and pipeline else base)
         project.check_tree(git, commit)
         branch = _free_branch(branches, session, pipeline or session.name)
@@ -207,6 +207,15 @@ class Worktrees:
             self._check_out(git, worktree, new.after)
             self._effects.commit(call, lambda tx: self._opened(tx, worktree))
         return worktree, project.is_dirty(git)
+
+    def _session_base(self, session: Session, branches: Branches) -> str:
+        """The session's base, unless it is of another project and missing here; else the checked-out branch."""
+        base: str | None = session.scalars.get("base_branch")
+        if base is not None and base not in branches.commits:
+            rows = self._database.read(lambda tx: self.rows.of_session(tx, session.id, closed=True))
+            if any(each.worktree.base == base and each.worktree.project != branches.project for each in rows):
+                base = None
+        return base or branches.checked_out()
 
     def _check_out(self, git: Git, worktree: Worktree, after: Sequence[str]) -> None:
         self._database.write(lambda tx: self.rows.insert(tx, worktree, after))
@@ -405,8 +414,14 @@ class Worktrees:
         return {"session_id": session.id, "worktrees": [self.shown(each) for each in found]}
 
 
-def _no_worktree(session: Session, pipeline: str) -> NotFound:
+def _is_folder(path: Path) -> bool:
+    """A link to a folder is none: what it points at is not ours."""
+    return path.is_dir() and not path.is_symlink()
+
+
+def _no_worktree(session: Session, project: str | None, pipeline: str) -> NotFound:
     what = f"no worktree for the pipeline {pipeline[:60]!r}" if pipeline else "no worktree"
+    what += f" of the project {project[:60]!r}" if project else ""
     return NotFound(f"the session has {what}", hint="lithos_worktree_open makes one.", session_id=session.id)
 
 

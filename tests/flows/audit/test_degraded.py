@@ -36,6 +36,11 @@ def hits(answer: dict[str, Any]) -> int:
 
 
 @pytest.fixture
+def with_tool_vectors(data_dir: Path, lithos: Lithos, tool_vectors: Path) -> None:
+    shutil.copytree(tool_vectors, data_dir / ".vectors", dirs_exist_ok=True)
+
+
+@pytest.fixture
 def filled(lithos: Lithos, call: CallTool, config: LithosConfig) -> Iterator[Callable[..., dict[str, Any]]]:
     """A memory with a few things in it, closed and opened again: nothing is pending."""
     for number in range(NOTES):
@@ -50,6 +55,7 @@ def filled(lithos: Lithos, call: CallTool, config: LithosConfig) -> Iterator[Cal
         again.close()
 
 
+@pytest.mark.usefixtures("with_tool_vectors")
 def test_every_search_says_whether_it_is_degraded(filled: Callable[..., dict[str, Any]]) -> None:
     for tool in ASKED:
         answer = filled(tool)
@@ -73,6 +79,7 @@ def test_every_schema_with_degraded_has_a_boolean_and_a_reason() -> None:
 
 
 @pytest.mark.anyio
+@pytest.mark.usefixtures("with_tool_vectors")
 async def test_degraded_is_there_over_mcp_in_the_lean_form(call: CallTool, connect: Connect) -> None:
     call("lithos_write", agent="a", title="Zebra", content="stripes on a horse")
     call("mentisdb_append", thought_type="Insight", content="stripes", agent_id="a", chain_key="c")

@@ -14,7 +14,7 @@ from lithos.messages import MessageDraft, MessageLimits, Names
 from lithos.messages.store import token_of
 from lithos.storage import Crash, PlannedFaults
 from tests.support.one_batch import in_one_batch
-from tests.support.post_office import PERSON, PostOffice, bound, by
+from tests.support.post_office import PERSON, PostOffice, bound, by, run
 
 pytestmark = pytest.mark.both_databases
 
@@ -356,6 +356,23 @@ def test_what_waits_in_a_session_that_ends_becomes_a_dead_letter_that_a_person_r
     assert office.messages.status(by("ann"), sent["message_id"])["dead_letter"] == "unroutable"
     with pytest.raises(NotFound):
         office.messages.get(by("eve"), sent["message_id"])
+
+
+def test_a_change_of_a_session_is_on_its_topic_with_the_transaction_that_made_it(office: PostOffice) -> None:
+    session = office.session("work", "ann", "bob")
+    office.sessions.suspend(by("ann"), session)
+    office.sessions.resume(by("bob"), session)
+    office.sessions.complete(by("ann"), session, None)
+
+    def types(who: str) -> list[str | None]:
+        page = run(office.messages.follow(by(who), "session.*.state", 0, 50, 0))
+        return [each.get("type") for each in page["entries"]]
+
+    steps = ("create", "switch", "switch", "suspend", "resume", "complete")
+    assert types("bob") == [f"session_{each}" for each in steps]  # no timer has run since
+    assert types("eve") == []
+    office.messages.tick()
+    assert len(types("bob")) == len(steps)
 
 
 def test_dead_letters_replays_and_drops_are_audited_and_sends_are_not(office: PostOffice) -> None:

@@ -284,6 +284,17 @@ def test_a_program_that_is_not_installed_and_lines_for_a_shell_are_refused(place
         Runner(Sandbox(place.path.parent / ".scratch", LIMITS), LIMITS).run(place, ["true"], network=True)
 
 
+@pytest.mark.usefixtures("wall")
+def test_a_script_whose_interpreter_is_gone_is_no_fault_of_the_sandbox(place: Worktree) -> None:
+    script = place.path / "moved"
+    script.write_text("#!/nowhere/.venv/bin/python\n")
+    script.chmod(0o755)
+    with pytest.raises(NotFound, match="moved' cannot start: its interpreter is missing") as refused:
+        run(place, "./moved")
+    assert refused.value.details["reason"] == "not_installed"
+    script.unlink()
+
+
 def test_the_hint_for_a_shell_line_is_the_vector_that_means_it() -> None:
     meant = {
         "pytest -k 'a b'": '["pytest","-k","a b"]',

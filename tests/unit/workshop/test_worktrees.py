@@ -29,6 +29,20 @@ def test_a_session_gets_a_branch_from_its_base_and_its_context_names_it(tmp_path
         assert git(bench.project, "branch", "--show-current") == "main"
 
 
+def test_the_base_of_one_project_is_not_asked_of_another(tmp_path: Path) -> None:
+    other = make_project(tmp_path / "other")
+    git(other, "branch", "--move", "main", "trunk")
+    projects = {"project": str(make_project(tmp_path / "project")), "other": str(other)}
+    with Workbench(tmp_path, projects=projects) as bench:
+        assert bench.open(project="project")["base_branch"] == "main"
+        with pytest.raises(NotFound, match="no worktree of the project 'other'"):
+            bench.call("lithos_work_read", path="a.py", project="other")
+        assert bench.open(project="other")["base_branch"] == "trunk"
+        wished = bench.begin("wishes", base_branch="nowhere")
+        with pytest.raises(NotFound, match="no branch 'nowhere'"):
+            bench.open(project="other", session_id=wished)
+
+
 def test_only_members_of_the_session_reach_its_worktree(tmp_path: Path) -> None:
     with Workbench(tmp_path) as bench:
         opened = bench.open()

@@ -33,6 +33,7 @@ SOURCE_CHARACTERS = 300
 DOC_CHARACTERS = 240
 _WORD = re.compile(r"[^\W\d]\w*(?:(?:\.|::)[^\W\d]\w*)*")
 _STRONG = ("class", "function", "method", "interface", "enum", "type", "constant")
+_TYPES = ("class", "interface", "enum", "type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,14 @@ class CodeFinder:
             found = [each for each in facts.named(name.replace("::", ".")) if each.type in _STRONG]
             if found:
                 return _narrowed(found, name)
+        return self._capitalised(facts, words[1:])
+
+    def _capitalised(self, facts: GraphFacts, words: Sequence[str]) -> list[CodeNode]:
+        """The first word behind the beginning that is the name of a type: "when is the Client closed"."""
+        for word in dict.fromkeys(each for each in words if each[:1].isupper()):
+            found = [each for each in facts.named(word) if each.type in _TYPES and each.name == word]
+            if found:
+                return _narrowed(found, word)
         return []
 
     def subject_state(self, call: Call, query: str, subject: str) -> Hashable:

@@ -57,7 +57,7 @@ class HistoryFinder:
         probe = self._probe(intent)
         subject = partial(self._code.subject_state, call, query, intent.subject)
         states: list[tuple[Any, Hashable]] = [(probe, probe()), (subject, subject())]
-        reasons = [behind, *self._unread(call)]
+        reasons = [behind, *self._graph.unread_commits(call)]
         words = words_of(intent.subject.replace("_", " ")) or words_of(query)
         if intent.intent == RESUME:
             pieces = self._last_of_session(call, intent, words)
@@ -68,14 +68,9 @@ class HistoryFinder:
                 pieces += notes.pieces
                 states.append((notes.probe, notes.state))
                 reasons.append(notes.degraded)
-        found = tuple(self._with_successor(call, piece) for piece in pieces)
-        return Found(found, tuple(states), "; ".join(filter(None, reasons)))
-
-    def _unread(self, call: Call) -> list[str]:
-        """Roots whose commits cannot be read: an answer without them is not whole."""
-        problems = self._graph.commits.problems()
-        seen = [root.spec.name for root in self._graph.code.visible(call)]
-        return [f"commits of {name} are not read: {problems[name]}" for name in seen if problems.get(name)]
+        return Found(
+            self._with_successors(call, pieces), tuple(states), "; ".join(dict.fromkeys(filter(None, reasons)))
+        )
 
     def _about_subject(
         self, call: Call, intent: Intent, query: str, limit: int, words: frozenset[str]
@@ -109,13 +104,15 @@ class HistoryFinder:
             replace(piece_of(row, words, linked=True), similarity=1.0 - place * 0.02) for place, row in enumerate(rows)
         ]
 
-    def _with_successor(self, call: Call, piece: Piece) -> Piece:
-        if piece.superseded_by or piece.kind == "note":
-            return piece
-        for edge in self._graph.into(piece.id, (KnowledgeEdge.SUPERSEDES,)):
-            if self._graph.nodes.get(call, edge.source) is not None:
-                return replace(piece, superseded_by=edge.source)
-        return piece
+    def _with_successors(self, call: Call, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+        current = [piece.id for piece in pieces if not piece.superseded_by and piece.kind != "note"]
+        successors = {
+            id: edge.source
+            for id, edges in self._graph.into_each(current, (KnowledgeEdge.SUPERSEDES,)).items()
+            for edge in reversed(edges)
+            if self._graph.nodes.get(call, edge.source) is not None
+        }
+        return tuple(replace(each, superseded_by=successors.get(each.id, each.superseded_by)) for each in pieces)
 
     def _of_symbol(self, call: Call, intent: Intent, query: str, limit: int) -> list[HistoryRow]:
         """Entries and commits that the graph joins to the code which the question names."""

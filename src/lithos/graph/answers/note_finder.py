@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -13,10 +13,12 @@ from lithos.core.clock import Clock, from_micros, micros
 from lithos.graph.answers.intents import ACTIVITY, GENERAL, HISTORICAL, SIMILAR, Intent
 from lithos.graph.answers.pieces import Piece
 from lithos.graph.answers.texts import shared_words, shown_part, words_of
+from lithos.graph.sources import KINDS
 from lithos.notes import Notes, NoteSearch, NoteStanding, ScopeRequest
-from lithos.search import Hit, Query
+from lithos.search import Hit, Query, Where
 
 EVERY_STATUS: Final = ScopeRequest(status="all")  # superseded and expired ones sink, with the reason
+NO_SOURCE: Final = Where(none_of={"kind": KINDS})  # many on a subject would leave no room for notes
 HIDDEN: Final = frozenset({"unapproved", "deprecated"})
 ASKED_FOR: Final = frozenset({HISTORICAL, ACTIVITY, GENERAL, SIMILAR})
 SHOWN_CHARACTERS: Final = 300
@@ -34,18 +36,21 @@ class NoteStates:
     def _wake(self) -> None:
         self.changes += 1
 
-    def probe(self, look: Callable[[], State]) -> Callable[[], Hashable]:
-        """The notes that `look` finds, looked up again only after a change; and which of them expired since."""
-        seen, found = -1, ()  # type: tuple[int, State]
+    def probe(self, look: Callable[[], State], changes: int, found: State) -> tuple[Callable[[], Hashable], Hashable]:
+        """The notes that `look` finds, looked up again only after a change, and which of them expired since; and the
+        value for `found`, which the same look found when so many `changes` were counted."""
 
-        def state() -> Hashable:
-            nonlocal seen, found
-            if seen != self.changes:
-                seen, found = self.changes, look()
+        def shown() -> Hashable:
             now = micros(self._clock.now())
             return tuple((id, version, ends <= now) for id, version, ends in found)
 
-        return state
+        def state() -> Hashable:
+            nonlocal changes, found
+            if changes != self.changes:
+                changes, found = self.changes, look()
+            return shown()
+
+        return state, shown()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +74,9 @@ class NoteFinder:
             return None
         self._notes.ensure_scanned()
         text = intent.subject.replace("_", " ") or query
-        probe = self._states.probe(partial(self._state, text, limit))
-        state = probe()
+        changes = self._states.changes  # before the look: what changes meanwhile makes the answer stale
         hits, degraded = self._hits(text, limit)
+        probe, state = self._states.probe(partial(self._state, text, limit), changes, state_of(hits))
         words = words_of(text)
         pieces = [self._piece(hit, note, words) for hit, note in hits]
         if intent.time is not None:
@@ -80,18 +85,16 @@ class NoteFinder:
         return FoundNotes(tuple(pieces), probe, state, degraded)
 
     def _hits(self, text: str, limit: int) -> tuple[list[tuple[Hit, NoteStanding]], str]:
-        found, _ = self._search.find(Query(text, limit=limit * 2), EVERY_STATUS)
+        found, _ = self._search.find(Query(text, limit=limit * 2, where=NO_SOURCE), EVERY_STATUS)
         if not found.relevant:
             return [], found.degraded
         standing = self._notes.reader.standing([hit.id for hit in found.hits])
         pairs = [(hit, standing[hit.id]) for hit in found.hits if hit.score > 0 and hit.id in standing]
-        return [pair for pair in pairs if not pair[1].is_source and pair[1].status not in HIDDEN][
-            :limit
-        ], found.degraded
+        shown = [pair for pair in pairs if pair[1].status not in HIDDEN]
+        return shown[:limit], found.degraded
 
     def _state(self, text: str, limit: int) -> State:
-        hits, _ = self._hits(text, limit)
-        return tuple((note.id, note.version, note.ends) for _, note in hits)
+        return state_of(self._hits(text, limit)[0])
 
     def _piece(self, hit: Hit, note: NoteStanding, words: frozenset[str]) -> Piece:
         passage = hit.passage.strip()
@@ -108,6 +111,10 @@ class NoteFinder:
             version=note.version,
             **lifecycle(note, self._clock),
         )
+
+
+def state_of(hits: Sequence[tuple[object, NoteStanding]]) -> State:
+    return tuple((note.id, note.version, note.ends) for _, note in hits)
 
 
 class Lifecycle(TypedDict):

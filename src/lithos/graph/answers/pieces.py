@@ -69,9 +69,13 @@ class ScoredPiece:
         return f"{self.piece.title}\n{self.piece.text}"
 
     @property
+    def trust_name(self) -> str:
+        return trust_name(self.trust, unchecked=self.piece.unchecked)
+
+    @property
     def notable(self) -> tuple[str, ...]:
         """Warnings beyond the age and kind, which the line of the source says."""
-        plain = trust_warning(self.trust)
+        plain = trust_warning(self.trust, unchecked=self.piece.unchecked)
         return tuple(each for each in self.warnings if "⚠️" in each and each != plain and " days old - " not in each)
 
     @property
@@ -89,7 +93,7 @@ class ScoredPiece:
             "id": piece.id,
             "source": source_line(number, piece, now),
             "trust": self.trust,
-            "trust_name": trust_name(self.trust),
+            "trust_name": self.trust_name,
             "freshness": round(self.freshness, 4),
             "similarity": round(piece.similarity, 4),
             "quality": round(self.quality, 4),
@@ -119,7 +123,7 @@ def scored(piece: Piece, now: datetime, decays: Mapping[str, Decay] = DECAYS) ->
             bool(piece.lost),
         )
     )
-    found = [trust_warning(trust) if trust < 100 else "", fresh.warning, *piece.warnings]
+    found = [trust_warning(trust, unchecked=piece.unchecked) if trust < 100 else "", fresh.warning, *piece.warnings]
     if piece.was_true_until:
         found.append(f"⚠️ was true until {piece.was_true_until}")
     if piece.lost:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from lithos.graph.answers.pieces import ScoredPiece, source_name
-from lithos.graph.trust import trust_name
 
 RULES: Final = """\
 You are an assistant with access to a knowledge graph containing:
@@ -58,7 +57,7 @@ def build_prompt(query: str, pieces: Sequence[ScoredPiece], conflicts: Sequence[
     parts.append("RETRIEVED CONTEXT:\n\n")
     for number, each in enumerate(pieces, 1):
         name = _name(source_name(each.piece), tag)
-        parts.append(f"[{number}] {name} (Trust: {trust_name(each.trust)}, Score: {each.quality:.2f})\n")
+        parts.append(f"[{number}] {name} (Trust: {each.trust_name}, Score: {each.quality:.2f})\n")
         for warning in each.warnings:
             parts.append(f"    {_inline(warning, tag) if warning in each.quoted else _one_line(warning)}\n")
         parts.append(f"{fenced(each.text.strip(), tag)}\n\n")

@@ -9,7 +9,7 @@ from lithos.core.clock import Clock, parse_time
 from lithos.errors import LithosError
 from lithos.graph.answers.code_finder import Found
 from lithos.graph.answers.intents import Intent
-from lithos.graph.answers.note_finder import EVERY_STATUS, HIDDEN, NoteStates, State, lifecycle
+from lithos.graph.answers.note_finder import EVERY_STATUS, HIDDEN, NoteStates, State, lifecycle, state_of
 from lithos.graph.answers.pieces import Piece
 from lithos.graph.answers.texts import beginning, section_on, shown_part, words_of
 from lithos.graph.sources import SourceRow, Sources
@@ -31,9 +31,9 @@ class SourceFinder:
 
     def find(self, call: Call, intent: Intent, query: str, limit: int) -> Found:
         text = intent.subject.replace("_", " ") or query
-        probe = self._states.probe(partial(self._state, text, limit))
-        state = probe()  # before the look: what changes meanwhile makes the answer stale
+        changes = self._states.changes  # before the look: what changes meanwhile makes the answer stale
         rows, relevant, behind = self._rows(text, limit)
+        probe, state = self._states.probe(partial(self._state, text, limit), changes, state_of(rows))
         words = words_of(text)
         pieces = [(row, note, *self._passage(row, words)) for row, note in rows]
         # A section that is called like the subject answers, however unlikely the search finds it.
@@ -48,8 +48,7 @@ class SourceFinder:
 
     def _state(self, text: str, limit: int) -> State:
         """The sources that this search finds now: a new or changed one on the subject is among them."""
-        rows, _, _ = self._rows(text, limit)
-        return tuple((note.id, note.version, note.ends) for _, note in rows)
+        return state_of(self._rows(text, limit)[0])
 
     def _piece(self, row: SourceRow, note: NoteStanding, share: float, passage: str, words: frozenset[str]) -> Piece:
         published = row.get("published_at")

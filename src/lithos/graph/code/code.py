@@ -10,7 +10,7 @@ from pathlib import Path
 from lithos.core.call import Call
 from lithos.core.clock import Clock
 from lithos.core.part import Part
-from lithos.errors import InvalidInput, NotFound
+from lithos.errors import InvalidInput, LithosError, NotFound, Unavailable
 from lithos.graph.code.index import CodeIndex, Progress
 from lithos.graph.code.languages import language_of
 from lithos.graph.code.parser import Parser, Source
@@ -80,6 +80,12 @@ class OpenRoot:
         if self.watcher.problem is not None:
             return f"changes in {name} are found by scans only"
         return ""
+
+    def not_settled(self, path: str) -> LithosError:
+        """The error of a question about a file that the graph does not have as it is now."""
+        if reason := self.behind():
+            return Unavailable(f"{path[:200]!r} waits to be indexed: {reason}", hint="Call again in a few seconds.")
+        return NotFound(f"{path[:200]!r} changes too quickly to be read", hint="Call again.")
 
     def close(self) -> None:
         self.watcher.stop()

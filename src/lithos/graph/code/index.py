@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from lithos.search import Document, DocumentChange, Projector, Remove
 
 _log = logging.getLogger("lithos.code")
 AT_ONCE = 100  # files in one transaction of a large change; a smaller change is one transaction with its edges
+PATIENCE = 2.0  # seconds that a question waits for its file while another update is under way
 RESOLVED_AT_ONCE = 1_000  # each transaction writes most pages of the edges' trees
 _IGNORE_FILES = (".gitignore", ".git/info/exclude", ".git/index", ".git/HEAD")
 
@@ -56,6 +58,7 @@ class CodeIndex:
         self._parser = parser
         self._projector = projector
         self._lock = threading.RLock()
+        self._urgent: deque[tuple[str, threading.Event]] = deque()  # files that questions wait for during an update
 
     def reconcile(self, *, clear: bool = False) -> None:
         """Compare every file with the graph."""
@@ -99,10 +102,11 @@ class CodeIndex:
         changed, same = self._read_changed(candidates, known)
         few = len(candidates) + len(gone) <= AT_ONCE
         with self.store.first_build() if is_first and not few else nullcontext():
-            for batch in _batches(self._parsed(changed), AT_ONCE):
+            for batch in self._parsed(changed):
                 self._apply(batch, gone, resolve=few, is_first=is_first)
                 gone = []
                 self.progress.done += len(batch)
+                self._take_urgent()
             if gone:
                 self._apply([], gone, resolve=few)
             self.store.touch(same)
@@ -132,18 +136,14 @@ class CodeIndex:
             return None  # gone or replaced by a link since it was listed: the next look decides
         return _Read(path, stamp, version, data, self.tree.rule.refuses_content(data) or "")
 
-    def _parsed(self, reads: Iterable[_Read]) -> Iterator[tuple[Parsed, list[Document]]]:
-        """The child's facts of each file; files without a grammar, and those left out, do not go there."""
-        waiting: list[_Read] = []
-        for read in reads:
-            if read.reason or not language_of(read.path):
-                yield self._without_grammar(read)
-                continue
-            waiting.append(read)
-            if len(waiting) == 64:
-                yield from self._from_child(waiting)
-                waiting = []
-        yield from self._from_child(waiting)
+    def _parsed(self, reads: Iterable[_Read]) -> Iterator[list[tuple[Parsed, list[Document]]]]:
+        """The child's facts of files, in batches; those without a grammar, or left out, do not go there. Between two
+        batches the child is idle, and nothing was read that is not applied."""
+        iterator = iter(reads)
+        while batch := list(islice(iterator, AT_ONCE)):
+            for_child = [read for read in batch if not read.reason and language_of(read.path)]
+            others = [read for read in batch if read.reason or not language_of(read.path)]
+            yield [*map(self._without_grammar, others), *self._from_child(for_child)]
 
     def _without_grammar(self, read: _Read) -> tuple[Parsed, list[Document]]:
         parsed = Parsed(read.path, "", read.version, read.stamp, read.reason, NO_GRAMMAR)
@@ -191,7 +191,7 @@ class CodeIndex:
         yield [Remove(f"{self.name}:{id}") for id in known if id not in wanted]
         missing = {id.partition("#")[0] for id, card in wanted.items() if known.get(id) != f"{card:x}"}
         reads = (read for path in sorted(missing) if (read := self._read(path)) is not None)
-        for batch in _batches(self._parsed(reads), AT_ONCE):
+        for batch in self._parsed(reads):
             yield [
                 document
                 for parsed, made in batch
@@ -203,20 +203,43 @@ class CodeIndex:
         """Read these files as if their text had changed."""
         with self._lock:
             reads = (read for path in paths if (read := self._read(path)) is not None)
-            for batch in _batches(self._parsed(reads), AT_ONCE):
+            for batch in self._parsed(reads):
                 self._apply(batch, [], resolve=True)
 
     def refresh(self, path: str) -> None:
-        """Bring one file up to date before an answer about it."""
+        """Bring one file up to date before an answer about it. An update under way takes it in between two batches;
+        what does not come within `PATIENCE` is left to that update."""
         try:
-            self.follow([path])
+            if not self._follow_if_free(path):
+                self._wait_for_turn(path)
         except LithosError:
             _log.exception("%s: %s could not be looked at", self.name, path)
 
+    def _follow_if_free(self, path: str) -> bool:
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            self.follow([path])
+        finally:
+            self._lock.release()
+        return True
 
-def _batches(
-    items: Iterable[tuple[Parsed, list[Document]]], size: int
-) -> Iterator[list[tuple[Parsed, list[Document]]]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, size)):
-        yield batch
+    def _wait_for_turn(self, path: str) -> None:
+        done, deadline = threading.Event(), time.monotonic() + PATIENCE
+        self._urgent.append((path, done))
+        while not done.wait(0.05) and time.monotonic() < deadline:
+            if self._follow_if_free(path):  # the update ended before it saw this path
+                return
+
+    def _take_urgent(self) -> None:
+        """Take in the files that questions wait for; their edges are resolved with those of the update."""
+        while self._urgent:
+            path, done = self._urgent.popleft()
+            try:
+                reads = (read for each in self.tree.listed([path]) if (read := self._read(each.path)) is not None)
+                for batch in self._parsed(reads):
+                    self._apply(batch, [], resolve=False)
+            except LithosError:
+                _log.exception("%s: %s could not be looked at", self.name, path)
+            finally:
+                done.set()

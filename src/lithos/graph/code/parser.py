@@ -42,7 +42,7 @@ class Parser:
 
     def __init__(self, *, seconds: float = SECONDS_PER_FILE, command: list[str] | None = None) -> None:
         self._seconds = seconds
-        self._command = command or [sys.executable, "-m", "lithos.graph.code.child"]
+        self._command = command or [sys.executable, "-P", str(Path(__file__).with_name("child.py"))]
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._warm = False

@@ -9,6 +9,7 @@ from lithos.storage import Migration
 
 # Part of the name of the file: facts that other code extracted are never mixed with ours.
 EXTRACTION = "2"
+RESOLUTION = "2"  # how edges are made of facts: another one makes them again, without parsing
 
 _SQL = """
 CREATE TABLE files (

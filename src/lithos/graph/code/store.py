@@ -18,7 +18,7 @@ from lithos.graph.code.resolving.engine import Edge
 from lithos.graph.code.resolving.languages import engine_of, published
 from lithos.graph.code.resolving.world import World
 from lithos.graph.code.roots.tree import Stamp
-from lithos.graph.code.schema import FINGERPRINT, INDEXES, MIGRATIONS, number
+from lithos.graph.code.schema import FINGERPRINT, INDEXES, MIGRATIONS, RESOLUTION, number
 from lithos.graph.code.values import CALLABLE, EdgeType, Facts, NodeType
 from lithos.storage import Database, RebuildableDatabase, Row, Tx, discard, open_database
 
@@ -57,6 +57,7 @@ def open_store(path: Path, clock: Clock) -> Store:
             raise
         if current:
             database.write(_make_indexes)
+            database.write(_mark_older_edges)
             return database
         database.close()
         for tail in ("", "-wal", "-shm"):
@@ -64,6 +65,14 @@ def open_store(path: Path, clock: Clock) -> Store:
         return open_it()
 
     return Store(RebuildableDatabase(path, open_it))
+
+
+def _mark_older_edges(tx: Tx) -> None:
+    """Edges that an earlier way of resolving made are resolved again, from the stored facts, by the next scan."""
+    row = tx.one("SELECT value FROM meta WHERE name = 'resolution'")
+    if row is None or row["value"] != RESOLUTION:
+        tx.put("UPDATE files SET stale = 1 WHERE parsed = 1")
+        tx.put("INSERT OR REPLACE INTO meta VALUES ('resolution', ?)", RESOLUTION)
 
 
 def _fingerprint(database: Database) -> str:

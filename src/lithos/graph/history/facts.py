@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 MOST = 50
 _SUBJECT = r"(?P<subject>`[^`]+`|(?:The |the )?[A-Za-z_][\w./:#-]*(?: [a-z_A-Z][\w./:-]*){0,4}?)"
-_VALUE = r"(?P<value>[^.;\n]{2,160})"
+_VALUE = r"(?P<value>(?:[^.;\n]|\.(?=\w)){2,160})"
 _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "chosen_over",
@@ -40,7 +40,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("is", re.compile(rf"{_SUBJECT} (?:is|are) (?P<value>(?:an? |the |not )?[^.;\n]{{2,100}})", re.I)),
 )
 _LABEL = re.compile(r"^(Approach|Reason|Context|Resolution|Changes|Example): (.+)$", re.MULTILINE)
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\s|$)|\n|$)(?:(?<=\w\.)(?=\w)[^.!?\n]+)*")
+_SENTENCE = re.compile(r"(?:[^.!?\n]|[.!?](?=\S))+[.!?]?")  # a dot inside of a name or path ends nothing
 
 
 class Fact(TypedDict):

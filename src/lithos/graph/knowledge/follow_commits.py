@@ -26,6 +26,7 @@ from lithos.storage import Rebuilding
 FEW = 200  # commits that a question may wait for
 SHORT = 10.0  # seconds: a question waits less than this, the background job longer
 MOST_PARSED = 4_000  # earlier versions of files that are parsed for names of removed symbols
+NO_REPOSITORY = "it is no git repository"
 _log = logging.getLogger("lithos.history")
 
 
@@ -71,7 +72,7 @@ class CommitFollower:
             state = self._states.setdefault(name, RootState())
             try:
                 done = self._follow(root, state, until) and done
-                state.problem = "" if state.stamp else "it is no git repository"
+                state.problem = "" if state.stamp else NO_REPOSITORY
             except Rebuilding:  # no fault of the repository: the store begins again
                 raise
             except LithosError as error:

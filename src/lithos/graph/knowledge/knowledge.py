@@ -16,13 +16,13 @@ from lithos.core.call import Call
 from lithos.core.cursor import NextPage
 from lithos.core.listeners import Listeners
 from lithos.core.part import Part
-from lithos.errors import InvalidInput, LithosError
+from lithos.errors import InvalidInput, LithosError, NotFound
 from lithos.graph.code import Code, find
 from lithos.graph.history.question import GIT, Answered, HistoryQuestion
 from lithos.graph.history.values import HistoryRow
 from lithos.graph.knowledge.asserted import AssertedEdges, LinkAnswer
 from lithos.graph.knowledge.edges import Edge, edge_type
-from lithos.graph.knowledge.follow_commits import CommitFollower
+from lithos.graph.knowledge.follow_commits import NO_REPOSITORY, CommitFollower
 from lithos.graph.knowledge.follow_sources import CODE, code_keys
 from lithos.graph.knowledge.nodes import UUID_LENGTH, Node, Nodes, NodeShown
 from lithos.graph.knowledge.store import KnowledgeStore
@@ -181,8 +181,21 @@ class Knowledge(Part):
         return self.asserted.link(call, source.id, target.id, edge, weight, reason)
 
     def unlink(self, call: Call, source_id: str, target_id: str, kind: str | int) -> LinkAnswer:
-        """Ends are taken as they are written: they may be gone."""
-        return self.asserted.unlink(call, source_id.strip(), target_id.strip(), edge_type(kind))
+        """Ends are taken as they are written, since they may be gone; else as symbols and paths."""
+        source, target, edge = source_id.strip(), target_id.strip(), edge_type(kind)
+        try:
+            return self.asserted.unlink(call, source, target, edge)
+        except NotFound:
+            ends = (self._end(call, source), self._end(call, target))
+            if ends == (source, target):
+                raise
+        return self.asserted.unlink(call, *ends, edge)
+
+    def _end(self, call: Call, given: str) -> str:
+        try:
+            return self.nodes.find(call, given).id
+        except LithosError:
+            return given
 
     # Asking
 
@@ -212,7 +225,14 @@ class Knowledge(Part):
             return Answered([])
         behind = self.catch_up()
         found = self.commits.entries.find(call, question)
-        return replace(found, degraded="; ".join(filter(None, [behind, found.degraded])))
+        reasons = [behind, *self.unread_commits(call), found.degraded]
+        return replace(found, degraded="; ".join(filter(None, reasons)))
+
+    def unread_commits(self, call: Call) -> list[str]:
+        """Why commits of a root cannot be read: an answer without them is not whole."""
+        problems = {name: why for name, why in self.commits.problems().items() if why != NO_REPOSITORY}
+        seen = [root.spec.name for root in self.code.visible(call)]
+        return [f"commits of {name} are not read: {problems[name]}" for name in seen if name in problems]
 
     def out_of(self, id: str, kinds: Sequence[KnowledgeEdge] = ()) -> list[Edge]:
         """Asserted and derived edges that begin here."""

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from lithos.errors import Busy, Forbidden, InvalidInput, NotFound, TooLarge, Unavailable
 
@@ -26,6 +26,8 @@ MOST_HOPS = 5
 PORTS = {"http": 80, "https": 443}
 Resolve = Callable[[str, int], Sequence[str]]  # host, port → addresses
 Connect = Callable[[str, int, float], socket.socket]  # address, port, seconds
+_KEPT = "".join(chr(each) for each in range(33, 127))  # everything else of a path is escaped
+_ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,500}"')
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
@@ -42,7 +44,7 @@ class AllowedSource:
     @property
     def hosts(self) -> frozenset[str]:
         urls = (each for each in (self.base_url, self.api_endpoint) if each)
-        return frozenset(host.lower() for url in urls if (host := urlsplit(url).hostname))
+        return frozenset(host for url in urls if (host := _host(urlsplit(url))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +100,7 @@ class Fetcher:
             address = self._address(host, port)
             with self._asked(url, host, address, port, target, etag, deadline) as response:
                 if response.status in (301, 302, 303, 307, 308) and response.getheader("Location"):
-                    url = urljoin(url, str(response.getheader("Location")))
+                    url = _joined(url, str(response.getheader("Location")))
                     continue
                 page = self._page(url, response, source, etag)
             self._crawled(source.name)
@@ -106,8 +108,8 @@ class Fetcher:
         raise InvalidInput(f"{url[:120]} redirects more than {MOST_HOPS} times")
 
     def _checked(self, url: str) -> tuple[AllowedSource, str, int, str]:
-        parts = urlsplit(url)
-        if parts.scheme not in PORTS or not parts.hostname:
+        parts = _split(url)
+        if parts.scheme not in PORTS or not _host(parts):
             raise InvalidInput(f"{url[:120]!r} is no http address", hint="Use https://….")
         if parts.username is not None or parts.password is not None:
             raise Forbidden("the address holds credentials", hint="Leave them out; Lithos sends none.")
@@ -119,7 +121,7 @@ class Fetcher:
             raise InvalidInput(f"{url[:120]!r} has a wrong port") from None
         if port not in PORTS.values():
             raise Forbidden(f"port {port} is not asked", hint="Only ports 80 and 443 are.")
-        host = parts.hostname.lower()
+        host = _host(parts)
         source = next((each for each in self.sources if host in each.hosts), None)
         if source is None:
             allowed = ", ".join(sorted(host for each in self.sources for host in each.hosts)) or "none"
@@ -131,8 +133,8 @@ class Fetcher:
             raise Forbidden(
                 f"{source.name} needs credentials, which Lithos does not send", hint="Save the page as a file."
             )
-        target = parts.path or "/"
-        return source, host, port, f"{target}?{parts.query}" if parts.query else target
+        target = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        return source, host, port, quote(target, safe=_KEPT)
 
     def _count(self, source: AllowedSource) -> None:
         now = self._clock()
@@ -173,7 +175,9 @@ class Fetcher:
             secure = url.startswith("https:")
             connection.sock = self._trust().wrap_socket(wire, server_hostname=host) if secure else wire
             headers = {"Host": host, "User-Agent": "lithos", "Accept-Encoding": "gzip, deflate", "Accept": "*/*"}
-            connection.request("GET", target, headers={**headers, **({"If-None-Match": etag} if etag else {})})
+            if _ETAG.fullmatch(etag):  # it comes from a note, which a person may have edited
+                headers["If-None-Match"] = etag
+            connection.request("GET", target, headers=headers)
             yield connection.getresponse()
             if late.is_set():
                 raise TimeoutError
@@ -198,15 +202,42 @@ class Fetcher:
         return Page(url, _body(response), kind, str(response.getheader("ETag") or ""), source=source.name)
 
 
+def _split(url: str) -> SplitResult:
+    try:
+        return urlsplit(url)
+    except ValueError:  # brackets without an address in them
+        raise InvalidInput(f"{url[:120]!r} is no http address", hint="Use https://….") from None
+
+
+def _joined(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location.encode("latin-1").decode("utf-8", "replace"))
+    except ValueError:
+        raise InvalidInput(f"{url[:120]} redirects to {location[:120]!r}, which is no address") from None
+
+
+def _host(parts: SplitResult) -> str:
+    """As DNS and certificates write it; empty where there is none."""
+    host = (parts.hostname or "").lower()
+    try:
+        return host if host.isascii() else host.encode("idna").decode()
+    except UnicodeError:
+        return ""
+
+
 def _body(response: HTTPResponse) -> bytes:
     """Whole, decompressed and bounded; raises HTTPException where the connection ended before the page did."""
-    encoding = str(response.getheader("Content-Encoding") or "").lower()
-    inflate = zlib.decompressobj(47) if encoding in ("gzip", "deflate", "x-gzip") else None
+    encoding = str(response.getheader("Content-Encoding") or "identity").strip().lower()
+    if encoding not in ("identity", "gzip", "x-gzip", "deflate"):
+        raise HTTPException(f"its encoding is {encoding[:40]!r}, which was not asked for")
+    inflate = None if encoding == "identity" else zlib.decompressobj(47)
     body = bytearray()
     while part := response.read(64 * 1024):
-        body += inflate.decompress(part, LARGEST + 1 - len(body)) if inflate is not None else part
+        body += part if inflate is None else inflate.decompress(part, LARGEST + 1 - len(body))
         if len(body) > LARGEST or (inflate is not None and inflate.unconsumed_tail):
             raise TooLarge(f"the page has more than {LARGEST} bytes")
+        if inflate is not None and inflate.unused_data:
+            raise HTTPException("it goes on behind the end of its compressed data")
     if response.length or (inflate is not None and not inflate.eof):
         raise HTTPException("the connection ended before the page did")
     return bytes(body)

@@ -28,6 +28,7 @@ _NAMES: Final = (
     (INFORMAL, "Informal", "⚠️ Informal source - verify independently"),
     (0, "Unverified/Inferred", "⚠️ UNVERIFIED - LLM inference, may be incorrect"),
 )
+_UNCHECKED: Final = ("Unchecked", "⚠️ UNCHECKED - no statement in it could be checked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +69,18 @@ def _age_level(standing: Standing) -> int:
     return RECENT if standing.days < 7 else MONTH_OLD if standing.days < 30 else OLD
 
 
-def trust_name(level: int) -> str:
-    return next(name for least, name, _ in _NAMES if level >= least)
+def trust_name(level: int, *, unchecked: bool = False) -> str:
+    return _named(level, unchecked)[0]
 
 
-def trust_warning(level: int) -> str:
-    return next(warning for least, _, warning in _NAMES if level >= least)
+def trust_warning(level: int, *, unchecked: bool = False) -> str:
+    return _named(level, unchecked)[1]
+
+
+def _named(level: int, unchecked: bool) -> tuple[str, str]:
+    if unchecked and UNVERIFIED < level <= UNCHECKED_MOST:  # it has the level of old history, and may be of today
+        return _UNCHECKED
+    return next((name, warning) for least, name, warning in _NAMES if level >= least)
 
 
 @dataclass(frozen=True, slots=True)

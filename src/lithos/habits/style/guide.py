@@ -22,6 +22,7 @@ MOST_FILES = 160  # of a language whose syntax is counted; naming is counted ove
 LEAST_SHARE, LEAST_CASES = 0.7, 20
 MOST_OF_FILE = 60  # cases of one convention that one file contributes
 MOST_FOLDERS = 12
+DEEPEST = 40  # folders that are looked for above a path
 MOST_LANGUAGES = 3  # in an answer about all
 MIXED = "mixed"
 SURVEYED = {"python", "javascript", "typescript", "tsx", "go", "rust", "java", "c_sharp", "php", "ruby"}
@@ -191,21 +192,27 @@ def _placed(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
     for root in roots:
         if plain.startswith(f"{root.spec.name}:"):
             return root, _folder_of(root, plain[len(root.spec.name) + 1 :])
-    for root in roots:
-        folder = _folder_of(root, plain)
-        if not plain or folder:
-            return root, folder
-    return roots[0], ""
+    head, colon, _ = plain.partition(":")
+    if colon and "/" not in head:
+        there = ", ".join(root.spec.name for root in roots)
+        raise NotFound(f"there is no root {head[:40]!r}", hint=f"There are: {there}.")
+    placed = [(root, _folder_of(root, plain)) for root in roots]
+    return max(placed, key=lambda pair: len(pair[1]))  # the first of equals
 
 
 def _folder_of(root: OpenRoot, path: str) -> str:
+    """The folder itself, or the nearest above a file that is not there yet."""
     plain = path.strip("/")
     if not plain or plain == ".":
         return ""
     if root.index.tree.stamp(plain) is not None:
         return plain.rpartition("/")[0]
-    rows = root.store.read(lambda tx: tx.one(_BENEATH, f"{plain}/", f"{plain}0"))
-    return plain if rows is not None else ""
+    for _ in range(DEEPEST):
+        asked = (f"{plain}/", f"{plain}0")
+        if not plain or root.store.read(lambda tx, asked=asked: tx.one(_BENEATH, *asked)) is not None:  # type: ignore[misc]
+            return plain
+        plain = plain.rpartition("/")[0]
+    return ""
 
 
 def _sample(rows: Iterable[tuple[str, str]]) -> Iterable[tuple[str, str]]:

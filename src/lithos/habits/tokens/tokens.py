@@ -14,6 +14,7 @@ from typing_extensions import TypedDict
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code import Code, OpenRoot
+from lithos.habits.brevity import is_short
 from lithos.habits.tokens.reading import (
     DEFAULT,
     RuleUse,
@@ -142,18 +143,21 @@ class DesignSystems:
         most = MOST_NAMED if name is not None else MOST_ALL if wanted == "all" else MOST_SHOWN
         answer: DesignTokens = {
             "root": place.spec.name,
-            "tokens": _by_category(system, chosen, theme, most),
+            "tokens": {},
             "themes": themes,
             "counts": dict(Counter(each.category for each in chosen)),
             "sources": [path for path, _ in Counter(each.path for each in chosen).most_common(MOST_SOURCES)],
         }
-        composite = _composite(system, chosen, most)
-        if composite:
-            answer["typography"] = composite
         if wanted == "all" and name is None and system.rules:
             answer["component_patterns"] = _component_patterns(system)
         if system.problems:
             answer["problems"] = system.problems[:3]
+        for count in range(most, 0, -1):
+            answer["tokens"] = _by_category(system, chosen, theme, count)
+            if composite := _composite(system, chosen, count):
+                answer["typography"] = composite
+            if name is not None or is_short(answer):
+                break
         return answer
 
     def find(self, call: Call, value: str, root: str | None = None) -> TokenFound:

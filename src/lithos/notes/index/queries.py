@@ -216,11 +216,12 @@ def graph(tx: Tx, wanted: NoteFilter, limit: int) -> tuple[list[list[Any]], list
 
 def changed_since(tx: Tx, since: int, path_prefix: str, most: int = -1) -> list[Row]:
     """The notes whose files changed at or after this moment, the newest change first; `most` of them, -1: all."""
+    within = " AND notes.path >= ? AND notes.path < ?" if path_prefix else ""
     return tx.all(
         "SELECT id, notes.path, title, notes.version, changed, edited, by_us, mtime_ns FROM notes"
-        " JOIN files ON files.path = notes.path"
-        " WHERE changed >= ? AND notes.path >= ? AND notes.path < ? ORDER BY changed DESC, notes.path LIMIT ?",
-        *(since, path_prefix, path_prefix + _LAST, most),
+        " CROSS JOIN files ON files.path = notes.path"  # notes first: the newest come from an index, without a sort
+        f" WHERE changed >= ?{within} ORDER BY changed DESC, notes.path LIMIT ?",
+        *(since, *([path_prefix, path_prefix + _LAST] if path_prefix else []), most),
     )
 
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -56,8 +56,21 @@ class IndexEntry:
     passages: tuple[Passage, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class KnownDocument:
+class FilterFields(NamedTuple):
+    """The fields that filters of search compare, of one document."""
+
+    path: str
+    author: str
+    tags: Sequence[str]
+    keywords: Mapping[str, Sequence[str]]
+    numbers: Mapping[str, float]
+
+    @classmethod
+    def of(cls, document: Document) -> FilterFields:
+        return cls(document.path, document.author, document.tags, document.keywords, document.numbers)
+
+
+class KnownDocument(NamedTuple):  # made in half the time of a dataclass: a start makes one of every document
     ordinal: int
     id: str
     hash: str
@@ -91,9 +104,14 @@ class Catalogue:
             _check(row)
             yield KnownDocument(row["ordinal"], row["id"], row["hash"], row["passages"], _sequence(row["facts"]))
 
-    def documents(self) -> Iterator[tuple[int, Document]]:
+    def filter_fields(self) -> Iterator[tuple[int, FilterFields]]:
         for row in self._live():
-            yield row["ordinal"], _document(row)
+            _check(row)
+            facts = orjson.loads(row["facts"])
+            yield (
+                row["ordinal"],
+                FilterFields(facts["path"], facts["author"], facts["tags"], facts["keywords"], facts["numbers"]),
+            )
 
     def _live(self) -> Iterator[Row]:
         after = -1

@@ -9,6 +9,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from lithos.search.collection.catalogue import FilterFields
 from lithos.search.values import RESTRICTED, Document, Where
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ def _numbers_match(document: Document, where: Where) -> bool:
 class Columns:
     """Lists of ordinals for words, a sorted list for paths, an array for each number.
 
-    Made from `documents` at the first filtered query. Versions that are gone stay: their ordinals are never used
+    Made from `fields` at the first filtered query. Versions that are gone stay: their ordinals are never used
     again, and the engines know which are alive.
     """
 
-    def __init__(self, documents: Callable[[], Iterable[tuple[int, Document]]]) -> None:
-        self._documents = documents
+    def __init__(self, fields: Callable[[], Iterable[tuple[int, FilterFields]]]) -> None:
+        self._fields = fields
         self._lock = threading.Lock()
         self._size: int | None = None  # ordinals it knows of; None before it was made
         self._lists: dict[tuple[str, str], array[int]] = defaultdict(lambda: array("q"))
@@ -74,21 +75,21 @@ class Columns:
     def make(self) -> None:
         with self._lock:
             if self._size is None:
-                self._add(self._documents())
+                self._add(self._fields())
 
-    def add(self, entries: Iterable[tuple[int, Document]]) -> None:
+    def add(self, entries: Iterable[tuple[int, FilterFields]]) -> None:
         with self._lock:
             if self._size is not None:
                 self._add(entries)
 
-    def _add(self, entries: Iterable[tuple[int, Document]]) -> None:
+    def _add(self, entries: Iterable[tuple[int, FilterFields]]) -> None:
         size = self._size or 0
-        for ordinal, document in entries:
-            for key in _words(document):
+        for ordinal, fields in entries:
+            for key in _words(fields):
                 self._lists[key].append(ordinal)
-            for name, value in document.numbers.items():
+            for name, value in fields.numbers.items():
                 self._number(name, ordinal + 1)[ordinal] = value
-            self._paths.append((document.path, ordinal))
+            self._paths.append((fields.path, ordinal))
             size = max(size, ordinal + 1)
         self._paths_sorted = False
         self._size = size
@@ -165,12 +166,12 @@ class Columns:
             self._paths_sorted = True
 
 
-def _words(document: Document) -> Iterable[tuple[str, str]]:
+def _words(fields: FilterFields) -> list[tuple[str, str]]:
     """Keys of the inverted lists; `#` and `@` are no names of keyword fields."""
-    yield from (("#", tag) for tag in set(document.tags))
-    yield "@", document.author
-    for name, values in document.keywords.items():
-        yield from ((name, value) for value in set(values))
+    keys = [("@", fields.author)]
+    keys += [("#", tag) for tag in set(fields.tags)]
+    keys += [(name, value) for name, values in fields.keywords.items() for value in set(values)]
+    return keys
 
 
 def _at(ordinals: Sequence[int], size: int) -> NDArray[np.bool_]:

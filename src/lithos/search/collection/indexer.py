@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lithos.core.text import estimate_tokens
 from lithos.errors import Damaged, LithosError, Unavailable
-from lithos.search.collection.catalogue import Catalogue, IndexEntry, KnownDocument
+from lithos.search.collection.catalogue import Catalogue, FilterFields, IndexEntry, KnownDocument
 from lithos.search.collection.code_sample import CodeSample
 from lithos.search.collection.columns import Columns
 from lithos.search.collection.passages import cut_passages
@@ -67,7 +67,7 @@ class Indexer:
         self._catalogue: Catalogue | None = None
         self._fulltext: FullText | None = None
         self._semantic: SemanticIndex | None = None
-        self.columns = Columns(self._documents)
+        self.columns = Columns(self._filter_fields)
         self._thread: threading.Thread | None = None
         self._closed = False
         self._give_up_at = float("inf")
@@ -264,8 +264,8 @@ class Indexer:
         self.problems.pop("meaning", None)
         return meaning
 
-    def _documents(self) -> Iterable[tuple[int, Document]]:
-        return self.catalogue().documents()
+    def _filter_fields(self) -> Iterable[tuple[int, FilterFields]]:
+        return self.catalogue().filter_fields()
 
     def cut(self, document: Document) -> tuple[Passage, ...]:
         if self._shape.uncut:
@@ -459,7 +459,7 @@ class Indexer:
     def _publish(self, batch: dict[str, UnindexedChange], entries: Sequence[IndexEntry], going: Sequence[int]) -> None:
         if (entries or self._semantic is not None) and (meaning := self.semantic_if_usable()):
             meaning.exchange(going, entries)
-        self.columns.add((entry.ordinal, entry.document) for entry in entries)
+        self.columns.add((entry.ordinal, FilterFields.of(entry.document)) for entry in entries)
         worn = self.fulltext().worn()
         with self._changed:
             for id, unindexed in batch.items():
@@ -539,7 +539,7 @@ class Indexer:
                 self._semantic.close()
                 self._semantic = None
             self._catalogue = self._restarted_empty(damage)
-            self.columns = Columns(self._documents)
+            self.columns = Columns(self._filter_fields)
         for tell in self._lost:
             tell()
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 QUESTIONS_REMEMBERED = 128
-RETRY_AFTER = 30.0  # seconds until a model that could not be loaded is tried again
+RETRY = (1.0, 30.0)  # seconds until what failed is tried again, first and longest: most often a disk was full
 REST = 0.03  # seconds after a call that changes something: the next one often follows
 LONGEST_REST = 0.5  # in a row: a flood of writes must not keep what it wrote from ever being found by meaning
 _NICE = 10
@@ -87,6 +87,7 @@ class Embedding(Part):
         self._has_work = False
         self._running: list[threading.Thread] = []
         self._retry_at = 0.0
+        self._retry_pause = RETRY[0]
         self._remembered: OrderedDict[str, Floats] = OrderedDict()
         self._asked: dict[str, Future[Floats]] = {}  # questions in the hands of the model
         self.beside = ThreadPoolExecutor(self._threads, "questions")  # the model beside full text
@@ -260,6 +261,7 @@ class Embedding(Part):
 
     def _measured(self, seconds: float) -> None:
         self.failure = ""
+        self._retry_pause = RETRY[0]
         self._measurements += 1
         if self._measurements <= self._threads:  # the first of each thread wait for the model to load
             return
@@ -270,7 +272,8 @@ class Embedding(Part):
         _log.warning("a passage could not be embedded: %s", error, exc_info=not isinstance(error, LithosError))
         self.failure = error.message if isinstance(error, LithosError) else str(error)[:200]
         with self._changed:
-            self._retry_at = time.monotonic() + RETRY_AFTER
+            self._retry_at = time.monotonic() + self._retry_pause
+            self._retry_pause = min(2 * self._retry_pause, RETRY[1])
 
 
 def _next_of(take: Take) -> Job | None:

@@ -136,7 +136,7 @@ class Vectors:
             self._bits[:, start : start + len(piece)] = _signs(piece, self._words).T
         self._row_of = None
         self._several = bool(rows["position"].any())
-        self._held = rows.copy()  # in memory and not mapped: a file cut short under a map would end the process
+        self._held = rows  # in memory and not mapped: a file cut short under a map would end the process
 
     # -- what changes -------------------------------------------------------------------------------------------
 

@@ -44,7 +44,7 @@ def lithos_link_nodes(
 def lithos_unlink_nodes(
     lithos: Lithos, call: Call, source_id: NodeId, target_id: NodeId, edge_type: EdgeType, agent: Agent = None
 ) -> LinkAnswer:
-    """Take an asserted edge back; ids as lithos_get_edges shows them."""
+    """Take an asserted edge back."""
     return lithos.graph.unlink(call, source_id, target_id, edge_type)
 
 

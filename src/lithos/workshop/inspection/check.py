@@ -112,7 +112,7 @@ class Checks:
             kind = "build" if step.adapter.compiles else "check"
             last = run_tool(self._runner, worktree, step.adapter.vectors, request, step.cwd, kind=kind)
             if last.missing:
-                return _StepResult(step, LintReport(problem=f"{step.tool['name']} is not installed"), last)
+                return _StepResult(step, LintReport(problem=f"{step.tool['name']} {last.missing}"), last)
             report = read_lint(step.adapter, last.output, place)
             whole.issues += report.issues
             whole.problem, whole.parsed = whole.problem or report.problem, whole.parsed and report.parsed
@@ -124,7 +124,7 @@ class Checks:
         code = ran.output.exit_code
         problem = "" if code == 0 else f"{step.tool['name']} ended with exit code {code}"
         if ran.missing:
-            problem = f"{step.tool['name']} is not installed"
+            problem = f"{step.tool['name']} {ran.missing}"
         return _StepResult(step, LintReport(problem=problem, parsed=False), ran)
 
     def _compare(self, worktree: Worktree, git: Git, results: list[_StepResult], names: Mapping[str, str]) -> str:

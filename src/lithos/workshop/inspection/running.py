@@ -19,16 +19,16 @@ LARGEST_REPORT = 64 * 2**20
 
 @dataclass(slots=True)
 class Ran:
-    """`missing`: the program is not installed, and nothing ran."""
+    """`missing`: why nothing ran, where the program is not installed or cannot start."""
 
     output: ToolOutput
     done: Completed | None = None
-    missing: bool = False
+    missing: str = ""
 
 
 def only_recommended(ran: Ran, tool: DiscoveredTool) -> bool:
     """Whether it is missing and no file of the project asks for it: an answer names it, and may pass by the others."""
-    return ran.missing and tool["confidence"] == "low"
+    return bool(ran.missing) and tool["confidence"] == "low"
 
 
 def run_vector(
@@ -41,7 +41,8 @@ def run_vector(
     except NotFound as error:
         if error.details.get("reason") != "not_installed":
             raise
-        return Ran(ToolOutput(None, b"", error.message.encode()), missing=True)
+        why = error.message.removeprefix(repr(argv[0][:200]) + " ")
+        return Ran(ToolOutput(None, b"", error.message.encode()), missing=why)
     written = read_beneath(report.parent, report.name, LARGEST_REPORT) if report is not None else None
     ended = done.killed_by or ("timeout" if done.timed_out else "")
     return Ran(ToolOutput(done.exit_code, done.stdout, done.stderr, ended, done.truncated, written), done)

@@ -206,7 +206,7 @@ class Suites:
 
 def _read(adapter: SuiteAdapter, ran: Ran, place: Place) -> SuiteReport:
     if ran.missing:
-        return SuiteReport(problem=f"{adapter.tool} is not installed")
+        return SuiteReport(problem=f"{adapter.tool} {ran.missing}")
     return read_suite(adapter, ran.output, place)
 
 

@@ -80,11 +80,7 @@ class Sandbox:
             view = view_of(worktree, scratch, toolchains=self._toolchains, network=command.network, inside=inside)
             program = view.program(command.argv[0], command.cwd)
             if program is None:
-                raise NotFound(
-                    f"{command.argv[0][:200]!r} is not installed",
-                    hint="Install it in the project or the system.",
-                    reason="not_installed",
-                )
+                raise _missing(command, "is not installed", "Install it in the project or the system.")
             argv = [program, *command.argv[1:]]
             return (
                 self._run_bubblewrap(view, argv, command) if inside else self._run_launched(view, argv, command, wall)
@@ -178,7 +174,7 @@ class Sandbox:
                 _end(process)
             if ended.killed_by is None and not _ran(status.number):
                 said = supervisor.stderr.bytes().decode("utf-8", "replace").strip().splitlines()
-                raise Unavailable(f"the sandbox could not start: {said[-1][:300] if said else ended.exit_code}")
+                raise _not_started(command, argv[0], said[-1] if said else str(ended.exit_code))
         network: Network = "open" if view.network else "blocked"
         return _completed(ended, supervisor, "bubblewrap", network)
 
@@ -211,9 +207,22 @@ class Sandbox:
         restore_git_file(view.worktree)
         said = supervisor.stderr.bytes()
         if ended.exit_code == LAUNCH_FAILED and said.startswith(b"the sandbox could not start"):
-            raise Unavailable(said.decode("utf-8", "replace").strip()[:300])
+            raise _not_started(command, argv[0], said.decode("utf-8", "replace").strip().partition(": ")[2])
         blocked = confined and not view.network and landlock_abi() >= TCP_ABI
         return _completed(ended, supervisor, wall, "tcp blocked" if blocked else "open")
+
+
+def _missing(command: Command, why: str, hint: str) -> NotFound:
+    return NotFound(f"{command.argv[0][:200]!r} {why}", hint=hint, reason="not_installed")
+
+
+def _not_started(command: Command, program: str, said: str) -> NotFound | Unavailable:
+    """A script whose interpreter is gone is there and cannot be executed; anything else is a fault of the sandbox."""
+    if program in said:
+        return _missing(
+            command, "cannot start: its interpreter is missing, or it is no program", "Install it again in the project."
+        )
+    return Unavailable(f"the sandbox could not start: {said[:300]}")
 
 
 def _unlimited() -> Forbidden:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -42,6 +44,17 @@ def parser(tmp_path: Path, script: str = BROKEN, seconds: float = 2.0) -> Parser
 
 def sources(*texts: str) -> list[Source]:
     return [Source(f"{number}.py", "python", text.encode()) for number, text in enumerate(texts)]
+
+
+def test_the_child_imports_the_languages_and_nothing_else_of_lithos() -> None:
+    frame = b"\x06python" + b"def a(): pass\n"
+    code = f"import runpy, sys; runpy.run_path({Parser()._command[-1]!r}, run_name='__main__'); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=struct.pack(">I", len(frame)) + frame, capture_output=True, timeout=60
+    )
+    imported = {name for name in done.stderr.decode().split() if name.startswith("lithos.")}  # prints go to stderr
+    assert "lithos.graph.code.languages.grammars" in imported
+    assert {name for name in imported if not name.startswith("lithos.graph.code")} == {"lithos.graph"}
 
 
 @pytest.mark.parametrize("bad", ["# CRASH\n", "# HANG\n", "# SPIN\n"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import http.server
 import socket
 import ssl
@@ -17,11 +18,17 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from lithos.errors import Busy, Forbidden, LithosError, TooLarge, Unavailable
+from lithos.errors import Busy, Forbidden, InvalidInput, LithosError, TooLarge, Unavailable
 from lithos.graph.sources.web import LARGEST, AllowedSource, Fetcher, is_public
 
 PUBLIC = "93.184.216.34"
 PAGE = b"Yaks graze high."
+ENCODED = {
+    "/bomb": ("gzip", gzip.compress(b"a" * (LARGEST + 1))),
+    "/two": ("gzip", gzip.compress(PAGE) + gzip.compress(PAGE)),
+    "/unknown": ("br", PAGE),
+    "/nested": ("gzip, gzip", gzip.compress(gzip.compress(PAGE))),
+}
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
@@ -59,6 +66,12 @@ class Pages(http.server.BaseHTTPRequestHandler):
             self._begin({})
             while not self.stopped.wait(0.01):  # never silent, never done
                 self._write(b"a")
+        elif self.path in ENCODED:
+            encoding, data = ENCODED[self.path]
+            self._begin({"Content-Encoding": encoding})
+            self._write(data)
+        elif self.path.startswith("/to?"):
+            self._begin({"Location": self.path[4:]}, 302)
         elif self.path == "/loop":
             self._begin({"Location": "/loop"}, 302)
         elif self.headers.get("If-None-Match") == '"v1"':
@@ -111,7 +124,7 @@ def fetcher(ports: tuple[dict[int, int], Path]) -> Callable[..., Fetcher]:
         sources = [AllowedSource("docs", f"https://{host}/", rate_limit_per_min=more.pop("rate", 30))]
         return Fetcher(
             sources,
-            resolve=lambda name, port: [PUBLIC],
+            resolve=more.pop("resolve", lambda name, port: [PUBLIC]),
             connect=lambda address, port, seconds: socket.create_connection(("127.0.0.1", ports[0][port]), seconds),
             trust=(lambda: ssl.create_default_context(cafile=str(ports[1]))) if trusted else ssl.create_default_context,
             **more,
@@ -149,6 +162,15 @@ def test_a_certificate_of_another_name_or_an_unknown_signer_is_refused(fetcher: 
         ("https://docs.example:444/yaks", {}, Forbidden, "port"),
         ("https://docs.example.evil/yaks", {}, Forbidden, "allowed"),
         ("https://docs.example@evil/yaks", {}, Forbidden, "credentials"),
+        ("https://[docs.example/yaks", {}, InvalidInput, "no http address"),
+        ("https://docs.example/to?https://[evil/", {}, InvalidInput, "no address"),
+        ("https://docs.example/to?//evil.example/", {}, Forbidden, "allowed"),
+        ("https://docs.example/to?https://me:you@docs.example/", {}, Forbidden, "credentials"),
+        ("https://docs.example/to?file:///etc/passwd", {}, InvalidInput, "no http address"),
+        ("https://docs.example/bomb", {}, TooLarge, "bytes"),
+        ("https://docs.example/two", {}, Unavailable, "behind the end"),
+        ("https://docs.example/unknown", {}, Unavailable, "'br'"),
+        ("https://docs.example/nested", {}, Unavailable, "gzip, gzip"),
     ],
 )
 def test_a_page_that_misbehaves_is_refused(
@@ -157,6 +179,19 @@ def test_a_page_that_misbehaves_is_refused(
     Pages.stopped.clear()
     with pytest.raises(error, match=said):
         fetcher(**more).fetch(url)
+
+
+def test_letters_beyond_ascii_in_paths_and_hosts_are_escaped(fetcher: Callable[..., Fetcher]) -> None:
+    asked: list[str] = []
+    web = fetcher("bücher.example", resolve=lambda name, port: asked.append(name) or [PUBLIC])
+    assert web.fetch("http://BÜCHER.example/yaks/größe?q=ü").data == PAGE
+    assert web.fetch("http://bücher.example/to?/grö%C3%9Fe").data == PAGE
+    assert set(asked) == {"xn--bcher-kva.example"}
+
+
+def test_a_tag_that_is_none_is_not_sent(fetcher: Callable[..., Fetcher]) -> None:
+    for tag in ('"v1"\r\nX: y', "☃", "v1", '"v1" '):
+        assert not fetcher().fetch("https://docs.example/yaks", tag).unchanged
 
 
 @pytest.mark.parametrize(

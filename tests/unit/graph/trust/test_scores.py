@@ -91,6 +91,12 @@ def test_names_and_warnings_are_the_specifications() -> None:
     assert trust_warning(20) == "⚠️ UNVERIFIED - LLM inference, may be incorrect"
 
 
+def test_what_could_not_be_checked_is_not_called_old() -> None:
+    assert trust_name(40, unchecked=True) == "Unchecked"
+    assert "OLD" not in trust_warning(35, unchecked=True)
+    assert trust_name(20, unchecked=True) == "Unverified/Inferred"
+
+
 def test_code_wins_then_trust_then_time() -> None:
     code, old, new = Side("c", "code", 100, 1.0), Side("a", "history", 80, 1.0), Side("b", "history", 40, 9.0)
     assert winner(old, code) == (code, "Code is source of truth")

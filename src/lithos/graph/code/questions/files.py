@@ -61,6 +61,8 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
         if row is None or row["version"] != version:
             root.index.refresh(path)
             row = _row(root, path)
+        if row is None and root.index.progress.state in ("starting", "indexing"):
+            raise root.not_settled(path)
         if row is None:
             raise Forbidden(
                 f"{path[:200]!r} is ignored by the repository", hint="Only files that git would list are served."
@@ -69,7 +71,7 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
             raise Forbidden(f"{path[:200]!r} is left out: {row['reason']}", hint=_LEFT_OUT)
         if row["version"] == version:
             return data, version, row
-    raise NotFound(f"{path[:200]!r} changes too quickly to be read", hint="Call again.")
+    raise root.not_settled(path)
 
 
 class KeptTexts(Protocol):
@@ -205,20 +207,17 @@ def structure(code: Code, call: Call, path: str, depth: int, root: str | None) -
     """Folders with their files, lines, languages and symbols, `depth` levels deep."""
     roots = code.visible(call, root)
     if path.strip("/. "):
-        found, inside = located(roots, path.rstrip("/"))
-        chosen = [(found, inside.strip("/"))]
+        named, inside = located(roots, path.rstrip("/"))
+        inside = inside.strip("/")
+        asked = [named] if path.strip().startswith(f"{named.spec.name}:") else roots
     else:
-        chosen = [(each, "") for each in roots]
-    trees = []
-    for each, inside in chosen:
-        rows = _counted(each, inside)
-        if not rows and inside:
-            raise NotFound(
-                f"there is no folder {inside[:200]!r} in {each.spec.name}",
-                hint="lithos_list_files shows what there is.",
-            )
-        trees.append({"root": each.spec.name, **_folder(inside, rows, depth)})
-    return {"structure": trees, **degraded([each for each, _ in chosen])}
+        asked, inside = roots, ""
+    counted = [(each, rows) for each in asked if (rows := _counted(each, inside)) or not inside]
+    if inside and not counted:
+        names = ", ".join(each.spec.name for each in asked)
+        raise NotFound(f"there is no folder {inside[:200]!r} in {names}", hint="lithos_list_files shows what there is.")
+    trees = [{"root": each.spec.name, **_folder(inside, rows, depth)} for each, rows in counted]
+    return {"structure": trees, **degraded([each for each, _ in counted])}
 
 
 def _counted(root: OpenRoot, inside: str) -> list[Row]:

@@ -11,7 +11,7 @@ from lithos.core.call import Call
 from lithos.errors import InvalidInput
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.questions.lookup import rendered
-from lithos.graph.code.questions.questions import SYMBOL_TYPES, degraded, entry_by_id
+from lithos.graph.code.questions.questions import SYMBOL_TYPES, among, degraded, entries_by_id
 from lithos.graph.code.roots import globs
 from lithos.graph.code.values import NODE_NAMES
 from lithos.search import Query, SearchResult, Where
@@ -29,7 +29,7 @@ def search(
     if not text or len(text) > LONGEST_QUERY:
         raise InvalidInput(f"a query has 1 to {LONGEST_QUERY} characters", hint="Describe the code, or give a name.")
     roots = code.visible(call, root)
-    where = scope(roots, symbol_type, file_pattern)
+    where = scope(code, roots, symbol_type, file_pattern)
     named = _named(roots, text, symbol_type, file_pattern)
     found = _asked(code, Query(text, by="both", limit=limit, where=where)) if roots and where else None
     results = _results(roots, named, found, limit)
@@ -47,7 +47,7 @@ def search(
 def ranked(code: Code, call: Call, query: str, limit: int) -> list[tuple[dict[str, Any], float]]:
     """Symbols with how similar they are, 0 to 1: named 1, by meaning the cosine, by words the share that is found."""
     roots = code.visible(call)
-    where = scope(roots, "any", None)
+    where = scope(code, roots, "any", None)
     text = query.strip()[:LONGEST_QUERY]
     if not roots or where is None:
         return []
@@ -55,8 +55,10 @@ def ranked(code: Code, call: Call, query: str, limit: int) -> list[tuple[dict[st
     result = _asked(code, Query(text, by="both", limit=limit, where=where))
     known = {entry["id"] for entry, _ in found}
     words = set(re.findall(r"[a-z0-9]{3,}", text.lower()))
-    for hit in result.hits if result.relevant else ():
-        entry = entry_by_id(roots, hit.id) if hit.id not in known else None
+    hits = [hit for hit in result.hits if result.relevant and hit.id not in known]
+    entries = entries_by_id(roots, [hit.id for hit in hits])
+    for hit in hits:
+        entry = entries.get(hit.id)
         if entry is not None:
             shared = len(words & set(re.findall(r"[a-z0-9]{3,}", hit.passage.lower()))) / max(1, len(words))
             found.append((entry, max(hit.similarity or 0.0, shared)))
@@ -72,9 +74,9 @@ def _asked(code: Code, query: Query) -> SearchResult:
     return by_words if by_words.relevant else found
 
 
-def scope(roots: Sequence[OpenRoot], symbol_type: str, file_pattern: str | None) -> Where | None:
+def scope(code: Code, roots: Sequence[OpenRoot], symbol_type: str, file_pattern: str | None) -> Where | None:
     """The filter inside the engines; None: no file matches the pattern."""
-    any_of: dict[str, tuple[str, ...]] = {"root": tuple(root.spec.name for root in roots)}
+    any_of = among(code, roots)
     kinds = SYMBOL_TYPES[symbol_type]
     if kinds:
         any_of["type"] = tuple(NODE_NAMES[kind] for kind in kinds)
@@ -120,10 +122,11 @@ def _results(
     roots: Sequence[OpenRoot], named: list[dict[str, Any]], found: SearchResult | None, limit: int
 ) -> list[dict[str, Any]]:
     results = {each["id"]: each for each in named}
-    for hit in found.hits if found is not None and found.relevant else ():
-        entry = entry_by_id(roots, hit.id) if hit.id not in results else None
-        if entry is not None:
-            results[hit.id] = {**entry, "score": round(hit.score, 4)}
+    hits = found.hits if found is not None and found.relevant else ()
+    entries = entries_by_id(roots, [hit.id for hit in hits])
+    for hit in hits:
+        if hit.id in entries and hit.id not in results:
+            results[hit.id] = {**entries[hit.id], "score": round(hit.score, 4)}
     return list(results.values())[:limit]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -90,7 +90,7 @@ def with_source(roots: Sequence[OpenRoot], found: Symbol) -> tuple[Symbol, str]:
             return found, part.decode("utf-8", "replace")
         found.root.index.refresh(found.path)
         found = find(roots, found.id)
-    raise NotFound(f"{found.path} changes too quickly to be read", hint="Call again.")
+    raise found.root.not_settled(found.path)
 
 
 def dependencies(
@@ -106,8 +106,8 @@ def dependencies(
 ) -> dict[str, Any]:
     """Everything within `depth` edges, nearest first."""
     roots = code.visible(call)
-    if not symbol_id and not path:
-        raise InvalidInput("name a symbol_id or a path", hint="path takes a file or a folder of a root.")
+    if bool(symbol_id) == bool(path):
+        raise InvalidInput("name a symbol_id or a path", hint="One of both; path takes a file or a folder of a root.")
     start, root, shown = _start(roots, symbol_id, path)
     depth = min(depth, DEEPEST)
 
@@ -117,7 +117,12 @@ def dependencies(
         vias = nodes(tx, list({step.via for step in steps if step.depth > 1}))
         name = root.spec.name
         rows = [_step(name, step, known, vias, backwards) for step in steps if step.node in known]
-        return {"of": shown, "results": rows, "count": len(rows), "truncated": truncated}
+        answer = {"of": shown, "results": rows, "count": len(rows), "truncated": truncated}
+        if not rows and not uncertain:
+            guesses, _ = walk(tx, start, EDGE_TYPES[edge_type], backwards=backwards, depth=1, uncertain=True)
+            if guesses:
+                answer["hint"] = f"{len(guesses)} by unique name alone: include_uncertain=true shows them."
+        return answer
 
     return {**root.store.read(work), **degraded([root])}
 
@@ -221,30 +226,41 @@ def similar(code: Code, call: Call, symbol_id: str, limit: int, same_type_only: 
     """Symbols whose cards mean nearly the same, of all roots that the caller sees."""
     roots = code.visible(call)
     found = find(roots, symbol_id)
-    any_of = {"root": tuple(root.spec.name for root in roots)}
+    any_of = among(code, roots)
     if same_type_only:
         any_of["type"] = (NODE_NAMES[NodeType(found.row["type"])],)
     near = code.collection.neighbours(found.id, limit=limit, least=0.3, where=Where(any_of=any_of))
-    results = []
-    for each in near:
-        entry = entry_by_id(roots, each.id)
-        if entry is not None:
-            results.append({**entry, "similarity": round(each.similarity, 4)})
+    entries = entries_by_id(roots, [each.id for each in near])
+    results = [{**entries[each.id], "similarity": round(each.similarity, 4)} for each in near if each.id in entries]
     answer: dict[str, Any] = {"of": found.id, "results": results, **degraded(roots)}
     if not results and not answer["degraded"]:
         answer["hint"] = "Its meaning may not be indexed yet; lithos_search_code finds by words."
     return answer
 
 
+def among(code: Code, roots: Sequence[OpenRoot]) -> dict[str, tuple[str, ...]]:
+    """The filter of search for these roots. Where they are all that there are it is empty: a filter costs each
+    question, and the first one reads the filter fields of every symbol."""
+    return {} if len(roots) == len(code.roots()) else {"root": tuple(root.spec.name for root in roots)}
+
+
 def entry_by_id(roots: Sequence[OpenRoot], id: str) -> dict[str, Any] | None:
     """A symbol that search found, as the graph has it now; None: it is gone."""
-    name, _, rest = id.partition(":")
-    for root in roots:
-        if root.spec.name == name:
-            place = number(rest)
-            row = root.store.read(partial(nodes, numbers=[place])).get(place)
-            return rendered(name, row) if row else None
-    return None
+    return entries_by_id(roots, [id]).get(id)
+
+
+def entries_by_id(roots: Sequence[OpenRoot], ids: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """As `entry_by_id`, of many at once; what is gone, or in no root of these, is left out."""
+    wanted: dict[str, dict[int, str]] = {}
+    for id in ids:
+        name, _, rest = id.partition(":")
+        wanted.setdefault(name, {})[number(rest)] = id
+    return {
+        numbers[place]: rendered(root.spec.name, row)
+        for root in roots
+        if (numbers := wanted.get(root.spec.name))
+        for place, row in root.store.read(partial(nodes, numbers=list(numbers))).items()
+    }
 
 
 def context(code: Code, call: Call, symbol_id: str) -> dict[str, Any]:

@@ -36,6 +36,7 @@ CONFIDENCE = {
 }
 # Where types are written down, every way but guessing is as good: consul and shadcn/ui, 0.997 to 1.0.
 GO_UNIQUE_NAME = 0.95  # hugo: 113 of 118; a Go program has few names that two packages share
+TYPESCRIPT_UNIQUE_NAME = 0.49  # bits-ui: 33 of 67; too few to say more (chakra-ui: 0 of 3)
 TYPED_CONFIDENCE = {**CONFIDENCE, **dict.fromkeys(("import", "local type", "attribute type"), 0.99)}
 
 

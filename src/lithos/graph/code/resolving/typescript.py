@@ -6,9 +6,16 @@ import posixpath
 from collections.abc import Iterator
 from typing import Any
 
-from lithos.graph.code.resolving.engine import OUTSIDE, TYPED_CONFIDENCE, Engine, Entity, Found
+from lithos.graph.code.resolving.engine import (
+    OUTSIDE,
+    TYPED_CONFIDENCE,
+    TYPESCRIPT_UNIQUE_NAME,
+    Engine,
+    Entity,
+    Found,
+)
 from lithos.graph.code.resolving.records import class_records, entry
-from lithos.graph.code.values import NO_SCOPE, TYPES, Facts, NodeType
+from lithos.graph.code.values import NO_SCOPE, TYPES, UNIQUE_NAME, Facts, NodeType
 
 # What a class or an object literal holds is reached through it, never by its bare name.
 _WITHOUT_NAMES = (*TYPES, NodeType.VARIABLE, NodeType.CONSTANT)
@@ -26,7 +33,7 @@ _LIBRARY = frozenset(_COMMON.split())
 
 class TypeScriptEngine(Engine):
     builtin_names = _LIBRARY
-    confidence = TYPED_CONFIDENCE
+    confidence = {**TYPED_CONFIDENCE, UNIQUE_NAME: TYPESCRIPT_UNIQUE_NAME}
 
     def scopes_above(self, scope: int) -> Iterator[int]:
         symbols = self.facts.symbols

@@ -72,7 +72,7 @@ async def _changes(page: Page) -> dict[str, Any]:
 
 
 async def problems(page: Page) -> Response:
-    """Asked for after the page is shown: it looks at every note."""
+    """Asked for after the first paint: it looks at every note."""
     found = await page.call_cached("lithos_validate", limit=SHOWN_PROBLEMS)
     counts = [(kind.replace("_", " "), n) for kind, n in found["counts"].items() if n and kind not in NO_PROBLEM]
     return page.show("problems.html", counts=counts, stats=await page.call("lithos_stats"))
