@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from lithos.core.ids import RandomIds, SeededIds, is_uuid
@@ -20,3 +22,16 @@ def test_seeded_ids_repeat_and_sort_by_age() -> None:
     one, two = SeededIds(3), SeededIds(3)
     first = [one.sortable() for _ in range(20)]
     assert first == [two.sortable() for _ in range(20)] == sorted(first)
+
+
+def test_ids_of_one_millisecond_sort_by_age() -> None:
+    ids = RandomIds()
+    for made in ([ids.sortable() for _ in range(5_000)], [ids.event() for _ in range(5_000)]):
+        assert made == sorted(set(made))
+
+
+def test_a_clock_set_back_makes_no_older_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = RandomIds()
+    before = ids.sortable()
+    monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_000_000_000)
+    assert before < ids.sortable() < ids.sortable()
