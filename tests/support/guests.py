@@ -177,6 +177,12 @@ class Household:
         return fork_server.run(command, check=check, timeout=PATIENCE * 2)
 
     def check_out(self) -> None:
+        hosts, holder = self._end_all()
+        if not hosts or (holder.get("ready") and holder["pid"] in hosts):  # one that still started leaves its socket
+            assert not Path(self.host_lock.socket_path).exists()
+
+    def _end_all(self) -> tuple[list[int], dict[str, Any]]:
+        """End guests and hosts; the hosts that were there, and what the last one wrote in its lock."""
         for guest in self.guests:
             if guest.process.poll() is None:
                 guest.close()
@@ -189,8 +195,7 @@ class Household:
                 host.terminate()
                 until(lambda host=host: host.status() == psutil.STATUS_ZOMBIE, "the end of a host")
         until(lambda: not self.hosts(), "the end of all hosts")
-        if not hosts or (holder.get("ready") and holder["pid"] in hosts):  # one that still started leaves its socket
-            assert not Path(self.host_lock.socket_path).exists()
+        return hosts, holder
 
 
 @contextlib.contextmanager
