@@ -32,7 +32,7 @@ from lithos.messages.model import (
     receiver_of,
     sender_of,
 )
-from lithos.messages.rules import MessageLimits
+from lithos.messages.rules.limits import MessageLimits
 from lithos.messages.sending import MOST_TRIES
 from lithos.messages.store import HANDLED_CHANNEL as MESSAGES_HANDLED
 from lithos.messages.store import JOURNAL as MESSAGES_JOURNAL

@@ -45,7 +45,10 @@ from lithos.messages.model import (
 )
 from lithos.messages.outbox import Outbox
 from lithos.messages.pending import PendingMessages
-from lithos.messages.rules import BEAT_SECONDS, MessageLimits, breaker_of, refusal
+from lithos.messages.rules.breaker import breaker_of
+from lithos.messages.rules.health import BEAT_SECONDS
+from lithos.messages.rules.limits import MessageLimits
+from lithos.messages.rules.refusals import refusal
 from lithos.messages.sending import PostRules, Refused, checked_draft, posting, thread_of
 from lithos.messages.taking import Held, Settlement, TakeRequest
 from lithos.messages.timer import Timer

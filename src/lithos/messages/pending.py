@@ -16,7 +16,7 @@ from lithos.errors import InvalidInput
 from lithos.messages import store
 from lithos.messages.inboxes import Inboxes
 from lithos.messages.model import CRITICAL, HIGH, LITHOS, Message, MessageDraft, Sender, priority_of, sender_of
-from lithos.messages.rules import MessageLimits
+from lithos.messages.rules.limits import MessageLimits
 from lithos.messages.sending import Thread, checked_draft
 from lithos.messages.types import may_send, type_name
 from lithos.storage import Answer, Database, Row, Tx

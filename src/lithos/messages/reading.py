@@ -32,7 +32,8 @@ from lithos.messages.model import (
     TopicPage,
     TraceAnswer,
 )
-from lithos.messages.rules import BEAT_SECONDS, UNHEALTHY_BEATS, UNHEALTHY_LEASES, breaker_of
+from lithos.messages.rules.breaker import breaker_of
+from lithos.messages.rules.health import BEAT_SECONDS, UNHEALTHY_BEATS, UNHEALTHY_LEASES
 from lithos.messages.topics import TopicPatterns
 from lithos.storage import Deferred, JournalPage, Row, Tx
 

@@ -14,8 +14,9 @@ from lithos.core.validators import label
 from lithos.errors import Busy, InvalidInput, LithosError
 from lithos.messages import store
 from lithos.messages.model import CRITICAL, HIGH, Message, MessageDraft, Sender, lane_of, stored_payload
-from lithos.messages.rate import SendRate
-from lithos.messages.rules import MessageLimits, refusal
+from lithos.messages.rules.limits import MessageLimits
+from lithos.messages.rules.rate import SendRate
+from lithos.messages.rules.refusals import refusal
 from lithos.messages.topics import free_topic, topic_name
 from lithos.messages.types import check_payload, may_send, reserved_hint
 from lithos.storage import Answer, Deferred, Moment, Row, Tx

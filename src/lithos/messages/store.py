@@ -15,7 +15,9 @@ from lithos.core.clock import micros
 from lithos.core.fair_turns import Contender
 from lithos.errors import NotFound
 from lithos.messages.model import OPEN, DeadReason, Message, MessageStatus
-from lithos.messages.rules import BEAT_SECONDS, BreakerState, LaneRow, breaker_of
+from lithos.messages.rules.breaker import BreakerState, breaker_of
+from lithos.messages.rules.health import BEAT_SECONDS
+from lithos.messages.rules.lanes import LaneRow
 from lithos.messages.topics import agent_topic
 from lithos.storage import Deferred, EventDraft, Journal, JournalHead, Lease, Moment, NewEntry, Row, Tx
 

@@ -22,7 +22,11 @@ from lithos.messages.model import (
     Room,
     TakenMessage,
 )
-from lithos.messages.rules import POISON_DEATHS, MessageLimits, breaker_of, next_lane, refused
+from lithos.messages.rules.breaker import breaker_of
+from lithos.messages.rules.lanes import next_lane
+from lithos.messages.rules.limits import MessageLimits
+from lithos.messages.rules.refusals import refused
+from lithos.messages.rules.retries import POISON_DEATHS
 from lithos.storage import Answer, Lease, Outcome, Row, Tx, lease_from, lease_of, prolong
 
 LEASE_SECONDS = 600.0

@@ -8,7 +8,9 @@ from lithos.core.clock import micros
 from lithos.errors import CursorExpired
 from lithos.messages import store
 from lithos.messages.model import OPEN, Message
-from lithos.messages.rules import BEAT_SECONDS, DEAD_BEATS, HALF_OPEN_SECONDS, MessageLimits
+from lithos.messages.rules.breaker import HALF_OPEN_SECONDS
+from lithos.messages.rules.health import BEAT_SECONDS, DEAD_BEATS
+from lithos.messages.rules.limits import MessageLimits
 from lithos.messages.taking import lease_ended
 from lithos.sessions import SESSIONS_JOURNAL
 from lithos.storage import JournalEntry, Moment, NewEntry, Outcome, Row, Tx

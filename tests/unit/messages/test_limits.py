@@ -8,7 +8,8 @@ import pytest
 
 from lithos.errors import InvalidInput, TooLarge
 from lithos.messages.model import CRITICAL, stored_payload
-from lithos.messages.rules import CLOSED, BreakerState, MessageLimits
+from lithos.messages.rules.breaker import CLOSED, BreakerState
+from lithos.messages.rules.limits import MessageLimits
 from lithos.messages.topics import topic_name
 from lithos.storage import Moment
 

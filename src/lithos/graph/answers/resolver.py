@@ -35,9 +35,9 @@ from lithos.graph.answers.intents import (
 from lithos.graph.answers.pieces import Piece, ScoredPiece, scored, source_line
 from lithos.graph.answers.prompt import build_prompt
 from lithos.graph.answers.prose import Prose
-from lithos.graph.trust import Chosen, Decay, choose
+from lithos.graph.answers.selection import MOST_TOKENS, Chosen, choose
+from lithos.graph.trust import Decay
 from lithos.graph.trust.freshness import DECAYS
-from lithos.graph.trust.quality import MOST_TOKENS
 
 LONGEST_QUERY = 2_000
 CANDIDATES = 10  # of each domain

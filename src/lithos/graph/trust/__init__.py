@@ -15,7 +15,7 @@ from lithos.graph.trust.following import WrittenFollower
 from lithos.graph.trust.freshness import DECAYS, Age, Decay, Freshness, freshness
 from lithos.graph.trust.levels import Side, Standing, trust_level, trust_name, trust_warning, winner
 from lithos.graph.trust.node_texts import NodeTexts
-from lithos.graph.trust.quality import Chosen, choose, quality
+from lithos.graph.trust.quality import quality
 from lithos.graph.trust.trust import Trust
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "CheckRow",
     "CheckRows",
     "Checked",
-    "Chosen",
     "Claim",
     "ClaimKind",
     "CodeFacts",
@@ -52,7 +51,6 @@ __all__ = [
     "VerificationType",
     "WrittenFollower",
     "check",
-    "choose",
     "claims_in",
     "detect_conflicts",
     "freshness",

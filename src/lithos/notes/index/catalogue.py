@@ -17,7 +17,7 @@ from lithos.notes.fields import COLUMNS, NoteField
 from lithos.notes.format.naming import last_name, name_key, path_key, without_suffix
 from lithos.notes.format.note import Note
 from lithos.notes.index import queries
-from lithos.notes.index.called import NOT_CALLED, all_called, called_by, refresh_called
+from lithos.notes.index.link_names import NOT_CALLED, all_called, called_by, refresh_called
 from lithos.notes.index.schema import FINGERPRINT, MIGRATIONS
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.notes.vault.resolving import Named, Names

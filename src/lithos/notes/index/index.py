@@ -19,9 +19,9 @@ from lithos.notes.format.document import Unreadable
 from lithos.notes.format.naming import is_note_path, path_id
 from lithos.notes.format.note import Note, read_note
 from lithos.notes.index import queries
-from lithos.notes.index.called import NOT_CALLED
 from lithos.notes.index.catalogue import Catalogue, CatalogueChanges, KnownFile, ReadFile, portions
 from lithos.notes.index.identities import IdClaim, Identities, IdRecord, Renamed, assign
+from lithos.notes.index.link_names import NOT_CALLED
 from lithos.notes.index.note_rule import NoteRule
 from lithos.notes.index.projection import search_document, search_hash
 from lithos.notes.index.scan_diff import ScanDiff, diff_scan

@@ -8,7 +8,7 @@ from lithos.core.canonical import sha256_hex
 from lithos.notes.fields import COLUMNS
 from lithos.notes.format.naming import folder_of
 from lithos.notes.format.note import Note
-from lithos.notes.index.called import NOT_CALLED
+from lithos.notes.index.link_names import NOT_CALLED
 from lithos.notes.lifecycle.effective_status import ends
 from lithos.search import Document, place_in
 

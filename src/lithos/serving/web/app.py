@@ -21,11 +21,12 @@ from lithos.errors import Forbidden, LithosError, NotFound
 from lithos.serving.mcp.adapter import CallForPage
 from lithos.serving.web.assets import Assets
 from lithos.serving.web.live import Live
+from lithos.serving.web.own_origin import need_own_origin
 from lithos.serving.web.page import Handler, Page, PageRoute, Site
 from lithos.serving.web.pages import all_routes
 from lithos.serving.web.security_headers import SafeHeaders
 from lithos.serving.web.templates import environment
-from lithos.serving.web.visitors import SignIns, Visitor, need_own_origin
+from lithos.serving.web.visitors import SignIns, Visitor
 from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.answers.errors import as_lithos_error, http_status
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from lithos.graph.trust import (
@@ -11,7 +9,6 @@ from lithos.graph.trust import (
     Decay,
     Side,
     Standing,
-    choose,
     freshness,
     quality,
     trust_level,
@@ -104,23 +101,6 @@ def test_code_wins_then_trust_then_time() -> None:
     assert winner(Side("x", "history", 40, 1.0), new)[0] is new
 
 
-@dataclass(frozen=True)
-class Piece:
-    text: str
-    quality: float
-    tokens: int
-
-
-def test_quality_weighs_and_the_budget_skips_what_does_not_fit() -> None:
+def test_quality_weighs_similarity_trust_freshness_and_proof() -> None:
     assert quality(1.0, 100, 1.0, True) == pytest.approx(1.0)
     assert quality(0.5, 80, 0.6, False) == pytest.approx(0.35 * 0.5 + 0.25 * 0.8 + 0.25 * 0.6)
-    big, small, poor = Piece("one large piece", 0.9, 90), Piece("another small", 0.8, 20), Piece("poor one", 0.29, 1)
-    first = Piece("the first of all", 0.95, 20)
-    found = choose([small, poor, big, first], 50)
-    assert found.pieces == (first, small) and found.tokens == 40 and found.left_out == 1
-
-
-def test_near_equal_pieces_count_once() -> None:
-    text = "retry the request three times with a growing pause between the tries"
-    found = choose([Piece(text, 0.9, 5), Piece(f"{text}!", 0.8, 5), Piece("another matter", 0.7, 5)], 100)
-    assert [piece.quality for piece in found.pieces] == [0.9, 0.7]

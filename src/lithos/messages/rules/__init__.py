@@ -1,0 +1,1 @@
+"""Rules of delivery, decided without I/O: limits, retries, circuit breakers, health and turns."""
