@@ -175,6 +175,17 @@ def test_a_limit_ends_the_whole_run(place: Worktree, wall: str, limit: str) -> N
         big.unlink()
 
 
+def test_memory_that_forks_share_counts_once(place: Worktree, wall: str) -> None:
+    """Five processes hold the same 100 MB; the limit is 300 MB. Pages are counted until the last of them ended."""
+    code = (
+        "import os, time\nblock = bytearray(b'x') * 10**8\n"
+        "for _ in range(4):\n    if os.fork() == 0: time.sleep(1); os._exit(0)\n"
+        "for _ in range(4): os.wait()\nprint('held')"
+    )
+    done = python(place, code)
+    assert (done.exit_code, done.killed_by, done.stdout) == (0, None, b"held\n")
+
+
 def megabytes() -> int:
     """10 GB where TORTURE is set; a quarter of one shows the same in the suite."""
     return 10_240 if os.environ.get("TORTURE") else 256
