@@ -98,6 +98,15 @@ def test_have_we_had_issues_with_this_function_before(desk: Desk) -> None:
     ]
 
 
+def test_a_result_shows_at_most_three_related_of_each_domain(desk: Desk) -> None:
+    for lesson in ("expiry", "algorithm", "audience", "issuer"):
+        note = f"validate_token must look at the {lesson}."
+        desk("store_summary", content=note, summary_type="pattern", code_references=["validate_token"])
+    found = desk("search_all", query="validate a bearer token", domains=["code"])["code"]
+    best = next(each for each in found if each["title"] == "validate_token")
+    assert len(best["related"]["history"]) == 3
+
+
 def test_the_same_answers_without_the_derived_graph(desk: Desk, folder: Path) -> None:
     """Last in this module: it closes what the others use."""
 
