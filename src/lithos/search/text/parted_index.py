@@ -1,24 +1,23 @@
-"""A text index in parts of consecutive ordinals, each a separate tantivy index.
+"""A text index in parts of consecutive ordinals, each a separate tantivy index, and all of them searched as one.
 
 Tantivy removes the terms of a deleted document only when it merges, and merges without a bound. In parts, erasing a
-document rewrites one of them. The price is one search per part and word weights of the part, so parts grow with the
-collection: 16 of 2,048 ordinals, then 16 of 8,192, and so on. 100,000 thoughts have 25 parts.
+document rewrites one of them. Parts grow with the collection: 16 of 2,048 ordinals, then 16 of 8,192, and so on:
+100,000 thoughts have 25. A search of each would cost four times what one search of their segments together does.
 """
 
 from __future__ import annotations
 
-import itertools
-import math
-import operator
+import json
+import os
 import shutil
-from bisect import bisect_right
-from collections import Counter, defaultdict
+import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lithos.errors import Damaged
-from lithos.search.text.text_index import Scored, TextIndex
+from lithos.search.text.text_index import TextIndex, engine, opened_at
 
 if TYPE_CHECKING:
     import tantivy
@@ -27,7 +26,8 @@ SMALLEST = 2048
 OF_A_SIZE = 16
 GROWTH = 4
 UNFINISHED = ".new"
-MORE_THAN_SHARE = 3  # of the best, by its size; of evenly spread documents no part has so many
+JOINED = "joined"
+CONTENTS = "meta.json"
 
 
 def part_of(ordinal: int) -> range:
@@ -42,23 +42,19 @@ def part_of(ordinal: int) -> range:
 class PartedTextIndex(TextIndex):
     def __init__(self, folder: Path, numbers: Sequence[str], *, of_passages: bool = False) -> None:
         self._describe(folder, numbers, of_passages=of_passages)
-        if (folder / "meta.json").exists():
+        if (folder / CONTENTS).exists():
             raise Damaged("the full-text index is not in parts yet")
         for leftover in folder.glob(f"*{UNFINISHED}"):
             shutil.rmtree(leftover)
-        self._summed: _Searchers | None = None
         self._parts = {int(each.name): self._open(int(each.name)) for each in folder.iterdir() if each.name.isdigit()}
+        self._joined = _Joined(folder / JOINED, self.schema)
+        self._join()
 
     def _open(self, first: int, suffix: str = "") -> TextIndex:
         return TextIndex(self._folder / f"{first}{suffix}", sorted(self.numbers), of_passages=self._of_passages)
 
-    @property
-    def searcher(self) -> _Searchers:  # type: ignore[override]
-        """The same object until a part is committed: word frequencies are kept for it."""
-        now = [part.searcher for part in list(self._parts.values())]
-        if self._summed is None or not self._summed.are(now):
-            self._summed = _Searchers(now)
-        return self._summed
+    def _join(self) -> None:
+        self.searcher = self._joined.searcher_of(self._parts.values())
 
     def write(self, removed: Iterable[int], added: Iterable[tantivy.Document]) -> None:
         going: dict[int, list[int]] = defaultdict(list)
@@ -72,6 +68,7 @@ class PartedTextIndex(TextIndex):
             if first not in self._parts:
                 self._parts = {**self._parts, first: self._open(first)}
             self._parts[first].write(going[first], coming[first])
+        self._join()
 
     def rewrite(self, first: int, batches: Iterable[Iterable[tantivy.Document]]) -> None:
         """Replace a part by one with these documents alone; the old one answers until then."""
@@ -81,32 +78,10 @@ class PartedTextIndex(TextIndex):
         shutil.rmtree(self._folder / str(first), ignore_errors=True)
         (self._folder / f"{first}{UNFINISHED}").rename(self._folder / str(first))
         self._parts = {**self._parts, first: self._open(first)}
-
-    def search(self, query: tantivy.Query, limit: int) -> list[Scored]:
-        """Each part proposes a few more than its share of the best; one whose last proposal is still among the best
-        proposes all. Ordinals are read of the best alone."""
-        asked = [(part, part.searcher) for part in list(self._parts.values())]
-        if len(asked) == 1:
-            return asked[0][0].search(query, limit)
-        sizes = [searcher.num_docs for _, searcher in asked]
-        shares = [min(limit, MORE_THAN_SHARE * limit * size // max(sum(sizes), 1) + 8) for size in sizes]
-        found = [part.addresses(searcher, query, few) for (part, searcher), few in zip(asked, shares, strict=True)]
-        least = _least(found, limit)
-        for at, ((part, searcher), few) in enumerate(zip(asked, shares, strict=True)):
-            if len(found[at]) == few < limit and found[at][-1][0] >= least:
-                found[at] = part.addresses(searcher, query, limit)
-        least = _least(found, limit)
-        kept = [
-            part.places(searcher, hits[: bisect_right(hits, -least, key=_worse)])
-            for (part, searcher), hits in zip(asked, found, strict=True)
-        ]
-        return sorted(itertools.chain.from_iterable(kept), key=operator.itemgetter(2), reverse=True)[:limit]
+        self._join()
 
     def deleted(self) -> int:
         return sum(part.deleted() for part in self._parts.values())
-
-    def contents(self) -> Counter[int]:
-        return sum((part.contents() for part in self._parts.values()), Counter[int]())
 
     def exists(self) -> bool:
         return self._folder.exists() and all(part.exists() for part in list(self._parts.values()))
@@ -119,26 +94,40 @@ class PartedTextIndex(TextIndex):
             part.verify()
 
 
-def _least(found: Iterable[Sequence[tuple[float, object]]], limit: int) -> float:
-    """The score of the last of the best."""
-    scores = sorted((score for hits in found for score, _ in hits), reverse=True)
-    return scores[limit - 1] if len(scores) >= limit else -math.inf
+class _Joined:
+    """The segments of all parts as one tantivy index that is only read: links to their files, and a table of contents.
+    The parts are the truth: it is made at each start, in a folder for temporary files if this one cannot be written."""
 
+    def __init__(self, folder: Path, schema: tantivy.Schema) -> None:
+        self._beside: tempfile.TemporaryDirectory[str] | None = None
+        try:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+        except OSError:
+            if os.access(folder.parent, os.W_OK):
+                raise
+            self._beside = tempfile.TemporaryDirectory(prefix="lithos-")
+            folder = Path(self._beside.name)
+        self._folder = folder
+        self._index = opened_at(folder, schema)
+        self._empty = json.loads((folder / CONTENTS).read_bytes())
+        self._links: set[str] = set()
 
-def _worse(hit: tuple[float, object]) -> float:
-    """Ascending where hits are best first."""
-    return -hit[0]
-
-
-class _Searchers:
-    """The figures that `TextIndex` asks of a searcher, summed over the parts."""
-
-    def __init__(self, parts: list[tantivy.Searcher]) -> None:
-        self._parts = parts
-        self.num_docs = sum(part.num_docs for part in parts)
-
-    def are(self, parts: list[tantivy.Searcher]) -> bool:
-        return len(parts) == len(self._parts) and all(map(operator.is_, parts, self._parts))
-
-    def doc_freq(self, field: str, term: str) -> int:
-        return sum(part.doc_freq(field, term) for part in self._parts)
+    def searcher_of(self, parts: Iterable[TextIndex]) -> tantivy.Searcher:
+        parts = list(parts)
+        files = {file.name: file for part in parts for file in part.files()}
+        with engine("joining the parts of the full-text index"):
+            if not (self._folder / CONTENTS).exists():  # deleted under us
+                self._folder.mkdir(parents=True, exist_ok=True)
+                self._links = {each.name for each in self._folder.iterdir()}
+            for name in files.keys() - self._links:
+                (self._folder / name).symlink_to(files[name].absolute())
+            segments = [segment for part in parts for segment in part.segments()]
+            unfinished = self._folder / f"{CONTENTS}.part"
+            unfinished.write_text(json.dumps({**self._empty, "segments": segments}), encoding="utf-8")
+            unfinished.replace(self._folder / CONTENTS)
+            self._index.reload()
+            for name in self._links - files.keys():
+                (self._folder / name).unlink(missing_ok=True)
+        self._links = set(files)
+        return self._index.searcher()

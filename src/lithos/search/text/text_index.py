@@ -69,15 +69,8 @@ class TextIndex:
             self._open_at(Path(self._beside.name))
 
     def _open_at(self, folder: Path) -> None:
-        import tantivy
-
-        with engine("opening the full-text index"):
-            self._index = tantivy.Index(self.schema, path=str(folder))
-            self._index.register_tokenizer("lithos", splitter())
-            self._index.register_tokenizer("whole", splitter())
-            self._index.config_reader("manual")
-            self._index.reload()
-            self.searcher = self._index.searcher()
+        self._index = opened_at(folder, self.schema)
+        self.searcher = self._index.searcher()
         self._watched = watch_folder(self._folder)
         self._files = self._files_now()
         self._stamp = self._stamp_now()
@@ -128,10 +121,21 @@ class TextIndex:
             for leftover in self._folder.glob(".tmp*"):
                 leftover.unlink(missing_ok=True)
 
+    def segments(self) -> list[dict[str, Any]]:
+        """As tantivy's table of contents lists them."""
+        try:
+            found: list[dict[str, Any]] = json.loads(read_file(self._folder / "meta.json"))["segments"]
+        except (ValueError, KeyError, TypeError):
+            raise Damaged("the table of contents of the full-text index cannot be read") from None
+        return found
+
     def deleted(self) -> int:
         """Documents that are gone, and still in the way: BM25 counts them until the index is rebuilt."""
-        segments = json.loads(read_file(self._folder / "meta.json"))["segments"]
-        return int(sum(segment["max_doc"] for segment in segments) - self.searcher.num_docs)
+        return int(sum(segment["max_doc"] for segment in self.segments()) - self.searcher.num_docs)
+
+    def files(self) -> list[Path]:
+        """Of all segments."""
+        return [self._folder / name for name in self._files]
 
     def contents(self) -> Counter[int]:
         """How many documents each ordinal has, as the engine itself would find them."""
@@ -238,9 +242,8 @@ class TextIndex:
 
     def _segment_files(self) -> list[Path]:
         try:
-            meta = json.loads(read_file(self._folder / "meta.json"))
-            names = [segment["segment_id"].replace("-", "") for segment in meta["segments"]]
-        except (ValueError, KeyError, TypeError, AttributeError):
+            names = [segment["segment_id"].replace("-", "") for segment in self.segments()]
+        except (KeyError, TypeError, AttributeError):
             raise Damaged("the table of contents of the full-text index cannot be read") from None
         return [path for name in names for path in self._folder.glob(f"{name}.*")]
 
@@ -257,20 +260,11 @@ class TextIndex:
     def search(self, query: tantivy.Query, limit: int) -> list[Scored]:
         """Best first."""
         searcher = self.searcher
-        return self.places(searcher, self.addresses(searcher, query, limit))
-
-    def addresses(self, searcher: tantivy.Searcher, query: tantivy.Query, limit: int) -> list[tuple[float, Any]]:
-        """Score and address, best first."""
         with engine("searching"):
             hits: list[tuple[Any, Any]] = searcher.search(query, limit, count=False).hits
-            return hits
-
-    def places(self, searcher: tantivy.Searcher, hits: Sequence[tuple[float, Any]]) -> list[Scored]:
-        """The documents at these addresses, which the same searcher found."""
-        if not hits:
-            return []
-        addresses = [address for _, address in hits]
-        with engine("searching"):
+            if not hits:
+                return []
+            addresses = [address for _, address in hits]
             ordinals: list[Any] = searcher.fast_field_values("ordinal", addresses)
             positions: list[Any] = [0]
             if self._of_passages:
@@ -408,6 +402,19 @@ class TextIndex:
             if len(counts.frequencies) < MOST_FREQUENCIES:
                 counts.frequencies[term, field] = found
         return found
+
+
+def opened_at(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
+    """Its searcher changes with `reload` alone."""
+    import tantivy
+
+    with engine("opening the full-text index"):
+        index = tantivy.Index(schema, path=str(folder))
+        index.register_tokenizer("lithos", splitter())
+        index.register_tokenizer("whole", splitter())
+        index.config_reader("manual")
+        index.reload()
+        return index
 
 
 class _Counts(NamedTuple):

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+import tantivy
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lithos.search import Collection, Embedding, HashedEmbedder, Query, open_collection
+from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, open_collection
 from lithos.search.text import parted_index
 from lithos.search.text.parted_index import PartedTextIndex, part_of
+from lithos.search.text.text_index import TextIndex
 from tests.support.collections_at_hand import note
 
 
@@ -41,7 +45,8 @@ def inodes(folder: Path) -> dict[str, set[int]]:
     """Of the files of each part."""
     found: dict[str, set[int]] = {}
     for part in (folder / ".tantivy" / "thoughts").glob("text*/*/*"):
-        found[f"{part.parent.name}/{part.name}"] = {file.stat().st_ino for file in part.iterdir()}
+        if part.name.isdigit():
+            found[f"{part.parent.name}/{part.name}"] = {file.stat().st_ino for file in part.iterdir()}
     return found
 
 
@@ -112,48 +117,84 @@ def test_a_part_that_was_deleted_is_noticed_and_a_whole_index_is_not_called_degr
     for _ in range(2):
         assert collection.query(asked).degraded == ""
     collection.settle()
-    for part in (tmp_path / ".tantivy" / "thoughts").glob("text*/passages/*"):
+    for part in (tmp_path / ".tantivy" / "thoughts").glob("text*/passages/[0-9]*"):
         shutil.rmtree(part)
     assert "deleted" in collection.query(asked).degraded
     collection.close()
 
 
-class PartAtHand:
-    """A part that proposes the best of these scores, as tantivy does: equal ones in their order."""
-
-    def __init__(self, first: int, scores: list[int]) -> None:
-        self._best = sorted([(float(score), first + at) for at, score in enumerate(scores)], key=lambda each: -each[0])
-        self.searcher = self
-        self.num_docs = len(scores)
-        self.read = 0
-
-    def addresses(self, searcher: object, query: object, limit: int) -> list[tuple[float, int]]:
-        return self._best[:limit]
-
-    def places(self, searcher: object, hits: list[tuple[float, int]]) -> list[tuple[int, int, float]]:
-        self.read += len(hits)
-        return [(address, 0, score) for score, address in hits]
-
-    def search(self, query: object, limit: int) -> list[tuple[int, int, float]]:
-        return self.places(self, self.addresses(self, query, limit))
+def index_of(folder: Path, texts: dict[int, str], kind: type[TextIndex]) -> TextIndex:
+    """Written in three commits, so that parts have several segments."""
+    made = kind(folder, ())
+    for start in range(3):
+        made.write((), [document(ordinal, text) for ordinal, text in texts.items() if ordinal % 3 == start])
+    return made
 
 
-@settings(max_examples=200, deadline=None)
-@given(st.lists(st.lists(st.integers(0, 30), max_size=60), max_size=8), st.integers(1, 40))
-@example([[*range(1000, 1060)], *([[*range(60)]] * 7)], 50)  # one part has all of the best
-@example([[5] * 60] * 8, 50)
-def test_parts_that_propose_few_give_what_parts_that_propose_all_would(scores: list[list[int]], limit: int) -> None:
-    parts = [PartAtHand(100 * at, each) for at, each in enumerate(scores)]
-    every = [each for part in parts for each in part.search(None, limit)]
-    expected = sorted(every, key=lambda each: each[2], reverse=True)[:limit]
-    index = PartedTextIndex.__new__(PartedTextIndex)
-    index._parts = dict(enumerate(parts))  # type: ignore[arg-type]
-    assert index.search(None, limit) == expected  # type: ignore[arg-type]
+def document(ordinal: int, text: str) -> tantivy.Document:
+    made = tantivy.Document()
+    made.add_integer("ordinal", ordinal)
+    made.add_text("text", text)
+    return made
 
 
-def test_ordinals_are_read_of_the_best_alone() -> None:
-    parts = [PartAtHand(1000 * at, [*range(500)]) for at in range(20)]
-    index = PartedTextIndex.__new__(PartedTextIndex)
-    index._parts = dict(enumerate(parts))  # type: ignore[arg-type]
-    assert len(index.search(None, 100)) == 100  # type: ignore[arg-type]
-    assert sum(part.read for part in parts) <= 120
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=9), min_size=1, max_size=40), st.data())
+def test_parts_score_as_one_index_does(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[list[str]], data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("indexes")
+    given_texts = {ordinal: " ".join(words) for ordinal, words in enumerate(texts)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parted_index, "SMALLEST", 4)
+        patch.setattr(parted_index, "OF_A_SIZE", 2)
+        parted = index_of(folder / "parted", given_texts, PartedTextIndex)
+        fewer = index_of(folder / "fewer", given_texts, PartedTextIndex)
+        fewer.write([0, 5], ())
+    whole = index_of(folder / "whole", given_texts, TextIndex)
+    words = data.draw(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=3))
+    limit = data.draw(st.integers(1, 50))
+    found, expected = (each.search(each.any_of(words), 50) for each in (parted, whole))
+    assert {ordinal: score for ordinal, _, score in found} == pytest.approx(
+        {ordinal: score for ordinal, _, score in expected}
+    )
+    assert parted.search(parted.any_of(words), limit) == found[:limit]
+    assert [parted.frequency(each) for each in words] == [whole.frequency(each) for each in words]
+    kept = {ordinal for ordinal in given_texts if ordinal not in (0, 5)}
+    assert fewer.contents() == dict.fromkeys(kept, 1)
+    assert {ordinal for ordinal, _, _ in fewer.search(fewer.any_of("abcdefgh"), 50)} == kept
+
+
+def test_what_joins_the_parts_is_derived(tmp_path: Path, embedding: Embedding, small_parts: None) -> None:
+    made = opened(tmp_path, embedding)
+    made.apply([note(f"n{number}", "common sheep") for number in range(9)])
+    assert made.settle()
+    for joined in (tmp_path / ".tantivy" / "thoughts").glob("text*/*/joined"):
+        shutil.rmtree(joined)
+    assert len(ids(made, "common")) == 9
+    made.apply([note("late", "common goats"), Remove("n1")])
+    assert made.settle() and len(ids(made, "common")) == 9 and ids(made, "goats") == ["late"]
+    made.close()
+    for joined in (tmp_path / ".tantivy" / "thoughts").glob("text*/*/joined"):
+        (joined / "meta.json").write_bytes(b"no table of contents")
+    again = opened(tmp_path, embedding)
+    assert len(ids(again, "common")) == 9 and again.status().degraded == ""
+    again.close()
+
+
+def test_parts_on_a_disk_that_cannot_be_written_are_joined_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index_of(tmp_path / "index", {0: "sheep", 1: "goats"}, PartedTextIndex)
+
+    def refused(self: Path, *arguments: object, **named: object) -> None:
+        raise PermissionError(errno.EROFS, "read-only", str(self))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", lambda self, *a, **n: None if self.exists() else refused(self))
+        patch.setattr(shutil, "rmtree", lambda *a, **n: None)
+        shutil.move(tmp_path / "index" / "joined", tmp_path / "away")
+        patch.setattr(os, "access", lambda *a, **n: False)
+        index = PartedTextIndex(tmp_path / "index", ())
+        assert [ordinal for ordinal, _, _ in index.search(index.any_of(["sheep"]), 5)] == [0]
+    assert not (tmp_path / "index" / "joined").exists()
