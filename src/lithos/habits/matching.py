@@ -24,9 +24,7 @@ SAME_MEANING, SAME_WORDS = 0.72, 0.5
 RELEVANT_MEANING = 0.62  # by meaning alone
 SUPPORTED_MEANING, SUPPORTING_WORDS = 0.42, 0.34  # with key words in common
 ALIKE = 0.45
-# Chosen on benchmarks/sets/mistakes.tsv: recall 0.79 at 5% false alarms.
-BACKGROUND_SHARE, WORD_SHARE, MOST_WORDS, REPEATS, LEAST_TRIED = 0.5, 0.15, 2.5, 0.64, 0.2
-FIX_WORDS, FIX_MEANING = 0.7, 0.45
+BACKGROUND_SHARE = 0.5
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+|\d+(?:\.\d+)*|[^\W\d_a-zA-Z]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _STOP_WORDS = """
@@ -72,8 +70,12 @@ def split_words(text: str) -> list[str]:
     return [part.casefold() for word in _WORD.findall(text.replace("_", " ")) for part in _CAMEL.split(word) if part]
 
 
+def ordered_key_words(text: str) -> list[str]:
+    return [stem(word) for word in split_words(text) if word not in _STOP and len(word) > 1]
+
+
 def key_words(text: str) -> frozenset[str]:
-    return frozenset(stem(word) for word in split_words(text) if word not in _STOP and len(word) > 1)
+    return frozenset(ordered_key_words(text))
 
 
 def overlap(one: Iterable[str], other: Iterable[str]) -> float:
@@ -137,23 +139,6 @@ class Matcher:
         shift = 0.0 if mean is None else BACKGROUND_SHARE * mean
         first, second = first - shift, second - shift
         return float(np.dot(first, second) / ((np.linalg.norm(first) * np.linalg.norm(second)) or 1.0))
-
-    def repeats(self, approach: str, pattern: str, error: str, fix: str) -> float:
-        """How much an approach is what failed before, from 0 to 1; at least `REPEATS` is a warning. An approach that
-        is the fix rather than the failure is none."""
-        asked = key_words(approach)
-        shared = asked & key_words(f"{pattern} {error} {fix}")
-        words = min(sum(map(self.weight, shared)), MOST_WORDS)
-        tried = self.apart(approach, pattern)
-        if tried is None:
-            return min(1.0, overlap(asked, key_words(pattern)) if len(asked & key_words(pattern)) > 1 else 0.0)
-        tried = max(tried, self.apart(approach, f"{pattern}: {error}") or 0.0)
-        if fix:
-            own = sum(map(self.weight, asked & (key_words(fix) - key_words(pattern))))
-            cure = self.apart(approach, fix) or 0.0
-            if own >= FIX_WORDS and cure >= max(FIX_MEANING, tried - 0.05):
-                return 0.0
-        return 0.0 if tried < LEAST_TRIED else max(0.0, min(1.0, tried + WORD_SHARE * words))
 
     def vector(self, text: str) -> Any | None:
         """Of unit length; None: no model answers."""

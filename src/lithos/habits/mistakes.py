@@ -17,7 +17,8 @@ from lithos.core.names import one_line, plain_text
 from lithos.core.text import cut
 from lithos.errors import InvalidInput, NotFound
 from lithos.graph.history import RESOLVED, labelled
-from lithos.habits.matching import REPEATS, Matcher
+from lithos.habits.matching import Matcher
+from lithos.habits.repeating import REPEATS, repeats
 from lithos.ledger import Draft, Filter, Ledger, Thought
 from lithos.sessions import HISTORY, Sessions, Viewer
 from lithos.storage import Database, Effects, EventDraft, Outcome, Tx
@@ -180,7 +181,7 @@ class Mistakes:
         warnings: list[MistakeWarning] = []
         for thought in found:
             mistake = parsed(thought["content"])
-            score = self._matcher.repeats(text, mistake.pattern, mistake.error, mistake.fix)
+            score = repeats(self._matcher, text, mistake.pattern, mistake.error, mistake.fix)
             if score < REPEATS:
                 continue
             standing = self._database.read(lambda tx, thought=thought: _standing(tx, thought))  # type: ignore[misc]
