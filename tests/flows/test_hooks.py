@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -108,3 +109,17 @@ def test_no_session_fails_when_lithos_is_down_or_the_input_is_broken(event: str,
     assert hook(event, tmp_path, "{broken") == ""
     (tmp_path / ".lithos/host.sock").write_text("no socket")
     hook(event, tmp_path)
+
+
+def test_other_things_in_place_of_its_files_hold_no_hook_up(tmp_path: Path) -> None:
+    mark_memory(tmp_path)
+    titles, asked, transcript = tmp_path / ".lithos/hook-titles", tmp_path / ".lithos/hook-asked", tmp_path / "t.jsonl"
+    for kept in ("[1]", "null", '{"agent": "ann"}'):
+        titles.write_text(kept)
+        assert "lithos_get_briefing" in context(hook("session-start", tmp_path)), kept
+    titles.unlink()
+    for path in (titles, asked, transcript):
+        os.mkfifo(path)
+    assert "lithos_get_briefing" in context(hook("session-start", tmp_path))
+    for event in ("stop", "session-end"):
+        assert hook(event, tmp_path, {"session_id": "a", "transcript_path": str(transcript)}) == ""

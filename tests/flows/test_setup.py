@@ -126,6 +126,28 @@ def test_a_link_is_followed_and_a_home_that_is_read_only_is_refused(
     assert "Nothing was changed there" in capsys.readouterr().err
 
 
+def test_a_fifo_or_folder_in_place_of_a_configuration_is_refused_at_once(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / ".gemini").mkdir()
+    os.mkfifo(home / ".gemini/settings.json")
+    (home / ".cursor/mcp.json").mkdir(parents=True)
+    command = [*LITHOS, "setup", "--client", "gemini", "--client", "cursor"]
+    done = fork_server.run(command, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.count("it is no file") == 2
+
+
+def test_line_ends_of_windows_stay(home: Path) -> None:
+    for name, text in ((".cursor/mcp.json", '{\r\n  "theme": 1\r\n}\r\n'), (".codex/config.toml", 'model = "o3"\r\n')):
+        (home / name).parent.mkdir()
+        (home / name).write_bytes(text.encode())
+        client = name[1:].partition("/")[0]
+        assert run(["setup", "--client", client]) == 0
+        written = (home / name).read_bytes()
+        assert b"lithos" in written and written.count(b"\n") == written.count(b"\r\n")
+
+
 def test_a_mistyped_client_is_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["setup", "--client", "cursr"]) == 2
     assert "Did you mean cursor?" in capsys.readouterr().err

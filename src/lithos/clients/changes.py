@@ -7,6 +7,7 @@ import difflib
 import fcntl
 import os
 import secrets
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -70,8 +71,11 @@ def apply(edit: FileEdit) -> Outcome:
 
 
 def _edited(edit: FileEdit, before: str | None) -> str:
+    text = before or ""
+    windows = 0 < text.count("\n") == text.count("\r\n")
     try:
-        return edit.edit(before or "")
+        after = edit.edit(text.replace("\r\n", "\n") if windows else text)
+        return after.replace("\n", "\r\n") if windows else after
     except ValueError as error:
         by_hand = f"; or add by hand:\n  {edit.by_hand}" if edit.by_hand else "."
         raise InvalidInput(
@@ -82,7 +86,10 @@ def _edited(edit: FileEdit, before: str | None) -> str:
 def _read(path: Path) -> str | None:
     """None where there is no file. Line ends stay as they are."""
     try:
-        if path.stat().st_size > LARGEST:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise InvalidInput(f"{path} is left as it is: it is no file", hint="Put the client's file in its place.")
+        if found.st_size > LARGEST:
             raise InvalidInput(f"{path} is larger than {LARGEST >> 20} MB", hint="Is it the right file?")
         return path.read_bytes().decode("utf-8")
     except FileNotFoundError:

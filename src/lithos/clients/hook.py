@@ -92,11 +92,17 @@ def _brief(data_dir: str, agent: str | None, deadline: float) -> str:
 
 def _kept_titles(data_dir: str, agent: str | None) -> dict[str, str] | None:
     try:
-        with open(os.path.join(data_dir, *KEPT), encoding="utf-8") as file:
-            kept: dict[str, str] = json.load(file)
+        with open(os.path.join(data_dir, *KEPT), encoding="utf-8", opener=_without_waiting) as file:
+            kept = json.load(file)
     except (OSError, ValueError):
         return None
-    return kept if kept.get("agent") == (agent or "") else None
+    ours = isinstance(kept, dict) and kept.get("agent") == (agent or "") and {"at", "titles"} <= kept.keys()
+    return kept if ours else None
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a FIFO in its place is empty or refused, and holds nobody up."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
 
 
 def _ask_once(data_dir: str, given: dict[str, Any]) -> dict[str, Any] | None:
@@ -105,13 +111,13 @@ def _ask_once(data_dir: str, given: dict[str, Any]) -> dict[str, Any] | None:
         return None
     path = os.path.join(data_dir, ".lithos", "hook-asked")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=_without_waiting) as file:
             asked = file.read().split()
     except FileNotFoundError:
         asked = []
     if session in asked:
         return None
-    with open(path, "w", encoding="utf-8") as file:
+    with open(path, "w", encoding="utf-8", opener=_without_waiting) as file:
         file.write("\n".join([*asked[-MOST_ASKED:], session]))
     return {"decision": "block", "reason": ASK}
 
@@ -183,7 +189,7 @@ def _lines(path: str) -> list[bytes]:
     """The first lines of a transcript and its end."""
     if not path:
         return []
-    with open(path, "rb") as file:
+    with open(path, "rb", opener=_without_waiting) as file:
         head = file.read(1 << 16).splitlines()
         size = file.seek(0, os.SEEK_END)
         if size <= 1 << 16:
