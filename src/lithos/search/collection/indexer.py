@@ -20,6 +20,7 @@ from lithos.search.collection.passages import cut_passages
 from lithos.search.collection.rebuild import TextGenerations
 from lithos.search.collection.schema import CollectionSchema
 from lithos.search.collection.sequences import Sequences
+from lithos.search.collection.task import IndexTask
 from lithos.search.collection.unindexed import AT_ONCE, IN_BULK, UnindexedChange, UnindexedChanges
 from lithos.search.embedding.background import Embedding
 from lithos.search.malloc import give_back_memory
@@ -38,6 +39,7 @@ MOST_UNINDEXED = 4096  # `put` blocks above it: unindexed changes are held in me
 GROUPING, FLOOD_GROUPING = (0.1, 0.5), (2.0, 10.0)
 RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
+MERGE_AFTER = 5.0  # seconds after a commit and between two parts that are merged: each takes up to a second
 COMPARE_EVERY = 60.0  # what the engine holds against the catalogue: 0.1 s at 100,000 documents
 LAST_SECONDS = 5.0
 CHANGED = "files of the index were changed and are being checked"
@@ -61,7 +63,7 @@ class Indexer:
         self._put_at = 0.0
         self._indexed = 0  # changes since memory was last given back
         self._hurried = 0  # questions that wait for the next commit
-        self._tasks: list[_Task] = []
+        self._tasks: list[IndexTask] = []
         self._known: dict[str, KnownDocument] = {}
         self._sequences = Sequences()
         self._catalogue: Catalogue | None = None
@@ -75,6 +77,7 @@ class Indexer:
         self.problems: dict[str, str] = {}  # engine: why its answers are incomplete
         self._verify_at = time.monotonic() + VERIFY_EVERY
         self._compare_at = time.monotonic() + COMPARE_EVERY
+        self._merge_at = float("inf")
         self._failures = 0  # commits in a row
         self._code_sample = CodeSample()
         self.starts = 0  # how often it began empty: a new or damaged catalogue, or cleared
@@ -115,7 +118,7 @@ class Indexer:
 
     def run(self, work: Callable[[], None]) -> None:
         """In the indexer's thread, after what waits now; returns when it is done."""
-        task = _Task(work)
+        task = IndexTask(work)
         with self._changed:
             self._tasks.append(task)
             self._start()
@@ -333,7 +336,7 @@ class Indexer:
 
     def run_soon(self, work: Callable[[], None]) -> None:
         with self._changed:
-            self._tasks.append(_Task(work))
+            self._tasks.append(IndexTask(work))
             self._start()
             self._changed.notify_all()
 
@@ -372,7 +375,10 @@ class Indexer:
                     return self.verify
                 if time.monotonic() >= self._compare_at:
                     return self.compare
-                self._changed.wait(max(0.0, min(self._verify_at, self._compare_at) - time.monotonic()))
+                if time.monotonic() >= self._merge_at:
+                    return self.merge_part
+                due = min(self._verify_at, self._compare_at, self._merge_at)
+                self._changed.wait(max(0.0, due - time.monotonic()))
         return None
 
     def _over(self) -> bool:
@@ -461,6 +467,8 @@ class Indexer:
             meaning.exchange(going, entries)
         self.columns.add((entry.ordinal, FilterFields.of(entry.document)) for entry in entries)
         worn = self.fulltext().worn()
+        if self._shape.parted:
+            self._merge_at = time.monotonic() + MERGE_AFTER
         with self._changed:
             for id, unindexed in batch.items():
                 if isinstance(unindexed.change, Remove):
@@ -476,10 +484,10 @@ class Indexer:
             if not self._unindexed:
                 self.problems.pop("documents", None)
                 if worn:
-                    self._tasks.append(_Task(self.rebuild_text))
+                    self._tasks.append(IndexTask(self.rebuild_text))
             if self._indexed >= (MOST_UNINDEXED if self._unindexed else BATCH):
                 self._indexed = 0
-                self._tasks.append(_Task(give_back_memory))
+                self._tasks.append(IndexTask(give_back_memory))
             self._changed.notify_all()
 
     # -- healing ------------------------------------------------------------------------------------------------
@@ -570,30 +578,16 @@ class Indexer:
         discard(self._folder / "damaged")
         discard(self._folder.with_name(f"{self._folder.name}.damaged"))
 
+    def merge_part(self) -> None:
+        """Write one full part of the text index again, which came in several commits. In the indexer's thread."""
+        first = self.fulltext().part_in_pieces(self.catalogue().next_ordinal())
+        if first is not None:
+            self._rewrite_parts([part_of(first)])
+        self._merge_at = float("inf") if first is None else time.monotonic() + MERGE_AFTER
+
     def _rewrite_parts(self, parts: Iterable[range]) -> None:
         fulltext, catalogue = self.fulltext(), self.catalogue()
         for part in parts:
             with self._changed:
                 living = sorted(known.ordinal for known in self._known.values() if known.ordinal in part)
             fulltext.rewrite_part(part.start, list(catalogue.entries(living)))
-
-
-class _Task:
-    def __init__(self, work: Callable[[], None]) -> None:
-        self._work = work
-        self._done = threading.Event()
-        self._error: BaseException | None = None
-
-    def run(self) -> None:
-        try:
-            self._work()
-        except BaseException as error:
-            self._error = error
-            raise
-        finally:
-            self._done.set()
-
-    def wait(self) -> None:
-        self._done.wait()
-        if self._error is not None:
-            raise self._error

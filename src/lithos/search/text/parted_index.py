@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 SMALLEST = 2048
 OF_A_SIZE = 16
 GROWTH = 4
+LARGEST_REWRITTEN = SMALLEST * GROWTH
 UNFINISHED = ".new"
+REPLACED = f".old{UNFINISHED}"
+REWRITTEN = "rewritten"  # a file in a part that is in as few segments as it can be
 JOINED = "joined"
 CONTENTS = "meta.json"
 
@@ -70,15 +73,28 @@ class PartedTextIndex(TextIndex):
             self._parts[first].write(going[first], coming[first])
         self._join()
 
-    def rewrite(self, first: int, batches: Iterable[Iterable[tantivy.Document]]) -> None:
-        """Replace a part by one with these documents alone; the old one answers until then."""
+    def rewrite(self, first: int, documents: Iterable[tantivy.Document]) -> None:
+        """Replace a part by one with these documents alone, in one commit; the old one answers until then."""
         fresh = self._open(first, UNFINISHED)
-        for batch in batches:
-            fresh.write((), batch)
-        shutil.rmtree(self._folder / str(first), ignore_errors=True)
-        (self._folder / f"{first}{UNFINISHED}").rename(self._folder / str(first))
+        fresh.write((), documents)
+        place, made = self._folder / str(first), self._folder / f"{first}{UNFINISHED}"
+        (made / REWRITTEN).touch()
+        if place.exists():
+            place.rename(self._folder / f"{first}{REPLACED}")
+        made.rename(place)
+        shutil.rmtree(self._folder / f"{first}{REPLACED}", ignore_errors=True)
         self._parts = {**self._parts, first: self._open(first)}
         self._join()
+
+    def in_pieces(self, end: int) -> int | None:
+        """The first ordinal of a part that is full, with `end` the next ordinal, and came in several commits. Each
+        leaves a segment, and a search visits all. Large ones are left: a rewrite takes a second for 8,192 documents."""
+        for first, part in self._parts.items():
+            size = len(part_of(first))
+            full = first + size <= end and size <= LARGEST_REWRITTEN
+            if full and len(part.segments()) > 1 and not (self._folder / str(first) / REWRITTEN).exists():
+                return first
+        return None
 
     def deleted(self) -> int:
         return sum(part.deleted() for part in self._parts.values())

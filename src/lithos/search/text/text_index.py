@@ -442,11 +442,11 @@ def _share(mask: NDArray[np.bool_]) -> float:
 
 
 def _passing(found: list[Scored], mask: NDArray[np.bool_]) -> list[Scored]:
-    """Cut the mask: documents newer than it do not pass."""
-    size = len(mask)
-    if any(ordinal >= size for ordinal, _, _ in found):
-        found = [each for each in found if each[0] < size]
-    return list(itertools.compress(found, mask[[each[0] for each in found]].tolist()))
+    """Documents newer than the mask do not pass."""
+    ordinals = [each[0] for each in found]
+    if max(ordinals, default=-1) >= len(mask):
+        return [each for each in found if each[0] < len(mask) and mask[each[0]]]
+    return list(itertools.compress(found, mask[ordinals].tolist()))
 
 
 def starting_with(schema: tantivy.Schema, field: str, prefix: str) -> tantivy.Query:

@@ -34,6 +34,7 @@ EXACT_MOST = 2048  # so few are scored exactly without a scan
 SAMPLED = 16  # one of so many distances
 _FAR = 65_535  # no two vectors differ in so many dimensions
 _MARK_WORD = 8  # where a record has its checksum: after key, ordinal, position and scale
+AT_ONCE = 512  # vectors as floats: 0.8 MB. More than 2 MB the system gives and takes back each time, ten times the cost
 WORN_LEAST = 1000  # dead records that are worth a rewrite
 
 
@@ -383,8 +384,11 @@ def _at(mask: NDArray[np.bool_], ordinals: NDArray[np.int64]) -> NDArray[np.bool
 def _cosines(rows: NDArray[Any], chosen: NDArray[np.int64], vector: Floats) -> Floats:
     import numpy as np
 
-    taken = rows.take(chosen)
-    cosines: Floats = (taken["vector"][:, : len(vector)].astype(np.float32) @ vector) * taken["scale"]
+    cosines = np.empty(len(chosen), np.float32)
+    for start in range(0, len(chosen), AT_ONCE):
+        taken = rows.take(chosen[start : start + AT_ONCE])
+        part = taken["vector"][:, : len(vector)].astype(np.float32) @ vector
+        cosines[start : start + AT_ONCE] = part * taken["scale"]
     return cosines
 
 

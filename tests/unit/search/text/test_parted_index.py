@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lithos.search import Collection, Embedding, HashedEmbedder, Query, Remove, open_collection
+from lithos.search.collection import indexer as indexer_module
 from lithos.search.text import parted_index
 from lithos.search.text.parted_index import PartedTextIndex, part_of
 from lithos.search.text.text_index import TextIndex
@@ -163,6 +165,36 @@ def test_parts_score_as_one_index_does(
     kept = {ordinal for ordinal in given_texts if ordinal not in (0, 5)}
     assert fewer.contents() == dict.fromkeys(kept, 1)
     assert {ordinal for ordinal, _, _ in fewer.search(fewer.any_of("abcdefgh"), 50)} == kept
+
+
+def test_a_full_part_that_came_in_several_commits_is_merged(
+    tmp_path: Path, embedding: Embedding, small_parts: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(indexer_module, "MERGE_AFTER", 3600.0)  # not before the test asks for it
+    made = opened(tmp_path, embedding)
+    for number in range(6):
+        made.apply([note(f"n{number}", f"common word{number}")])
+        assert made.settle()
+    made.apply([Remove("n2")])
+    assert made.settle()
+    assert segments(tmp_path) == {"documents/0": 3, "passages/0": 3, "documents/4": 2, "passages/4": 2}
+    indexer = made._indexer
+    for _ in range(2):
+        indexer.run(indexer.merge_part)
+        assert segments(tmp_path) == {"documents/0": 1, "passages/0": 1, "documents/4": 2, "passages/4": 2}
+        assert sorted(ids(made, "common")) == ["n0", "n1", "n3", "n4", "n5"] and ids(made, "word3") == ["n3"]
+    made.close()
+    again = opened(tmp_path, embedding)
+    assert len(ids(again, "common")) == 5 and again.status().degraded == ""
+    again.close()
+
+
+def segments(folder: Path) -> dict[str, int]:
+    """How many each part has."""
+    return {
+        f"{part.parent.name}/{part.name}": len(json.loads((part / "meta.json").read_bytes())["segments"])
+        for part in (folder / ".tantivy" / "thoughts").glob("text*/*/[0-9]*")
+    }
 
 
 def test_what_joins_the_parts_is_derived(tmp_path: Path, embedding: Embedding, small_parts: None) -> None:
