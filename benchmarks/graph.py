@@ -1,6 +1,6 @@
 """The graph: how right the firewall is, and what an answer costs in time.
 
-LITHOS_BENCH_REPOS names a folder with checkouts of `django`, `httpx`, `click` and `requests`.
+LITHOS_BENCH_REPOS names a folder with checkouts of `django`, `httpx`, `click`, `requests` and `werkzeug`.
 Statements and questions come from `ast`, jedi
 (where it is installed) and git; see `_claim_sets` and `_answer_sets`.
 """
@@ -26,6 +26,11 @@ from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
 
 REPOSITORIES = {"httpx": "httpx", "django": "django"}
+BLIND = (
+    ("click", "commit_statements_3.tsv"),
+    ("requests", "commit_statements_4.tsv"),
+    ("werkzeug", "commit_statements_5.tsv"),
+)
 STATEMENTS = 200
 OPERATOR = Caller(operator=True)
 
@@ -43,6 +48,9 @@ def main() -> None:
             _firewall(lithos, statements(where, package, STATEMENTS), "from ast, jedi and git")
             _firewall(lithos, commit_statements(name, "commit_statements.tsv"), "after commit messages")
             _firewall(lithos, commit_statements(name, "commit_statements_2.tsv"), "after other commit messages")
+            _firewall(
+                lithos, commit_statements(name, "commit_statements_5.tsv"), "after commit messages, not by the author"
+            )
             _times(lithos, [each.question for each in questions(where, package, 20)])
             _conflicts(lithos)
     _blind(folder)
@@ -50,7 +58,7 @@ def main() -> None:
 
 def _blind(folder: str) -> None:
     """Repositories that no rule was fitted to before their statements were written."""
-    for name, file in (("click", "commit_statements_3.tsv"), ("requests", "commit_statements_4.tsv")):
+    for name, file in BLIND:
         where = Path(folder) / name
         if folder and where.is_dir():
             with memory_of(where, model=False) as lithos:
@@ -62,6 +70,8 @@ def _firewall(lithos: Lithos, said: list[Statement], origin: str) -> None:
     facts = code_graph.GraphFacts(lithos.code, lithos.code.roots())
     for held in (False, True):
         part = [each for each in said if each.held is held]
+        if not part:
+            continue
         before = time.process_time()
         counts, wrong = judge(part, facts)
         spent = (time.process_time() - before) * 1000 / len(part)

@@ -30,6 +30,13 @@ _NOUNS = {
     "constructor": "class",
     "exception": "class",
 }
+_UNIT = re.compile(
+    r"\d\s?(?:(?:milli|micro)?seconds?|minutes?|hours?|days?|weeks?|m?s|[kmgt]i?b|(?:kilo|mega|giga)?bytes|percent|thousand|million)\b|%",
+    re.IGNORECASE,
+)
+_FACTORS = frozenset(
+    {60, 3600, 86400, 604800, 24, 7, 100, *(base**power for base in (1000, 1024) for power in (1, 2, 3))}
+)
 Finding = tuple[Verdict, tuple[str, ...], str]
 _UNKNOWN: Finding = (Verdict.UNKNOWN, (), "")
 
@@ -63,6 +70,9 @@ def _subjects(claim_of: Mention, facts: CodeFacts, kinds: Sequence[str] = ()) ->
     noun = _NOUNS.get(claim_of.kind, claim_of.kind)
     of_kind = [each for each in found if each.type == noun or (noun == "function" and each.type in _CALLABLE)]
     found = of_kind or found
+    if claim_of.within:
+        places = facts.places(claim_of.within)
+        found = [each for each in found if any(_within(each.path, place) for place in places)] or found
     return found if len(found) <= MOST_CANDIDATES else []
 
 
@@ -238,6 +248,8 @@ def _uses(claim: Claim, facts: CodeFacts) -> Finding:
         if last in facts.used(user) or last in facts.bases(user).names:
             return _confirmed([user], f"{user.local} uses {last}") if not claim.detail else _UNKNOWN
         known = facts.named(word)
+        if {each.id for each in known} & facts.callees(user, REACH):
+            return _UNKNOWN
         if known and of.strong and user.type in _CALLABLE and not _mentioned(last, user, facts):
             return _contradicted([user], f"{user.local} ({user.path}:{user.line}) does not mention {last}")
         return _UNKNOWN
@@ -290,6 +302,8 @@ def _team_uses(word: str, claim: Claim, facts: CodeFacts) -> Finding:
 
 def _member(claim: Claim, facts: CodeFacts) -> Finding:
     owners = _subjects(claim.subject, facts, _TYPES)
+    if claim.detail == "own":
+        return _each(owners, lambda owner: _own_member(claim.value, owner, facts))
 
     def judge(owner: CodeNode) -> Finding:
         above = facts.bases(owner)
@@ -299,7 +313,8 @@ def _member(claim: Claim, facts: CodeFacts) -> Finding:
         lineage = (owner, *above.nodes)
         names = {each.name for one in lineage for each in facts.members(one)}
         if (
-            _may_inherit(claim.value, above)
+            claim.detail == "any"
+            or _may_inherit(claim.value, above)
             or "__getattr__" in names
             or any(_mentioned(claim.value, one, facts) for one in lineage)
         ):
@@ -307,6 +322,16 @@ def _member(claim: Claim, facts: CodeFacts) -> Finding:
         return _contradicted([owner], f"{owner.local} ({owner.path}:{owner.line}) has no {claim.value}")
 
     return _each(owners, judge)
+
+
+def _own_member(member: str, owner: CodeNode, facts: CodeFacts) -> Finding:
+    """Whether the class itself defines it; what it inherits does not count."""
+    own = [each for each in facts.members(owner) if each.name == member]
+    if own:
+        return _confirmed([owner, *own], f"{own[0].local} is at {own[0].path}:{own[0].line}")
+    if _mentioned(member, owner, facts):
+        return _UNKNOWN
+    return _contradicted([owner], f"{owner.local} ({owner.path}:{owner.line}) does not define {member}")
 
 
 def _may_inherit(member: str, above: Bases) -> bool:
@@ -339,13 +364,34 @@ def _signature(claim: Claim, facts: CodeFacts) -> Finding:
         if signature is None:
             return _UNKNOWN
         names = [each.name for each in signature.parameters]
-        if claim.value in names:
+        if claim.detail == "written":
+            return _as_written(claim.value, signature, owner)
+        found = [each for each in signature.parameters if each.name == claim.value]
+        if found and claim.detail == "required" and found[0].default is not None:
+            return _contradicted([owner], f"{owner.local}({claim.value}={found[0].default})")
+        if found:
             return _confirmed([owner], f"{owner.local}({', '.join(names)})")
         if signature.is_open or claim.value in ("self", "cls", "this") or _is_type(claim, facts):
             return _UNKNOWN
         return _contradicted([owner], f"parameters of {owner.local}: {', '.join(names) or 'none'}")
 
     return _each(owners, judge)
+
+
+def _as_written(arguments: str, signature: Signature, owner: CodeNode) -> Finding:
+    """`f(a, b=1)`: right by its names; wrong if f cannot be called with so many, or with such a keyword."""
+    written = read_signature(f"f({arguments})", "f")
+    if written is None or signature.is_open or written.is_open or "..." in arguments:
+        return _UNKNOWN
+    names, said = [each.name for each in signature.parameters], [each.name for each in written.parameters]
+    shown = f"{owner.local}({', '.join(names)})"
+    if said == names[: len(said)]:
+        return _confirmed([owner], shown)
+    unheard = [each.name for each in written.parameters if each.default is not None and each.name not in names]
+    receiver = 1 if owner.type in ("method", "class") else 0
+    if unheard or len(said) > len(names) + receiver:
+        return _contradicted([owner], shown)
+    return _UNKNOWN
 
 
 def _is_type(claim: Claim, facts: CodeFacts) -> bool:
@@ -447,15 +493,17 @@ def _default(claim: Claim, facts: CodeFacts) -> Finding:
     if parameter == claim.subject:
         return _constant(claim, facts)
     owners = _subjects(claim.subject, facts, (*_CALLABLE, "class"))
+    last = parameter.name.rpartition(".")[2]
 
     def judge(owner: CodeNode) -> Finding:
         signature = _signature_of(owner, facts)
-        found = [each for each in signature.parameters if each.name == parameter.name] if signature else []
+        found = [each for each in signature.parameters if each.name == last] if signature else []
         if not found:
-            return _UNKNOWN
+            attributes = [each for each in facts.members(owner) if each.name == last] if owner.type == "class" else []
+            return _each(attributes, lambda each: _assigned(claim, each))
         if found[0].default is None:
             return _contradicted([owner], f"{parameter.name} of {owner.local} has no default")
-        return _equal(claim.value, found[0].default, f"{owner.local}({parameter.name}={found[0].default})", owner)
+        return _equal(claim, found[0].default, f"{owner.local}({last}={found[0].default})", owner)
 
     return _each(owners, judge)
 
@@ -463,21 +511,33 @@ def _default(claim: Claim, facts: CodeFacts) -> Finding:
 def _constant(claim: Claim, facts: CodeFacts) -> Finding:
     """`X is set to V`: of a constant that is assigned a literal."""
     owners = [each for each in _subjects(claim.subject, facts) if each.type in ("constant", "variable")]
-
-    def judge(owner: CodeNode) -> Finding:
-        value = re.match(r"[^=]*?(?<![=!<>])=(?!=)\s*(.+)\Z", owner.signature, re.DOTALL)
-        if value is None or len(owner.signature) >= 300 or owner.type != "constant":
-            return _UNKNOWN
-        return _equal(claim.value, value.group(1), owner.signature, owner)
-
-    return _each(owners, judge)
+    return _each(owners, lambda owner: _assigned(claim, owner))
 
 
-def _equal(claimed: str, actual: str, shown: str, node: CodeNode) -> Finding:
-    if _normal(claimed) == _normal(actual):
+def _assigned(claim: Claim, owner: CodeNode) -> Finding:
+    value = re.match(r"[^=]*?(?<![=!<>])=(?!=)\s*(.+)\Z", owner.signature, re.DOTALL)
+    fixed = owner.type == "constant" or (owner.type == "variable" and "." in owner.local)  # one of a module may change
+    if value is None or len(owner.signature) >= 300 or not fixed:
+        return _UNKNOWN
+    return _equal(claim, value.group(1), owner.signature, owner)
+
+
+def _equal(claim: Claim, actual: str, shown: str, node: CodeNode) -> Finding:
+    if _normal(claim.value) == _normal(actual):
         return _confirmed([node], shown)
-    both_literal = _is_literal(claimed) and _is_literal(actual)
-    return _contradicted([node], shown) if both_literal else _UNKNOWN
+    both_literal = _is_literal(claim.value) and _is_literal(actual)
+    return _contradicted([node], shown) if both_literal and not _in_other_units(claim, actual) else _UNKNOWN
+
+
+def _in_other_units(claim: Claim, actual: str) -> bool:
+    """ "30 minutes" is 1800, "5 MB" is 5242880."""
+    if not _UNIT.search(claim.text):
+        return False
+    try:
+        one, other = sorted((abs(float(claim.value)), abs(float(_normal(actual)))))
+    except ValueError:
+        return True  # 1024 * 1024
+    return one > 0 and other / one in _FACTORS
 
 
 def _is_literal(text: str) -> bool:

@@ -29,6 +29,8 @@ _MENTION = re.compile(
     r"|(?P<capital>\b[A-Z]\w+\b)"
 )
 _DRESSED = (
+    (re.compile(r":setting:(?=`)"), "setting "),
+    (re.compile(r":(?:\w{1,20}:){1,2}(?=`)"), ""),  # roles of reStructuredText
     (re.compile(r"[\u200b-\u200f\u2060\ufeff\u00ad]"), ""),
     (re.compile(r"\[([^\]\n]{1,200})\]\([^)\s]{1,500}\)"), r"\1"),
     (re.compile(r"</?[a-z][a-z0-9]{0,10}>", re.IGNORECASE), ""),
@@ -49,20 +51,25 @@ _NO_MENTION = frozenset(
         "can could may might will would should must helper private public internal async instance",
     )
 )
-_LITERAL = r"(?P<value>M|-?\d(?:[\d_.]*\d)?|None|True|False|null|nil|true|false|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)"
+_LITERAL = r"(?P<value>M|-?\d(?:[\d_.]*\d)?(?![\w%])|None|True|False|null|nil|true|false|'[^']*'|\"[^\"]*\"|[^\W\d]\w*)"
 _DO = r"(?:\s+(?P<no>do not|does not|don't|doesn't|never|no longer|cannot))?(?:\s+(?:also|only|directly|now|still|currently|itself|explicitly|internally|then|always))*\s+"
 _BE = r"\s+(?:(?:is|are)(?:\s+(?P<no>not|no longer|never))?|(?P<nt>isn't|aren't))(?:\s+(?:now|currently|still|already|actually|only|all))*\s+"
 _LIST = r"M(?:(?:,\s*(?:and\s+)?|\s+and\s+)M)*"
 _NUMBER = r"(?P<number>\d+|no|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _COUNTED = r"(?:public |different |direct |concrete )?(?P<what>methods?|functions?|classes|class|parameters?|arguments?|args|subclasses|fields?|attributes?|lines|callers)"
 _HEDGE = re.compile(
-    r"\b(?:should|could|would|might|may|must|shall|can|will|if|unless|whether|when|whenever|where|was|were|used to|previously|formerly|before|earlier|"
+    r"\b(?:should|could|would|might|may|must|shall|can|will|if|unless|whether|when|whenever|where|was|were|used to|previously|formerly|before|earlier|older|"
     r"originally|had|did|didn't|wasn't|suppose|propos\w+|plan\w*|want|wants|let's|lets|try|tries|instead|hypothes\w+|assum\w+|probably|perhaps|maybe|"
     r"likely|seems?|appears?|thinks?|thought|believes?|guess|todo|consider\w*|expected|unlike|until|after|once|without|so that|allow\w*|ensur\w+|"
     r"prevent\w*|making|made|make|makes|remove[sd]?|renam\w+|fix\w*|bug|wrong\w*|incorrect\w*|claims?|said|says|typo|example|e\.g)\b",
     re.IGNORECASE,
 )
-_ALLOWED = re.compile(r"\b(?:you(?:'ll| will| can)|can be|may be) (?=find|found)|\bcan be (?=found)", re.IGNORECASE)
+_ALLOWED = re.compile(
+    r"^ ?unlike [^,]{1,60}, |\b(?:you(?:'ll| will| can)|can be|may be) (?=find|found)|\bcan be (?=found)", re.IGNORECASE
+)
+_PREPOSITION = re.compile(
+    r"\b(?:of|on|in|by|for|with|from|between|than|via|using|like)\s+(?:⟦\d+⟧(?:,| and| or)+\s+)*$", re.IGNORECASE
+)
 _QUALIFIED = re.compile(
     r"\b(?:about|around|approximately|roughly|nearly|almost|some|over|under|up to|at least|at most|more than|fewer than|less than|~)\s*$",
     re.IGNORECASE,
@@ -138,8 +145,32 @@ def _plain(text: str) -> str:
 
 
 def _of_sentence(sentence: _Sentence) -> Iterator[Claim]:
-    for before, clause in _clauses(sentence.shape):
-        yield from _of_clause(replace(sentence, shape=clause), before)
+    readings = [sentence]
+    if (folded := _folded(sentence)).shape != sentence.shape:
+        readings.append(folded)
+    for each in readings:
+        for before, clause in _clauses(each.shape):
+            yield from _of_clause(replace(each, shape=clause), before)
+
+
+def _folded(sentence: _Sentence) -> _Sentence:
+    """ "M in a.py calls …", "M of Cart calls …" and "Cart's M calls …" with one name in place of the two."""
+    mentions = list(sentence.mentions)
+
+    def fold(match: re.Match[str]) -> str:
+        who, where = sentence.at(match.group("who")), sentence.at(match.group("where"))
+        if who.is_path or (where.is_path and match.group("of") != "in"):
+            return match.group()
+        if where.is_path:
+            one = replace(who, within=where.text)
+        elif "." not in who.name and re.fullmatch(r"[^\W\d][\w.]*", where.text):
+            one = replace(who, text=f"{where.name}.{who.text}")
+        else:
+            return match.group()
+        mentions.append(one)
+        return f"⟦{len(mentions) - 1}⟧"
+
+    return _Sentence(sentence.text, _OWNED.sub(fold, sentence.shape), mentions)
 
 
 def _clauses(shape: str) -> Iterator[tuple[str, str]]:
@@ -161,6 +192,8 @@ def _of_clause(sentence: _Sentence, before: str) -> Iterator[Claim]:
         for match in pattern.finditer(sentence.shape):
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue
+            if sentence.shape.startswith("'s", match.end()) or _is_of_another(sentence.shape, match):
+                continue
             if _HEDGE.search(_ALLOWED.sub("", f"{before} {sentence.shape[: match.end()]}")):
                 continue
             made = list(build(kind, sentence, match))
@@ -169,13 +202,19 @@ def _of_clause(sentence: _Sentence, before: str) -> Iterator[Claim]:
             yield from made
 
 
+def _is_of_another(shape: str, match: re.Match[str]) -> bool:
+    """ "The methods on M take …" is not about M."""
+    return match.group().startswith("⟦") and _PREPOSITION.search(shape, 0, match.start()) is not None
+
+
 def _marked(words: str) -> _Sentence:
     sentence = _Sentence(words)
 
     def mark(match: re.Match[str]) -> str:
         group = match.lastgroup or ""
         text = match.group(group)
-        if group == "capital" and (text.lower() in _NO_MENTION or text in ("None", "True", "False")):
+        no_name = text.lower() in _NO_MENTION or text in ("None", "True", "False") or _HEDGE.fullmatch(text)
+        if group == "capital" and no_name:
             return match.group()
         if group in ("named", "before") and text.lower() in _NO_MENTION:
             return match.group()
@@ -194,7 +233,7 @@ def _marked(words: str) -> _Sentence:
 
 _QUALITY = "new|existing|shared|private|public|internal|built-in|abstract|static|async|optional|required|platform|helper|keyword-only"
 _NOUNS = re.compile(
-    rf"(?:\b(?:the|a|an|our|this|its|that)\s+)?(?:\b(?:new|existing|shared|private|internal|built-in)\s+)?(?:\b(?P<noun>{_KINDS})\s+)?(?:\b(?:named|called)\s+)?(?P<mark>⟦\d+⟧)(?P<own>'s)?(?:\s+(?:(?:{_QUALITY})\s+)?(?P<after>{_KINDS})\b(?!\s+(?:of|in|for)\b))?",
+    rf"(?:\b(?:the|a|an|our|this|its|that)\s+)?(?:\b(?:new|existing|shared|private|public|internal|built-in)\s+)?(?:\b(?P<noun>{_KINDS})\s+)?(?:\b(?:named|called)\s+)?(?P<mark>⟦\d+⟧)(?P<own>'s)?(?:\s+(?:(?:{_QUALITY})\s+)?(?P<after>{_KINDS})\b(?!\s+(?:of|in|for)\b))?",
     re.IGNORECASE,
 )
 
@@ -277,21 +316,25 @@ def _pair(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
 
 
 def _calls(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
-    yield from (
-        each for each in _pair(kind, sentence, match) if not each.subject.is_path and each.of and not each.of.is_path
-    )
+    inside = match.groupdict().get("inside")
+    method = sentence.at(inside) if inside else None
+    for each in _pair(kind, sentence, match):
+        if each.subject.is_path or each.of is None or each.of.is_path:
+            continue
+        if method and method.kind == "method" and "." not in method.name:
+            each = replace(each, subject=replace(method, text=f"{each.subject.name}.{method.text}"))
+        yield each
 
 
 def _member(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
     """ "`Cart` has a method `add`": only with the noun, else it may be a parameter or anything."""
-    owner = sentence.at(match.group("a"))
+    owner, groups = sentence.at(match.group("a")), match.groupdict()
+    own = "own" if groups.get("own") else ""
     for member in _marks(sentence, match.group("b")):
-        if (
-            (member.kind in ("method", "property") or match.groupdict().get("noun"))
-            and not owner.is_path
-            and re.fullmatch(r"[^\W\d]\w*(?:\(\))?", member.text)
-        ):
-            yield Claim(kind, sentence.text, owner, member.name, member, _negated(match))
+        is_said = member.kind in ("method", "property", "attribute", "field") or groups.get("noun") or own
+        if not owner.is_path and re.fullmatch(r"[^\W\d]\w*(?:\(\))?", member.text) and (is_said or groups.get("none")):
+            detail = own or ("" if is_said else "any")
+            yield Claim(kind, sentence.text, owner, member.name, member, _negated(match), detail)
 
 
 def _team_uses(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
@@ -313,7 +356,15 @@ def _signature(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Bu
             continue
         if re.fullmatch(r"\*{0,2}[^\W\d]\w*=?", parameter.text):
             name = parameter.text.strip("*=")
-            yield Claim(kind, sentence.text, subject, name, replace(parameter, text=name), _negated(match))
+            detail = "required" if re.search(r"\brequire", match.group()) else ""
+            yield Claim(kind, sentence.text, subject, name, replace(parameter, text=name), _negated(match), detail)
+
+
+def _written_signature(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
+    """ "`f(a, b)` returns …" says that f takes two arguments of these names."""
+    subject = sentence.at(match.group("f"))
+    if re.fullmatch(r"[\w.:]*\w\([^()]*\w[^()]*\)", subject.text) and not subject.is_path:
+        yield Claim(kind, sentence.text, subject, subject.text.partition("(")[2].rstrip(")"), None, False, "written")
 
 
 def _returns(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
@@ -338,11 +389,25 @@ def _count(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
 def _default(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Build:
     value = match.group("value")
     shown = sentence.at(value).text if value.startswith("⟦") else value
-    place = match.groupdict().get("f")
-    parameter = sentence.at(match.group("p"))
+    groups = match.groupdict()
+    place = groups.get("f")
+    parameter = sentence.at(match.group("p")) if groups.get("p") else Mention(groups["word"], strong=False)
+    if parameter.kind == "setting" and "set to" in match.group():
+        return  # of somebody's site, not of the code
     if re.fullmatch(r"[^\W\d]\w*", shown) and not value.startswith("⟦") and shown.lower() not in _LITERALS:
         return
-    yield Claim(kind, sentence.text, sentence.at(place) if place else parameter, shown, parameter, _negated(match))
+    for owner in [sentence.at(place)] if place else [parameter, *_owners(sentence, match)]:
+        yield Claim(kind, sentence.text, owner, shown, parameter, _negated(match))
+
+
+def _owners(sentence: _Sentence, match: re.Match[str]) -> list[Mention]:
+    """Whose a parameter may be if the claim does not say: the one name before it; the head of "Cart.size"."""
+    parameter = sentence.at(match.group("p"))
+    if "." in parameter.name:
+        return [replace(parameter, text=parameter.name.rpartition(".")[0])]
+    marks = re.findall(r"⟦\d+⟧", sentence.shape[: match.start("p")])
+    before = {one.name: one for mark in marks if not (one := sentence.at(mark)).is_path and one.name != parameter.name}
+    return list(before.values()) if len(before) == 1 else []
 
 
 _RETURNED = frozenset({"None", "True", "False", "int", "str", "bool", "float", "bytes", "dict", "list", "tuple"})
@@ -362,6 +427,7 @@ _VERB = r"(?=(?:is|are|isn't|has|have|does|doesn't|never|no longer|lives?|sits?|
 _RELATIVE = _pattern(rf"(?P<who>M), which (?:now |also |itself )?{_VERB}")
 _APPOSED = _pattern(r"(?P<who>M), (?=(?:an?|the) )")
 _LEAD = _pattern(rf"(?P<who>M) (?:now |also |still )?{_VERB}")
+_OWNED = _pattern(rf"(?P<who>M)(?:,? (?P<of>in|of) (?P<where>M),?)(?= {_VERB})")
 _AND = re.compile(rf",? (?:and|but) (?:now |also |still |itself )?{_VERB}", re.IGNORECASE)
 _OTHER_SUBJECT = re.compile(r"\b(?:that|which|who|where|while|because|so|since)\b|[,:]", re.IGNORECASE)
 _PATTERNS = [
@@ -381,10 +447,14 @@ _PATTERNS = [
                 rf"(?P<p>M) (?:of|in) (?P<f>M) has a default(?: value)? of {_LITERAL}",
                 rf"(?P<p>M) (?:of|in) (?P<f>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} by default",
                 rf"(?P<f>M) (?:takes|accepts|has|expects|declares) (?:(?:one|an?) (?:parameter|argument), )?(?P<p>M),? (?:whose default(?: value)? is|with a default(?: value)? of|which defaults to|that defaults to|defaulting to) {_LITERAL}",
+                rf"(?P<f>M) (?:takes|accepts|has|expects|declares) (?P<p>M),? (?:which|that) is {_LITERAL} by default",
+                rf"(?P<f>M) has a default (?P<word>[a-z_]+) of {_LITERAL}",
                 rf"(?P<f>M) (?:sets|leaves) (?P<p>M) (?:to |at )?{_LITERAL} by default",
+                rf"(?P<p>M) (?:(?P<no>does not|no longer) )?(?:defaults? to|equals?) {_LITERAL}",
+                rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? {_LITERAL} (?:by default|unless)",
                 rf"(?P<p>M) (?:is|are)(?: (?P<no>not))? set to {_LITERAL}",
                 rf"^(?P<p>M) = {_LITERAL}\.?$",
-                r"^(?P<p>M) is (?P<no>not )?(?P<value>-?\d[\d_.]*\d|-?\d|None|True|False|'[^']*'|\"[^\"]*\")\.?$",
+                r"(?:^|[:;,] )(?P<p>M) is (?:now |currently |still )?(?P<no>not )?(?P<value>-?\d[\d_.]*\d|-?\d|None|True|False|'[^']*'|\"[^\"]*\")(?=[.,;]?$|[.,;] | in ⟦| and )",
             ),
         ),
         (
@@ -400,17 +470,20 @@ _PATTERNS = [
             _signature,
             (
                 rf"(?P<f>M){_DO}(?P<verb>takes?|accepts?|expects?|receives?|requires?|has|have) (?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional|new|extra|boolean|parameters?|arguments?|args) )*(?P<p>{_LIST})(?! (?:method|class|field|attribute))",
-                r"(?P<f>M) has (?P<no>no) (?P<p>M)",
+                r"(?P<f>M) (?:has|takes|accepts|needs|requires) (?P<no>no) (?P<p>M)",
                 rf"(?P<p>M){_BE}(?:an? |the )?(?:(?:optional|required|keyword(?:-only)?|positional) )?(?P<noun>parameter|argument) (?:of|to|for) (?P<f>M)",
             ),
         ),
+        (ClaimKind.SIGNATURE, _written_signature, (rf"(?=(?P<f>M) {_VERB})", r"^(?=(?P<f>M)\.?$)")),
         (
             ClaimKind.MEMBER,
             _member,
             (
-                rf"(?P<a>M){_DO}(?:has|have|provides?|offers?) (?P<none>no )?(?P<b>M)",
+                rf"(?P<a>M){_DO}(?:has|have|provides?|offers?|exposes?|declares?|defines?) (?P<none>no )?(?P<b>M)(?: (?P<noun>method|property|attribute))? of (?P<own>its) own",
+                rf"(?P<a>M){_DO}(?:has|have|defines?) (?P<own>its) own (?P<b>M)(?: (?P<noun>method|property|attribute))?",
+                rf"(?P<a>M){_DO}(?:has|have|provides?|offers?|exposes?|declares?) (?P<none>no )?(?P<b>M)",
                 rf"(?P<b>M){_BE}an? (?:(?:static|class|abstract|async|private|public|instance) )?(?P<noun>method|property) (?:of|on) (?P<a>M)",
-                rf"(?P<a>M){_DO}(?P<noun>overrides?) (?P<b>{_LIST})",
+                rf"(?P<a>M){_DO}(?P<own>overrides?) (?P<b>{_LIST})",
             ),
         ),
         (
@@ -427,7 +500,7 @@ _PATTERNS = [
             ClaimKind.CALLS,
             _calls,
             (
-                rf"(?P<a>{_LIST})(?: both| all)?{_DO}(?:calls?|invokes?|delegates? to) (?P<b>{_LIST})",
+                rf"(?P<a>{_LIST})(?: both| all)?{_DO}(?:calls?|invokes?|delegates? to) (?P<b>{_LIST})(?: (?:from|in|inside|within) (?P<inside>M))?",
                 rf"(?P<b>M){_BE}(?:called|invoked) (?:by|from|in|inside|within) (?P<a>{_LIST})",
                 rf"(?:inside|in|within) (?P<a>M),?\s+(?P<b>M){_BE}(?:called|invoked)",
             ),
@@ -471,14 +544,17 @@ _PATTERNS = [
                 rf"(?P<what>{_LIST}){_BE}(?P<hard>defined|declared|implemented|located) (?:in|at|inside|under|within) (?P<where>M)",
                 rf"(?P<what>{_LIST}){_BE}(?:found |placed |available )?(?:in|at|inside|under|within) (?P<where>M)",
                 rf"(?P<what>M){_DO}(?P<hard>lives?|sits?|resides?) (?:in|at|inside|under|within) (?P<where>M)",
+                rf"(?P<what>M){_DO}(?:comes? from|belongs? to) (?P<where>M)",
                 r"(?:find|found) (?P<what>M) (?:in|at|inside|under|within) (?P<where>M)",
                 rf"definition of (?P<what>M){_BE}(?:(?P<hard>located|defined) )?(?:in|at|inside|under) (?P<where>M)",
-                r"there(?: is|'s| exists?)(?P<none> no)? (?P<what>M) (?:in|under|inside|within) (?P<where>M)",
+                rf"there(?: is|'s| exists?)(?P<none> no)? (?P<what>M)(?: (?:{_KINDS}))? (?:in|under|inside|within) (?P<where>M)",
                 rf"(?P<where>M){_DO}(?P<hard>defines?|contains?|declares?|holds?) (?P<what>{_LIST})",
                 r"(?P<what>M) can be (?P<hard>found) (?:in|at|inside|under|within) (?P<where>M)",
                 r"(?P<what>M)(?: exists| already exists) (?:in|under|inside) (?P<where>M)",
                 rf"(?P<what>M){_BE}at line (?P<line>\d+) (?:of|in) (?P<where>M)",
                 r"(?P<where>M) has (?P<what>M)",
+                r"\bin (?P<what>M) in (?P<where>M)",
+                rf"such as (?P<what>{_LIST}),? (?:is|are) (?P<hard>defined|declared|implemented|located) in (?P<where>M)",
                 rf"(?P<what>M){_BE}part of (?P<where>M)",
                 r"^(?P<what>M)(?:'s definition)?(?::| →| ->| =>| —| –) (?P<where>M)\.?$",
                 r"(?P<what>M) \((?P<where>M)\)",

@@ -37,6 +37,7 @@ class Mention:
     text: str
     kind: str = ""  # class, function, parameter, …: the noun beside it
     strong: bool = True
+    within: str = ""  # the file that the sentence puts it in
 
     @property
     def name(self) -> str:
@@ -45,9 +46,12 @@ class Mention:
 
     @property
     def is_path(self) -> bool:
+        if _NO_PATH.search(self.text):
+            return False
         return "/" in self.text or self.text.rpartition(".")[2].partition(":")[0] in CODE_ENDINGS
 
 
+_NO_PATH = re.compile(r"[\s'\"<>]")  # a phrase or a literal
 CODE_ENDINGS = frozenset(
     re.findall(
         r"\w+",
@@ -67,7 +71,9 @@ class Claim:
     value: str = ""
     of: Mention | None = None  # the second name, where the relation has one
     negated: bool = False
-    # What is counted; the purpose of a use; of a place: "soft" if it may re-export, "loose" if it may only mention it.
+    # What is counted; the purpose of a use; of a place: "soft" if it may re-export, "loose" if it may only mention it;
+    # of a member: "own" if an inherited one does not count, "any" if it may be a parameter;
+    # of a signature: "required", or "written" where `value` is the text between its brackets.
     detail: str = ""
 
     @property

@@ -30,7 +30,8 @@ FILES = {
         "class Order(t.Generic[t.Any]):\n    def send_order(self) -> list[str]:\n        return []\n\n\n"
         "class LateOrder(Order):\n    def send_order(self) -> list[str]:\n        return []\n\n"
         "    def excuse_late(self):\n        return None\n\n\n"
-        "class OrderError(Exception):\n    pass\n\n\n"
+        "LATE_SECONDS = 1800\n\n\n"
+        "class OrderError(Exception):\n    retries = 3\n\n\n"
         "@t.overload\ndef ship_order(order: int) -> int: ...\n"
         "@t.overload\ndef ship_order(order: str, speed: str) -> str: ...\n"
         "def ship_order(order, speed='slow'):\n    return pack_order(order)\n\n\n"
@@ -79,6 +80,17 @@ TRUE = (
     "`load_row` gets rows; it is in shop/store.py.",
     "`check_stock` and `load_row` are old; both are functions. We like `check_stock`, which calls `load_row`.",
     "`@check_stock` is implemented in shop/cart.py.",
+    "`OrderError.retries` defaults to 3.",
+    "`OrderError` has an attribute `retries` which is 3 by default.",
+    "Every order gets few attempts: `OrderError.retries` is 3 in shop/orders.py.",
+    "`Cart` has a default timeout of 5 seconds.",
+    "`check_stock(item)` returns rows.",
+    "`check_stock` in shop/cart.py calls `load_row`.",
+    "`Cart` calls `check_stock` in its `add_item` method.",
+    "`LateOrder` has a `send_order` method of its own.",
+    "`add_item` of `Cart` calls `check_stock`.",
+    "`Store` comes from shop/store.py.",
+    "`check_stock` requires the argument `item`.",
 )
 FALSE = (
     "`Cart` is defined in `shop/store.py`.",
@@ -123,6 +135,28 @@ FALSE = (
     "`Store` is light. It is defined in `shop/cart.py`.",
     "`ship_order` does not call `pack_order`.",
     "The `MAX` constant is defined in `shop/cart.py`.",
+    "`OrderError.retries` defaults to 5.",
+    "`OrderError` has an attribute `retries` which is 5 by default.",
+    "Every order gets many attempts: `OrderError.retries` is 9 in shop/orders.py.",
+    "`Cart` has a default timeout of 9 seconds.",
+    "`LIMIT_ITEMS` defaults to 1000 items.",
+    "`LATE_SECONDS` is set to 40 minutes.",
+    "`Cart.add_item` adds one of them, since `count` defaults to 7.",
+    "`check_stock(item, count)` returns rows.",
+    "`check_stock(count=1)` returns rows.",
+    "`check_stock` in shop/cart.py calls `close_cart`.",
+    "`Cart` calls `check_stock` in its `_hidden` method.",
+    "`Cart` has a `close_cart` method of its own.",
+    "`Cart` overrides `close_cart`.",
+    "`close_cart` of `BaseCart` calls `load_row`.",
+    "There is a `CartRegistry` class in shop/cart.py.",
+    "`Store` comes from shop/orders.py.",
+    "`Cart` has no `close_cart`.",
+    "`Cart.add_item` requires its `count` argument.",
+    "`Cart` has a public attribute named `colour`.",
+    "Unlike carts, `check_stock` takes no `item` parameter.",
+    "Prices are read in `Store` in shop/cart.pyi.",
+    "The rules, such as `check_stock`, are defined in shop/store.py.",
 )
 OPEN = (
     "`Cart` used to be defined in `shop/store.py`.",
@@ -151,6 +185,20 @@ OPEN = (
     "`Cart` fits `Store`. It is defined in shop/nowhere.py.",  # which of them?
     "If it rains, we use `load_row`, which calls `check_stock`.",
     "`Store` in shop/cart.py is imported.",
+    "`with_rest(1, 2, 3, colour=4)` returns nothing.",
+    "`with_rest` is called by `Cart.add_item`'s tests; `count` defaults to 7.",
+    "`Cart` and `Order` look alike, and `count` defaults to 7.",
+    "`Unheard(a, b, c)` returns nothing.",
+    "Ensure the folder `.git/hooks` exists.",
+    "Previously `check_stock` called `Store`, and Originally `Cart` is in shop/orders.py.",
+    "Cart: `'shop/orders.py'`",
+    "The limits on `Cart.add_item` take a `colour` parameter.",
+    "What is made by `Cart` and `Order` accepts the argument `colour`.",
+    "The :setting:`LIMIT_ITEMS` is set to 60.",
+    "In older versions, `LIMIT_ITEMS` defaults to 60.",
+    "`LIMIT_ITEMS` defaults to 50kB.",
+    "`LATE_SECONDS` is 30 minutes.",
+    "`LATE_SECONDS` is set to 30 minutes.",
 )
 
 
