@@ -45,6 +45,8 @@ FILES = {
     "app/globals.css": CSS,
     "app/long.css": LONG,
     "app/raw.css": RAW,
+    "app/one-line.css": ".o { padding: 24px; --own-gap-of-a-panel: 24px; }\n",
+    "ink.css": ":root { --ink-long: #123abc; --ink: var(--ink-long); }\n",
     "app/many.css": "".join(f".m{n} {{ color: #0f62fe }}\n" for n in range(40)),
     "app/typeset.css/readme.txt": "a folder that is called like a file\n",
     "tailwind.config.js": TAILWIND,
@@ -117,6 +119,17 @@ def test_definitions_are_no_raw_values_and_a_folder_without_style_sheets_has_non
     assert linted(call, "tailwind.config.js") == []
     empty = call("lithos_lint_tokens", path="app/typeset.css")
     assert (empty["findings"], empty["count"], empty["files"]) == ([], 0, 0)
+
+
+def test_a_variable_defined_beside_a_raw_value_hides_it_not(call: CallTool) -> None:
+    assert linted(call, "app/one-line.css") == [(1, "24px", "gap-x")]
+
+
+def test_a_token_comes_before_its_aliases(call: CallTool) -> None:
+    assert [each["name"] for each in call("lithos_find_design_token", value="#123abc")["matches"]] == [
+        "ink-long",
+        "ink",
+    ]
 
 
 def test_a_lint_is_short_unless_more_is_asked_for(call: CallTool) -> None:

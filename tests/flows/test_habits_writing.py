@@ -132,6 +132,27 @@ def test_warnings_of_a_preview_name_a_class_without_its_members_and_few_symbols(
     assert len(changed) == 4 and changed[-1].startswith("3 more")
 
 
+def test_a_preview_names_lines_that_still_use_a_name_and_no_signature_that_stays(
+    call: CallTool, shop: Path, lithos: Lithos
+) -> None:
+    write(
+        shop,
+        {
+            "web/api.ts": (
+                "export const load = (id: string) => ask('a', id)\n// load is fast\n"
+                "export const all = () => load('x')\n"
+            ),
+            "web/page.ts": "import { load } from './api'\nexport function page() { return load('1') }\n",
+        },
+    )
+    lithos.code.roots()[0].index.reconcile()
+    renamed = preview(call, "web/api.ts", "const load =", "const read =")["warnings"]
+    assert "the edit removes or renames load, still used in line 3" in renamed
+    assert preview(call, "web/api.ts", "ask('a', id)", "ask('b', id)").get("warnings", []) == []
+    (changed,) = preview(call, "web/api.ts", "(id: string)", "(id: number)")["warnings"]
+    assert "changes the signature of load" in changed
+
+
 def test_applying_gives_the_previewed_bytes(call: CallTool, lithos: Lithos) -> None:
     who = {"agent": "ann", "user_id": "pat", "rationale": "because"}
     call("lithos_fs_write", path="users/pat/notes.md", content="# A\n\none\ntwo\none\n", **who)

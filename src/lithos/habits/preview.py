@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NotRequired
@@ -23,6 +24,8 @@ LARGEST = 1_000_000  # bytes
 LONGEST_DIFF = 6_000  # characters of an answer
 SHOWN_LINES = 10
 MOST_IMPACTS = 3  # changed symbols that a warning names
+_CONSTANT = re.compile(r"\s*(?:export\s+)?(?:(?:const|let|var)\s+)?[\w$]+\s*[=:]")
+_COMMENTS = ("#", "//", "*", "/*")
 NEAR = 55.0  # of 100: how alike a passage must be to be offered
 VAULT, GARDEN = "vault:", "garden:"
 StyleCheck = Callable[[Call, OpenRoot, str, str], list[str]]
@@ -144,9 +147,10 @@ class Previews:
             if more > 0:
                 yield f"the edit breaks the syntax: {more} more place{'s' if more > 1 else ''} cannot be parsed"
             if file.root is not None:
-                old = {each.local: each.signature for each in before_facts.symbols if each.local}
-                new = {each.local: each.signature for each in after_facts.symbols if each.local}
+                old = {each.local: _head(each.signature) for each in before_facts.symbols if each.local}
+                new = {each.local: _head(each.signature) for each in after_facts.symbols if each.local}
                 yield from _impact(file.root, path, old, new)
+                yield from _still_used([name for name in old if name not in new], after)
         if file.root is not None and self._check_style is not None:
             yield from self._check_style(call, file.root, path, found.new)
 
@@ -162,6 +166,31 @@ def _impact(root: OpenRoot, path: str, old: dict[str, str], new: dict[str, str])
         yield f"the edit {what} {name}, used by {count} symbol{'s' if count > 1 else ''} of other files"
     if len(outer) > MOST_IMPACTS:
         yield f"{len(outer) - MOST_IMPACTS} more changed symbols are used by other files"
+
+
+def _still_used(gone: list[str], after: str) -> Iterator[str]:
+    """Names that the edit removes and the rest of the file still says. Members are called by other names as well."""
+    rows = after.split("\n")
+    for name in [each for each in gone if "." not in each and len(each) > 1][:MOST_IMPACTS]:
+        word = re.compile(rf"(?<![\w$.]){re.escape(name)}(?![\w$])")
+        lines = [at for at, row in enumerate(rows, 1) if word.search(row) and not row.lstrip().startswith(_COMMENTS)]
+        if lines:
+            shown = ", ".join(map(str, lines[:SHOWN_LINES]))
+            yield f"the edit removes or renames {name}, still used in line{'s' if len(lines) > 1 else ''} {shown}"
+
+
+def _head(signature: str) -> str:
+    """Without the value of a constant and the body of an arrow function: neither is seen by those that use the name."""
+    if not _CONSTANT.match(signature):
+        return signature
+    depth, end = 0, len(signature)
+    for at, sign in enumerate(signature):
+        depth += (sign in "([{<") - (sign in ")]}" or (sign == ">" and signature[at - 1] != "="))
+        if depth <= 0 and signature.startswith("=>", at):
+            return signature[:at]
+        if depth <= 0 and sign == "=" and end == len(signature):
+            end = at
+    return signature[:end]
 
 
 def diff_of(before: str, after: str, path: str) -> str:

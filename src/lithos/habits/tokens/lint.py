@@ -18,6 +18,7 @@ from lithos.habits.tokens.values import colour_of, length_of
 SHOWN_FINDINGS, MOST_FINDINGS = 8, 200
 MOST_FILES = 1_000  # of a folder
 _OWN_KINDS = ("tailwind", "theme")  # their tokens have the line of the whole object
+_DEFINED = re.compile(r"(?:--|[$@])[\w-]{1,200}\s{0,9}:[^;{}]*\Z")  # what stands before the value of a variable
 _COMMENT = re.compile(r"\s*(//|\*|/\*|#\s)")
 _STYLED = re.compile(r"\.(css|pcss|scss|less|vue|svelte|html|[cm]?[jt]sx?)\Z", re.IGNORECASE)
 _LAST = re.compile(r"[;{]|\s(?=[\w:-]+-\[)")  # declarations of a line, and classes such as `p-[4px]`
@@ -43,7 +44,7 @@ class TokenLint(TypedDict):
 
 
 def lint_tokens(code: Code, systems: DesignSystems, call: Call, path: str, limit: int = SHOWN_FINDINGS) -> TokenLint:
-    """Of one file, or of every style sheet and component of a folder. Lines that define tokens are not findings."""
+    """Of one file, or of every style sheet and component of a folder. The value of a variable is none of them."""
     root, inside = located(code.visible(call), path)
     beneath = _files_beneath(root, inside.rstrip("/"))
     if beneath is None:
@@ -72,11 +73,13 @@ def _files_beneath(root: OpenRoot, folder: str) -> list[str] | None:
 
 
 def _raw_values(system: System, path: str, data: bytes) -> Iterator[RawValue]:
-    own = {token.line for token in system.tokens if token.path == path}
+    own = {token.line for token in system.tokens if token.path == path and not path.endswith((".css", ".pcss"))}
     for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), 1):
         if number in own or _COMMENT.match(line):
             continue
         for raw in _RAW.finditer(line):
+            if _DEFINED.search(line, 0, raw.start()):
+                continue
             token = _fitting(system, raw[0], line[: raw.start()], path)
             if token is not None:
                 yield {"line": number, "value": raw[0], "token": token.name, "text": _around(line, raw.start())}

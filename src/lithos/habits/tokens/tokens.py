@@ -33,6 +33,7 @@ TokenCategory = Literal[
 ]
 CATEGORIES = ("colors", "spacing", "typography", "shadows", "radii")
 _ALIASES = {"color": "colors", "shadow": "shadows", "border": "radii", "radius": "radii"}
+MOST_THEMES = 12
 MOST_NAMED = 24  # with a name that narrows it
 MOST_SHOWN = 12  # of one category: about 300 tokens
 MOST_ALL = 2  # of a category, in an answer about all
@@ -68,6 +69,7 @@ class DesignTokens(TypedDict):
     tokens: dict[str, dict[str, str]]
     typography: NotRequired[dict[str, dict[str, str]]]
     themes: list[str]
+    more_themes: NotRequired[int]
     counts: dict[str, int]
     component_patterns: NotRequired[list[dict[str, Any]]]
     sources: list[str]
@@ -144,10 +146,12 @@ class DesignSystems:
         answer: DesignTokens = {
             "root": place.spec.name,
             "tokens": {},
-            "themes": themes,
+            "themes": themes[:MOST_THEMES],
             "counts": dict(Counter(each.category for each in chosen)),
             "sources": [path for path, _ in Counter(each.path for each in chosen).most_common(MOST_SOURCES)],
         }
+        if len(themes) > MOST_THEMES:
+            answer["more_themes"] = len(themes) - MOST_THEMES
         if wanted == "all" and name is None and system.rules:
             answer["component_patterns"] = _component_patterns(system)
         if system.problems:
@@ -302,9 +306,14 @@ def matching(system: System, value: str) -> tuple[list[Token], list[tuple[float,
             equal.append(token)
         elif far is not None:
             near.append((far, token))
-    equal.sort(key=lambda token: (token.theme != DEFAULT, len(token.name), token.name))
-    near.sort(key=lambda pair: (pair[0], len(pair[1].name), pair[1].name))
+    equal.sort(key=lambda token: _rank(system, token))
+    near.sort(key=lambda pair: (pair[0], *_rank(system, pair[1])))
     return _once(equal), [pair for pair in near if pair[1].name not in {token.name for token in equal}]
+
+
+def _rank(system: System, token: Token) -> tuple[bool, bool, int, str]:
+    """The default theme first, a token before its aliases, short names first."""
+    return token.theme != DEFAULT, system.value(token) != token.value, len(token.name), token.name
 
 
 def _once(tokens: Iterable[Token]) -> list[Token]:
