@@ -119,7 +119,7 @@ class Owners:
 def storage_options(config: LithosConfig) -> StorageOptions:
     files = config.storage
     data_dir = files.data_dir.expanduser().absolute()
-    vault = (files.knowledge_dir or data_dir / files.knowledge_subdir).expanduser()
+    vault = files.vault
     if files.knowledge_dir is not None and not vault.is_dir():  # a typo would look like a vault that lost everything
         raise ConfigInvalid(
             f"storage.knowledge_dir: there is no folder {vault}", hint="Correct the setting, or make the folder."

@@ -82,6 +82,11 @@ class StorageSettings(Section):
     largest_file_mb: float = Field(64.0, gt=0, description="Files above this are not read.")
     idempotency_hours: float = Field(48.0, gt=0, description="How long the answer to an idempotency_key is remembered.")
 
+    @property
+    def vault(self) -> Path:
+        """The folder of the notes."""
+        return (self.knowledge_dir or self.data_dir.expanduser().absolute() / self.knowledge_subdir).expanduser()
+
 
 class SearchSettings(Section):
     embedding_model: str = Field("all-MiniLM-L6-v2", description="The model in the package, or a folder of another.")

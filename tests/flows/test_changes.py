@@ -51,6 +51,17 @@ def test_every_kind_of_change_is_a_line_newest_first(call: CallTool, lithos: Lit
     assert found["total"] == 6
 
 
+def test_more_files_than_are_listed_are_said_to_be_more(
+    call: CallTool, lithos: Lithos, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(lithos.notes.changes).by_people, "__defaults__", ("", 3))
+    for number in range(3):
+        save(lithos, f"{number}.md", f"# {number}\n")
+    assert "truncated" not in call("lithos_changes", since=SINCE)
+    save(lithos, "fourth.md", "# Fourth\n")
+    assert call("lithos_changes", since=SINCE)["truncated"] is True
+
+
 def test_a_cursor_goes_on_where_the_last_answer_ended(call: CallTool, lithos: Lithos, clock: FakeClock) -> None:
     write(call, "One")
     first = call("lithos_changes", since=SINCE)

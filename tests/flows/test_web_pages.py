@@ -279,10 +279,12 @@ def test_the_graph_names_the_targets_of_each_note(browser: Browser, call: CallTo
         "/static/%2e%2e/app.py",
         "/agents/%3Cscript%3E",
         "/note/a/b/c/../d",
+        "/agents/a%0Ab",
     ],
 )
 def test_path_games_find_nothing(browser: Browser, path: str) -> None:
     answer = browser.get(path)
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert answer.status_code in (400, 404), answer.text
     assert "root:" not in answer.text
     assert "<script>" not in answer.text
@@ -346,4 +348,51 @@ def test_the_audit_names_tasks_by_title_and_agents_by_what_they_did(url: str, ca
     with _browser(url) as client:
         assert re.search(r'href="/board/[^"]+"><bdi>Paint the door</bdi></a>', client.get("/garden").text)
         assert re.search(r"(?s)bob</bdi></a>.*?Retry policy.*?</tr>", client.get("/agents").text)
-        assert "See the backoff." in client.get("/search?q=backoff").text
+        assert "See the <mark>backoff</mark>." in client.get("/search?q=backoff").text
+
+
+def test_an_error_leads_on_and_names_no_tool(browser: Browser, call: CallTool) -> None:
+    missing = browser.get("/note/Retry%20policy.md")
+    assert missing.status_code == 404
+    assert "Search for “Retry policy”" in missing.text
+    assert "/note-new?title=Retry%20policy" in missing.text
+    note = call("lithos_write", title="Gone", content="Text.", agent="ana")
+    call("lithos_delete", id=note["id"], agent="ana")
+    deleted = browser.get(f"/note/{note['id']}")
+    assert f'href="/note/{note["id"]}/history"' in deleted.text
+    for path, section in (("/board/nowhere", "/board"), ("/mail/thread/nowhere", "/mail"), ("/agents/no", "/agents")):
+        answer = browser.get(path)
+        assert f'href="{section}">' in answer.text.partition('role="alert"')[2]
+        assert "lithos_" not in answer.text
+    assert "lithos_" not in missing.text + deleted.text
+
+
+def test_an_empty_memory_says_how_to_begin(url: str, browser: Browser, call: CallTool) -> None:
+    assert "Three ways to begin" in browser.get("/").text
+    assert "lithos setup" in browser.get("/home/side").text  # the person who looks is no agent
+    assert "Each note becomes a point" in browser.get("/graph").text
+    call("lithos_write", title="First", content="Text.", agent="ana")
+    assert "Three ways to begin" not in browser.get("/").text
+
+
+def test_a_search_without_a_result_offers_one_without_filters(browser: Browser, call: CallTool) -> None:
+    call(
+        "lithos_write",
+        title="Retry policy",
+        content="We **retry** twice, see [the page](https://example.org).",
+        agent="ana",
+    )
+    found = browser.get("/search?q=retries").text
+    assert "We <mark>retry</mark> twice, see the page." in found
+    assert "Search without filters" in browser.get("/search?q=retries&folder=elsewhere").text
+    assert "Search without filters" not in found
+
+
+def test_properties_are_spelled_as_their_author_did(browser: Browser, lithos: Lithos) -> None:
+    (lithos.storage.data_dir / "knowledge/kept.md").write_text(
+        "---\ntitle: Kept\napi:\n- {kind: Ingress, stable: true}\n---\nText.\n", encoding="utf-8"
+    )
+    lithos.notes.index.reconcile()
+    shown = browser.get("/note/Kept").text
+    assert "kind: Ingress, stable: true" in shown
+    assert "<dt>created</dt>" not in shown

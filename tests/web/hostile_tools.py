@@ -14,25 +14,45 @@ from tests.web.memory import ANN, BOB, OPERATOR
 
 Put = Callable[..., dict[str, Any] | None]
 
-# They take ids, switches and names of files that exist; what they keep of the caller is the agent's name.
-NO_TEXT = frozenset(
-    """
-    lithos_delete lithos_note_revert lithos_note_restore lithos_reindex lithos_undo lithos_task_renew
-    lithos_task_release lithos_task_complete lithos_task_cancel mentisdb_revoke_agent_key mentisdb_disable_agent
-    lithos_ledger_checkpoint lithos_ledger_convert lithos_session_activate lithos_session_suspend lithos_session_resume
-    lithos_session_close lithos_session_close_all lithos_session_switch lithos_session_join lithos_session_leave
-    lithos_session_restore lithos_file_unlock lithos_message_cancel lithos_message_forget lithos_inbox_take
-    lithos_inbox_ack lithos_inbox_renew lithos_dead_letter_replay lithos_dead_letter_drop lithos_doctor
-    lithos_tool_call lithos_token_revoke lithos_keys_rotate lithos_md_snapshot_history lithos_md_lint
-    lithos_code_remove lithos_code_rebuild lithos_mistake_outcome lithos_resume_task lithos_unlink_nodes
-    """.split()  # noqa: SIM905 - read as a list of words
-)
+# What keeps no text of its caller, and why. `test_hostile` calls each with hostile strings for all that it takes as
+# text: they are refused.
+NO_TEXT = {
+    "finds a thing by its id and refuses every other text": frozenset(
+        """
+        lithos_note_revert lithos_undo mentisdb_revoke_agent_key mentisdb_disable_agent lithos_ledger_checkpoint
+        lithos_ledger_convert lithos_session_restore lithos_message_forget lithos_inbox_renew lithos_dead_letter_replay
+        lithos_dead_letter_drop lithos_token_revoke lithos_md_snapshot_history lithos_code_remove lithos_code_rebuild
+        lithos_mistake_outcome lithos_resume_task lithos_unlink_nodes
+        """.split()  # noqa: SIM905 - read as a list of words
+    ),
+    "takes switches alone": frozenset(
+        {"lithos_reindex", "lithos_doctor", "lithos_keys_rotate", "lithos_session_close_all"}
+    ),
+    "calls one of the other tools": frozenset({"lithos_tool_call"}),
+}
+EXCUSED = frozenset().union(*NO_TEXT.values())
 ROOT = Caller(operator=True, agent="root")
 SHELF = "users/vera/parts/shelf/notes.md"
 
 
 def writing_tools() -> set[str]:
     return {tool.name for tool in catalogue() if not tool.reads}
+
+
+def texts_of(name: str) -> list[str]:
+    """The arguments of a tool that take any string, but for those that every tool has."""
+    [tool] = [each for each in catalogue() if each.name == name]
+    every = {"agent", "idempotency_key", "tool_call_id", "transaction_id", "agent_action_id"}
+    fields = tool.arguments.model_json_schema()["properties"].items()
+    return [field for field, schema in fields if field not in every and any(map(_free, _choices(schema)))]
+
+
+def _choices(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(schema.get("anyOf", [schema]))
+
+
+def _free(schema: dict[str, Any]) -> bool:
+    return schema.get("type") == "string" and "enum" not in schema
 
 
 class Store:
@@ -67,6 +87,10 @@ def _notes(store: Store, text: str, number: int) -> None:
     put("lithos_feedback", used_ids=[note["id"]], outcome="helped", query=text)
     put("lithos_decay", policy=text)
     put("lithos_promote", source_entry_id=note["id"], evidence_refs=[text], approved_by=text, actor="x", reason=text)
+    spare = put("lithos_write", title=f"Spare {number}", content=text, path="hostile") if number % 10 == 0 else None
+    if spare:
+        put("lithos_delete", Caller(agent=text), id=spare["id"])
+        put("lithos_note_restore", Caller(agent=text), note=spare["id"])
 
 
 def _board(store: Store, text: str, number: int) -> None:
@@ -78,6 +102,14 @@ def _board(store: Store, text: str, number: int) -> None:
     put("lithos_finding_post", task_id=task, agent="ann", summary=text)
     if made:
         put("lithos_task_update", task_id=task, agent="ann", title=f"{text} x", description=text, tags=[text])
+        put("lithos_task_update", task_id=task, agent="ann", title=text, tool_call_id=text, transaction_id=text)
+        held = {"task_id": task, "aspect": text, "agent": text}
+        put("lithos_task_renew", Caller(agent=text), **held, ttl_minutes=40)
+        if number % 2:
+            put("lithos_task_release", Caller(agent=text), **held)
+        end = ("lithos_task_complete", "lithos_task_cancel")[number % 3 - 1] if number % 3 else None
+        if end:
+            put(end, Caller(agent=text), task_id=task, agent=text)
 
 
 def _ledger(store: Store, text: str, number: int) -> None:
@@ -119,11 +151,18 @@ def _sessions(store: Store, text: str, number: int) -> None:
     put("lithos_session_activate", **here)
     put("lithos_session_invite", agents=[text], **here)
     put("lithos_session_context_update", changes={"current_task": text}, **here)
-    put("lithos_file_lock", path=f"src/{text}", **here)
+    lock = put("lithos_file_lock", path=f"src/{text}", **here)
+    if lock:
+        put("lithos_file_unlock", path=f"src/{text}", token=lock["token"])
+    for verb in ("join", "switch", "leave"):
+        put(f"lithos_session_{verb}", Caller(agent=text), **here)
+    put("lithos_session_suspend", **here)
+    put("lithos_session_resume", **here)
     if number % 24:
         put("lithos_session_fail", reason=text, **here)
     else:
         put("lithos_session_complete", summary=text, **here)
+    put("lithos_session_close", **here)
 
 
 def _habits(store: Store, text: str, number: int) -> None:
@@ -154,6 +193,7 @@ def _garden(store: Store, text: str, number: int) -> None:
     put("lithos_fs_patch", old_string="- one", new_string=f"- one\n- {number}", **file, **why)
     put("lithos_md_patch_section", section_anchor="List", change={"append": text}, **file, **why)
     put("lithos_md_curate_list", section_anchor="List", ops=["append"], items=[text], reason=text, **file)
+    put("lithos_md_lint", path=SHELF, user_id="vera", fix=True)
     made = put(
         "lithos_propose_change", path=f"users/vera/parts/p{number}/notes.md", content=f"{text}\n", user_id="vera"
     )
@@ -169,12 +209,14 @@ def _mail(store: Store, text: str, number: int) -> None:
     put("lithos_message_send", target="bob", type="acme.thing", payload={text: text})
     if number % 8 == 0:
         put("lithos_message_request", target="bob", body=text, timeout=0)
-    for each in store.site.call("lithos_inbox_take", BOB)["messages"] if number % 8 == 1 else ():
-        taken = {"message_id": each["message"]["id"], "token": each["token"]}
-        if number % 16 == 1:
-            put("lithos_inbox_reply", BOB, **taken, body=text)
-        else:
-            put("lithos_inbox_fail", BOB, **taken, error=text, retry=False)
+    settled = {1: ("reply", {"body": text}), 9: ("fail", {"error": text, "retry": False}), 5: ("ack", {})}
+    verb, more = settled.get(number % 16, ("", {}))
+    for each in (put("lithos_inbox_take", BOB) or {"messages": ()})["messages"] if verb else ():
+        put(f"lithos_inbox_{verb}", BOB, message_id=each["message"]["id"], token=each["token"], **more)
+    if number % 8 == 2:
+        sent = put("lithos_message_send", Caller(agent=text), target="bob", body=text)
+        if sent:
+            put("lithos_message_cancel", Caller(agent=text), message_id=sent["message_id"])
 
 
 def _operator(store: Store, text: str, number: int) -> None:

@@ -19,7 +19,7 @@ from lithos.serving.web.templates import CONTROL
 from tests.web.conftest import Site, filled_site
 from tests.web.hostile import CORPUS
 from tests.web.hostile_repository import excused, store_once, with_projects
-from tests.web.hostile_tools import NO_TEXT, Store, store_everywhere, writing_tools
+from tests.web.hostile_tools import EXCUSED, NO_TEXT, Store, store_everywhere, texts_of, writing_tools
 from tests.web.memory import BOB, OPERATOR
 
 REQUIRED = os.environ.get("LITHOS_TEST_WEB") == "required"  # by `make test-web`: each string through each tool
@@ -78,7 +78,18 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def test_every_tool_that_keeps_a_text_took_hostile_ones(site: Site) -> None:
     assert len(CORPUS) >= 100
     assert min(site.stored[tool] for tool in ("lithos_task_create", "mentisdb_append")) > 80, site.stored
-    assert writing_tools() - site.stored.keys() - NO_TEXT - excused() == set()
+    assert writing_tools() - site.stored.keys() - EXCUSED - excused() == set()
+    assert EXCUSED & site.stored.keys() == set()  # a tool that took one needs no excuse
+
+
+def test_the_excused_tools_take_no_hostile_text(site: Site) -> None:
+    for tool in sorted(EXCUSED - NO_TEXT["calls one of the other tools"]):
+        texts = texts_of(tool)
+        assert bool(texts) != (tool in NO_TEXT["takes switches alone"]), tool
+        for text in CORPUS[::12] if texts else ():
+            store = Store(site)
+            store.put(tool, OPERATOR, **dict.fromkeys(texts, text))
+            assert not store.took, f"{tool} took {text!r}"
 
 
 def test_hostile_texts_are_shown_and_never_run_obeyed_or_too_wide(site: Site, visit: Callable[..., Any]) -> None:

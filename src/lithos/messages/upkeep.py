@@ -267,10 +267,12 @@ def prune(tx: Tx, limits: MessageLimits) -> int:
     return gone
 
 
-# Names beyond the number, of which there is nothing to know but that they called: the registry of agents has them too.
+# Names beyond the number, first those of which only that they called is known: the registry of agents has them too.
 _OLD_NAMES = """
-DELETE FROM message_agents WHERE breaker = 'closed' AND failures = 0 AND ended_leases = 0
-    AND name NOT IN (SELECT name FROM message_agents ORDER BY name LIMIT ?)
+DELETE FROM message_agents WHERE name NOT IN (
+    SELECT name FROM message_agents ORDER BY
+        CASE WHEN breaker <> 'closed' THEN 0 WHEN failures + ended_leases > 0 THEN 1 ELSE 2 END, name LIMIT ?
+)
 """
 
 

@@ -66,13 +66,14 @@ class NoteChanges:
         ]
         return sorted(wanted, key=lambda each: each.at, reverse=True)[:limit]
 
-    def by_people(self, after: int, path_prefix: str = "", limit: int = 500) -> tuple[list[NoteChange], int]:
+    def by_people(self, after: int, path_prefix: str = "", limit: int = 500) -> tuple[list[NoteChange], int, bool]:
         """Files that changed after this moment (microseconds) and that no event explains: editors, git, sync. Newest
-        first, at most `limit`; and the newest moment seen, to go on from."""
-        rows = self._catalogue.read(lambda tx: queries.changed_since(tx, after + 1, path_prefix, limit))
-        newest = rows[0]["changed"] if rows else after
+        first, at most `limit`; the newest moment seen, to go on from; and whether there were more."""
+        rows = self._catalogue.read(lambda tx: queries.changed_since(tx, after + 1, path_prefix, limit + 1))
+        newest, more = rows[0]["changed"] if rows else after, len(rows) > limit
+        rows = rows[:limit]
         unknown = self._database.read(lambda tx: [row for row in rows if not _explained(tx, row)])
-        return [_by_a_person(row) for row in unknown], newest
+        return [_by_a_person(row) for row in unknown], newest, more
 
     def _recent_events(self, since: datetime, until: datetime | None) -> list[Event]:
         wanted = EventFilter(type="note", status="committed", store=self._events.store, since=since, until=until)

@@ -213,9 +213,10 @@ class Changes:
             lambda tx: self.events.committed(tx, after=after, since=since, most=MOST_READ + 1)
         )
         found = [each for event in rows[:MOST_READ] if (each := self._of_event(event)) is not None]
-        moment = start.moment
+        moment, cut = start.moment, len(rows) > MOST_READ
         if "note" in wanted and request.agent is None:
-            people, moment = self.notes.changes.by_people(start.moment, _folder(request.path_prefix))
+            people, moment, more = self.notes.changes.by_people(start.moment, _folder(request.path_prefix))
+            cut = cut or more
             found += [
                 Change("note", each.id, each.at, each.what, each.title, each.path, None, each.saved) for each in people
             ]
@@ -225,7 +226,7 @@ class Changes:
         chosen = [each for each in found if _fits(each, wanted, request)]
         titled = self._titled(sorted(chosen, key=lambda each: each.at, reverse=True))
         place = Place({tag_of(store): length for store, length in heads.items()}, moment, *ledger.counted())
-        return Found(titled, place, len(rows) > MOST_READ)
+        return Found(titled, place, cut)
 
     def _positions(self, audit: Mapping[str, int] | None) -> dict[str, int] | None:
         """By store; one that the cursor does not know has come since."""

@@ -515,3 +515,17 @@ def _hops(office: PostOffice, message_id: str) -> list[str]:
 def _dead(office: PostOffice) -> list[str]:
     page = office.messages.dead_letters.list(PERSON, limit=20, cursor=None)
     return [str(each["error"]) for each in page["dead_letters"]]
+
+
+def test_names_beyond_their_number_go_even_where_they_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lithos.messages.upkeep.MOST_NAMES", 3)
+    office = PostOffice(tmp_path)
+    sql = "INSERT INTO message_agents (name, failures, ended_leases, breaker) VALUES (?, ?, 0, ?)"
+    rows = [("a", 0, "closed"), ("b", 1, "closed"), ("c", 2, "closed"), ("d", 5, "open"), ("e", 1, "closed")]
+    try:
+        office.database.write(lambda tx: tx.many(sql, rows))
+        office.messages.prune()
+        left = office.database.read(lambda tx: tx.all("SELECT name FROM message_agents ORDER BY name"))
+        assert [row["name"] for row in left] == ["b", "c", "d"]
+    finally:
+        office.close()

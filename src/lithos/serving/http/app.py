@@ -71,9 +71,10 @@ def http_app(
         *_sse_routes(server, settings.max_request_bytes),
         Route("/health", endpoint=partial(_health, health)),
         *(Route(f"{path}/", endpoint=partial(_without_slash, path)) for path in ("/mcp", "/sse", "/health")),
-        Mount("/", app=FirstUse(partial(_pages, server, settings, sign_ins, config))),
     ]
     app = Starlette(routes=routes, middleware=[guard], lifespan=partial(_lifespan, sessions))
+    # Not a Mount: its pattern has no path with a line end, which would get a bare answer without the headers.
+    app.router.default = FirstUse(partial(_pages, server, settings, sign_ins, config))
     app.state.sign_ins = sign_ins
     return app
 

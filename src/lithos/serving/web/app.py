@@ -25,7 +25,8 @@ from lithos.serving.web.own_origin import need_own_origin
 from lithos.serving.web.page import Handler, Page, PageRoute, Site
 from lithos.serving.web.pages import all_routes
 from lithos.serving.web.security_headers import SafeHeaders
-from lithos.serving.web.templates import environment
+from lithos.serving.web.templates import NAV, UUID, environment
+from lithos.serving.web.templates import path as segment
 from lithos.serving.web.visitors import SignIns, Visitor
 from lithos.settings import LithosConfig, ServerSettings
 from lithos.tools.answers.errors import as_lithos_error, http_status
@@ -92,7 +93,27 @@ async def _sign_in_first(page: Page) -> Response:
 
 
 async def _failed(page: Page, error: LithosError) -> Response:
-    return page.show("error.html", status=http_status(error), error=error.as_dict(), typed=await _typed(page))
+    values = {"error": error.as_dict(), "typed": await _typed(page), "ways_out": await _ways_out(page, error)}
+    return page.show("error.html", status=http_status(error), **values)
+
+
+async def _ways_out(page: Page, error: LithosError) -> list[tuple[str, str]]:
+    """Where to go on from an error, the nearest first: addresses and their words."""
+    path, name = page.request.url.path, str(page.request.path_params.get("id", ""))
+    ways = []
+    if isinstance(error, Forbidden) and not page.visitor.signed_in:
+        ways.append((f"/sign-in?next={quote(path)}", "Sign in"))
+    if isinstance(error, NotFound) and path.startswith("/note/") and name:
+        known = await page.try_call("lithos_note_history", id=name, limit=1)
+        title = name.rpartition("/")[2].removesuffix(".md")
+        if known and known["versions"]:
+            ways.append((f"/note/{segment(name)}/history", "Its history"))
+        else:
+            ways.append((f"/search?q={quote(title)}", f"Search for “{title[:60]}”"))
+            if page.visitor.may_write and UUID.fullmatch(name) is None:
+                ways.append((f"/note-new?title={quote(title)}", "Write this note"))
+    ways += [(place, word) for place, word, *_ in NAV if place != "/" and path.startswith(place)]
+    return [*ways, ("/", "Home")]
 
 
 async def _typed(page: Page) -> str:

@@ -210,5 +210,5 @@ def _href(url: str, env: EnvType) -> str:
         return f' href="{fragment}"' if fragment else ""
     place = posixpath.normpath(posixpath.join(posixpath.dirname(env["path"]), unquote(name)).lstrip("/"))
     if place.startswith("..") or not place.lower().endswith(".md"):
-        return ' class="dead" title="not a note of this vault"'
+        return ' class="dead" title="This link leads to no note of this memory"'
     return f' class="wiki" href="/note/{escapeHtml(quote(place))}{fragment}"'

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from lithos.app import Lithos
 from lithos.core.clock import rfc3339
 from lithos.errors import InvalidInput, LithosError, TooLarge
+from lithos.messages import OPERATOR
 from lithos.serving.mcp.adapter import CallForPage
 from lithos.serving.web.assets import Assets
 from lithos.serving.web.visitors import SignIns, Visitor
@@ -55,6 +56,16 @@ class Page:
     request: Request
     visitor: Visitor
     _form: dict[str, str] | None = field(default=None, repr=False)
+
+    @property
+    def inbox(self) -> str:
+        """The name under which the visitor sends and receives."""
+        return OPERATOR if self.visitor.operator else self.visitor.name
+
+    @property
+    def own_names(self) -> set[str]:
+        """Names of the visitor among those of the agents."""
+        return {self.inbox, self.visitor.name} if self.visitor.signed_in else set()
 
     # ------------------------------------------------------------------ tools
     async def call(self, tool: str, /, **arguments: Any) -> Answer:

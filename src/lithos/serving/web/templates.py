@@ -51,6 +51,9 @@ UNITS = ((86_400 * 365, "y"), (86_400 * 30, "mo"), (86_400, "d"), (3_600, "h"), 
 CONTROLS = {chr(code): f"U+{code:04X}" for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F)}
 CONTROL = re.compile("[" + "".join(CONTROLS) + "]{1,50}")  # a page of 100,000 marks would be 3 MB
 
+UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+TOOL = re.compile(r"\b(?:lithos|mentisdb)_\w")
+SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
 WIKI = re.compile(r"!?\[\[([^\[\]|]{1,200})(?:\|([^\[\]]{1,200}))?\]\]")
 
 
@@ -71,7 +74,7 @@ def environment(assets: Assets) -> Environment:
     )
     made.globals.update(asset=assets.url, has_asset=assets.__contains__, version=__version__, nav=NAV, live=live)
     made.filters.update(ago=ago, left=left, size=size, number=number, plain=plain, path=path, short=short)
-    made.filters.update(unlinked=unlinked, sentence=sentence, code_words=code_words, verb=verb, bare=bare)
+    made.filters.update(sentence=sentence, code_words=code_words, verb=verb, bare=bare, advice=advice)
     return made
 
 
@@ -164,6 +167,12 @@ def code_words(text: str) -> Markup:
     pieces = text.split("`")
     shown = (Markup("<code>{}</code>").format(each) if place % 2 else escape(each) for place, each in enumerate(pieces))
     return Markup("").join(shown)
+
+
+def advice(hint: str) -> Markup:
+    """The hint of an error for a person: without the sentences that name a tool, which only agents can call."""
+    sentences = (each for each in SENTENCE_END.split(hint) if TOOL.search(each) is None)
+    return code_words(bare(" ".join(sentences)))
 
 
 def path(text: str) -> str:

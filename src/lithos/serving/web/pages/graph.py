@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from base64 import b64encode
 from collections import Counter
 from itertools import pairwise
@@ -13,10 +12,9 @@ import orjson
 from starlette.responses import Response
 
 from lithos.serving.web.page import Page, PageRoute
-from lithos.serving.web.templates import bare, unlinked
+from lithos.serving.web.templates import UUID, bare, unlinked
 
 SHOWN = 60
-UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_TAGS, MOST_FOLDERS = 300, 500
 
 

@@ -24,7 +24,10 @@ async def home(page: Page) -> Response:
         page.call("lithos_stats"), _changes(page), _beside(page), _waiting(page)
     )
     size = sum(stats["bytes"].values())
-    return page.show("home.html", stats=stats, changes=changes, size=size, waiting=waits, **beside)
+    new = not stats["documents"] and not changes["rows"]
+    folder = page.site.config.storage.vault if page.site.config and page.visitor.operator else None
+    values = {"stats": stats, "changes": changes, "size": size, "waiting": waits, "new": new, "folder": folder}
+    return page.show("home.html", **values, **beside)
 
 
 async def waiting(page: Page) -> Response:
@@ -40,10 +43,11 @@ async def _beside(page: Page) -> dict[str, Any]:
     ready, opened, agents = await asyncio.gather(
         page.call("lithos_task_ready", limit=SHOWN_TASKS),
         page.call("lithos_task_list", status="open", limit=MOST_OPEN),
-        page.call("lithos_agent_list", limit=SHOWN_AGENTS),
+        page.call("lithos_agent_list", limit=SHOWN_AGENTS + len(page.own_names)),
     )
+    others = [each for each in agents["agents"] if each["id"] not in page.own_names]
     claimed = [task for task in opened["tasks"] if task["claims"]][:SHOWN_TASKS]
-    return {"ready": ready, "claimed": claimed, "agents": agents, "priorities": PRIORITIES}
+    return {"ready": ready, "claimed": claimed, "agents": others[:SHOWN_AGENTS], "priorities": PRIORITIES}
 
 
 async def _waiting(page: Page) -> list[tuple[str, str, int]]:

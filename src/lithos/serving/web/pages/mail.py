@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from lithos.errors import Forbidden, NotFound
-from lithos.messages import OPERATOR
 from lithos.serving.web.page import Page, PageRoute
 from lithos.serving.web.refusals import need_success
 from lithos.serving.web.templates import path as segment
@@ -36,7 +35,7 @@ async def mail(page: Page) -> Response:
         threads=threads["threads"],
         more=urlencode({**more, "cursor": cursor}) if cursor else "",
         name=name,
-        me=_me(page),
+        me=page.inbox,
         own=own,
         inboxes=(inboxes or {}).get("inboxes", ()),
         dead=(dead or {}).get("total", 0),
@@ -46,12 +45,7 @@ async def mail(page: Page) -> Response:
 async def own_inbox(page: Page) -> dict[str, Any] | None:
     if not page.visitor.signed_in:
         return None
-    return await page.try_call("lithos_inbox_list", agent=_me(page), unread=True, limit=20)
-
-
-def _me(page: Page) -> str:
-    """The name under which the visitor sends and receives."""
-    return OPERATOR if page.visitor.operator else page.visitor.name
+    return await page.try_call("lithos_inbox_list", agent=page.inbox, unread=True, limit=20)
 
 
 async def thread(page: Page) -> Response:
@@ -67,8 +61,8 @@ async def thread(page: Page) -> Response:
         "thread.html",
         id=page.part("id"),
         letters=letters,
-        me=_me(page),
-        other=_other(letters, _me(page)),
+        me=page.inbox,
+        other=_other(letters, page.inbox),
         more=found.get("next_cursor", ""),
         hops=(trace or {}).get("hops", ()),
     )
@@ -95,7 +89,7 @@ def _other(letters: list[dict[str, Any]], me: str) -> str:
 
 
 async def write(page: Page) -> Response:
-    return page.show("mail_write.html", to=page.given("to"), me=_me(page), priorities=PRIORITIES)
+    return page.show("mail_write.html", to=page.given("to"), me=page.inbox, priorities=PRIORITIES)
 
 
 async def send(page: Page) -> Response:
@@ -121,7 +115,7 @@ async def read_all(page: Page) -> Response:
     """Take and acknowledge what waits for the visitor, as `lithos inbox --take` does."""
     if not page.visitor.person:
         raise Forbidden("an agent's messages are for the agent to take", hint="Sign in as a person.")
-    me = _me(page)
+    me = page.inbox
     taken = need_success(await page.call("lithos_inbox_take", agent=me, limit=MOST_READ))
     for each in taken["messages"]:
         await page.call("lithos_inbox_ack", agent=me, message_id=each["message"]["id"], token=each["token"])

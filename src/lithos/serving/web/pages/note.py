@@ -47,9 +47,18 @@ def _fields(metadata: dict[str, Any]) -> list[tuple[str, list[str], bool]]:
     """Frontmatter that is not shown elsewhere: name, values as text, and whether these are ids of notes."""
     shown = ((name, value) for name, value in metadata.items() if name not in HIDDEN_FIELDS)
     return [
-        (name, list(map(str, value)) if isinstance(value, list) else [str(value)], name in NOTE_FIELDS)
+        (name, list(map(_spelled, value)) if isinstance(value, list) else [_spelled(value)], name in NOTE_FIELDS)
         for name, value in shown
     ]
+
+
+def _spelled(value: object) -> str:
+    """A value of the frontmatter as people write it, not as Python does."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {_spelled(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_spelled, value))
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
 
 
 async def raw(page: Page) -> Response:

@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from lithos.errors import LithosError
 from lithos.serving.web.page import Page, PageRoute
+from lithos.serving.web.passages import marked, readable
 from lithos.serving.web.templates import path as segment
 
 KINDS = (
@@ -78,6 +79,9 @@ async def search(page: Page) -> Response:
         place_of=place_of,
         query=_query(page),
         longest=LONGEST_PASSAGE,
+        marked=marked,
+        readable=readable,
+        narrowed=bool(kinds or any(filters.values())),
     )
 
 
