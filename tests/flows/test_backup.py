@@ -21,6 +21,8 @@ from lithos.cli.root import run
 from lithos.errors import Conflict, Damaged, InvalidInput, LithosError, Unsupported
 from lithos.from_settings import memory_places
 from lithos.settings import LithosConfig, StorageSettings
+from tests.support import fork_server
+from tests.support.guests import LITHOS
 from tests.support.note_calls import caller
 
 
@@ -217,6 +219,13 @@ def _rewritten(saved: Path, bad: Path, change: Callable[[dict[str, Any]], Any]) 
                 text = json.dumps(changed).encode()
                 each.size = len(text)
             new.addfile(each, io.BytesIO(text))
+
+
+def test_a_fifo_is_no_backup_and_no_import_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for command in (["restore", "fifo", "--data-dir", "new"], ["backup", "--verify", "fifo"], ["import", "fifo"]):
+        done = fork_server.run([*LITHOS, *command], cwd=tmp_path, timeout=60)
+        assert (done.returncode, "is no file" in done.stderr) == (2, True), command
 
 
 def test_a_backup_is_never_overwritten_and_leaves_nothing_when_it_fails(

@@ -121,6 +121,8 @@ def verify_backup(path: Path, each: Callable[[str, IO[bytes], int], None] | None
 
 def _members(path: Path) -> Iterator[tuple[str, IO[bytes], tarfile.TarInfo]]:
     """Regular files with names that lead into the folder; everything else is refused."""
+    if path.exists() and not path.is_file() and not path.is_dir():  # a FIFO would be waited for, for good
+        raise InvalidInput(f"{path} is no file", hint="Write the backup into a file first; it is read twice.")
     with gzip.open(path, "rb") as unpacked, tarfile.open(fileobj=unpacked, mode="r|") as tar:
         for member in tar:
             content = tar.extractfile(member) if member.isreg() and _is_inside(member.name) else None

@@ -56,6 +56,8 @@ def import_memory(
         raise InvalidInput(f"--from: {kind!r} is no kind that Lithos knows", hint=f"Known: {', '.join(KINDS)}.")
     if not path.exists():
         raise NotFound(f"there is no {path}", hint="Name the folder, file or database that is to be imported.")
+    if not path.is_file() and not path.is_dir():  # a FIFO would be waited for, for good
+        raise InvalidInput(f"{path} is no file or folder", hint="Write what comes from there into a file first.")
     report = ImportReport(kind or detect(path))
     try:
         report_to = _import(terminal, path, report, folder, dry_run)

@@ -125,7 +125,7 @@ class Undo:
                 return event
         raise NotFound(
             f"there is no change of {call.agent!r} left to undo",
-            hint="lithos_changes with agent shows what was changed.",
+            hint="lithos_changes shows what was changed, and by whom.",
         )
 
     def _is_served(self, event: Event) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from lithos.core.text import estimate_tokens
 from lithos.serving.mcp.instructions import INSTRUCTIONS
-from lithos.tools.answers.mentions import MENTION, THROUGH, VERBS, followable
+from lithos.tools.answers.mentions import MENTION, THROUGH, VERBS, at_the_keyboard, followable
 from lithos.tools.catalogue import catalogue
 from lithos.tools.registry import NAME
 from tests.support.sources import FILES, nodes_of
@@ -123,6 +123,15 @@ def test_hints_at_the_keyboard_name_verbs_that_exist() -> None:
                 assert word in [flag for option in command.params for flag in option.opts], verb
             else:
                 command = command.commands[word]
+
+
+def test_a_hint_with_one_argument_is_a_line_that_can_be_typed() -> None:
+    assert at_the_keyboard('lithos_note_restore with {"note": "a-1"} brings it back.') == (
+        "`lithos note restore a-1` brings it back."
+    )
+    assert at_the_keyboard('lithos_tool_find with {"name": "lithos_read"} shows the values.') == (
+        "`lithos call lithos_tool_find name=lithos_read` shows the values."
+    )
 
 
 def test_only_reading_tools_are_listed_to_who_only_reads() -> None:

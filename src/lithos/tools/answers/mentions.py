@@ -24,6 +24,7 @@ FLAGS = {
     "chain_key": "--chain",
     "knowledge_id": "--note",
 }
+_WITH_ONE = re.compile(rf"({MENTION.pattern})" + r'(?: with \{"(\w+)": "([^"\s]*)"\})?')  # a call with one argument
 _FLAG = re.compile(rf"`?\b({'|'.join(FLAGS)})\b`?")
 
 # The verbs that do the same at the keyboard; a test holds them against the command line.
@@ -169,12 +170,18 @@ def followable_error(shown: dict[str, Any], listed: frozenset[str], called: str)
 
 def at_the_keyboard(text: str) -> str:
     """For the command line: verbs instead of tools, flags instead of arguments."""
+    shown, end = [], 0
+    for found in _WITH_ONE.finditer(text):
+        shown += [_flags(text[end : found.start()]), _verb(*found.groups())]
+        end = found.end()
+    return "".join([*shown, _flags(text[end:])])
 
-    def verb(found: re.Match[str]) -> str:
-        name = found.group()
-        return f"`lithos {VERBS[name]}`" if name in VERBS else f"`lithos call {name}`"
 
-    parts = MENTION.split(text)
-    verbs = [verb(found) for found in MENTION.finditer(text)]
-    flags = [_FLAG.sub(lambda found: FLAGS[found.group(1)], part) for part in parts]
-    return "".join(part + (verbs[place] if place < len(verbs) else "") for place, part in enumerate(flags))
+def _verb(tool: str, argument: str | None, value: str | None) -> str:
+    if tool in VERBS and argument in (None, "note"):  # verbs of notes take the note as their first word
+        return f"`lithos {VERBS[tool]}{f' {value}' if value else ''}`"
+    return f"`lithos call {tool}{f' {argument}={value}' if argument else ''}`"
+
+
+def _flags(text: str) -> str:
+    return _FLAG.sub(lambda found: FLAGS[found.group(1)], text)
