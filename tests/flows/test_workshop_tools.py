@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from typing import Any
 import pytest
 
 from lithos.app import Lithos, open_lithos
-from lithos.errors import Forbidden, LithosError, NotFound
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
 from lithos.settings import LithosConfig, StorageSettings, WorkshopSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -125,6 +126,15 @@ def test_a_tool_that_is_only_recommended_and_missing_fails_neither_check_nor_tes
     tested = ask("lithos_work_test", scope="all")
     assert [each["tool"] for each in tested["suites"] if each.get("not_installed")] == ["zig test"]
     assert (tested["passed"], tested["tests_run"]) == (True, 1)
+
+
+@pytest.mark.parametrize("tool", ["lithos_work_check", "lithos_work_test"])
+def test_paths_without_a_file_are_refused_rather_than_passed(ask: Ask, top: Path, tool: str) -> None:
+    os.mkfifo(top / "pipe")
+    (top / ".venv").mkdir(exist_ok=True)  # ignored by git
+    for path in ("pipe", ".venv"):
+        with pytest.raises(InvalidInput, match="no file to look at"):
+            ask(tool, paths=[path])
 
 
 def test_a_test_that_passes_alone_is_flaky_and_no_failure(ask: Ask, top: Path) -> None:

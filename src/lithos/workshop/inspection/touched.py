@@ -51,7 +51,11 @@ def chosen_files(git: Git, root: Path, touched: Touched, paths: Sequence[str]) -
         clean = [checked_path(root, path) for path in paths]
         listed = _names(git.run("ls-files", "-co", "--exclude-standard", "-z", "--deduplicate", "--", *clean))
         chosen = {path: touched.files.get(path, path) for path in listed}
-    return {path: before for path, before in chosen.items() if _is_readable(root, path)}
+    found = {path: before for path, before in chosen.items() if _is_readable(root, path)}
+    if paths and not found:  # an answer about no file would read as a pass
+        named = ", ".join(paths)[:200]
+        raise InvalidInput(f"there is no file to look at in {named!r}", hint="Name files that git does not ignore.")
+    return found
 
 
 def _is_readable(root: Path, path: str) -> bool:
