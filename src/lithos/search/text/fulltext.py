@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs a commit per second of work
 
 
-FIELD_WEIGHTS = {"text": 1.0, "title": 0.5, "names": 0.5}  # measured: docs/search.md
+FIELD_WEIGHTS = {"text": 1.0, "title": 0.5}  # measured: docs/search.md
+NAMES_WEIGHT = 0.85  # times the idf alone: each name counts as if it were the only one
 
 MANY = 1000  # documents from which on the weights of words are those of the language
 
@@ -86,7 +87,9 @@ class FullText:
         terms = reading.terms
         if not terms:
             return NO_WORDS
-        whole = self.documents.any_of(terms, map(self.documents.together, reading.compounds), FIELD_WEIGHTS)
+        compounds = map(self.documents.together, reading.compounds)
+        named = self.documents.having(terms, "names", NAMES_WEIGHT)
+        whole = self.documents.any_of(terms, [*compounds, *named], FIELD_WEIGHTS)
         part = self.passages.any_of(terms, map(self.passages.together, reading.compounds))
         documents = self.documents.best(whole, limit, where, mask)
         passages = self.passages.best(part, 2 * limit, where, mask)
@@ -183,7 +186,8 @@ class UncutFullText(FullText):
         terms = reading.terms
         if not terms:
             return NO_WORDS
-        whole = self.documents.any_of(terms, map(self.documents.together, reading.compounds), FIELD_WEIGHTS)
+        compounds = map(self.documents.together, reading.compounds)
+        whole = self.documents.any_of(terms, compounds, {**FIELD_WEIGHTS, "names": PASSAGE_WEIGHT})
         found = self.documents.best(whole, limit, where, mask)
         return Words({ordinal: score for ordinal, _, score in found}, {}, self.possible(terms))
 

@@ -304,6 +304,17 @@ class TextIndex:
                 clauses.append((tantivy.Occur.Should, boosted))
         return tantivy.Query.boolean_query(clauses)
 
+    def having(self, terms: Sequence[str], field: str, weight: float) -> list[tantivy.Query]:
+        """Documents that have a term in this field, however long it is and however often."""
+        import tantivy
+
+        found = []
+        for term, times in Counter(terms).items():
+            if self.frequency(term, field):
+                query = tantivy.Query.term_query(self.schema, field, term)
+                found.append(tantivy.Query.const_score_query(query, times * weight * self.weight(term, field=field)))
+        return found
+
     def together(self, terms: Sequence[str]) -> tantivy.Query:
         import tantivy
 

@@ -385,6 +385,15 @@ def test_a_text_that_is_not_cut_is_one_passage_and_its_body_is_found(tmp_path: P
             cards._indexer.run(cards._indexer.rebuild_text)
 
 
+def test_a_name_counts_the_same_however_many_other_names_a_note_has(notes: Collection) -> None:
+    several = ("quokka", *(f"name{number} of many words" for number in range(12)))
+    notes.apply([note("one", "one thing", names=("numbat",)), note("many", "another thing", names=several)])
+    notes.apply([note(f"n{number}", f"sheep {number}", names=(f"n{number}.md",)) for number in range(20)])
+    assert notes.settle()
+    scores = [notes.query(Query(name, by="words")).hits[0].score for name in ("numbat", "quokka")]
+    assert scores[0] == scores[1] > 1.0
+
+
 def test_a_text_that_is_not_cut_is_found_by_its_names_and_its_body_not_by_what_repeats_them(tmp_path: Path) -> None:
     with at_hand(tmp_path, uncut=True) as cards:
         named = ("shop cart", "def add(item)")
