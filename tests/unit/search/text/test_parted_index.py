@@ -229,4 +229,5 @@ def test_parts_on_a_disk_that_cannot_be_written_are_joined_elsewhere(
         patch.setattr(os, "access", lambda *a, **n: False)
         index = PartedTextIndex(tmp_path / "index", ())
         assert [ordinal for ordinal, _, _ in index.search(index.any_of(["sheep"]), 5)] == [0]
-    assert not (tmp_path / "index" / "joined").exists()
+    assert not (tmp_path / "index" / "joined").exists() and index._joined._beside is not None
+    index._joined._beside.cleanup()
