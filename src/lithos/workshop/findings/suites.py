@@ -18,6 +18,7 @@ LONGEST_SEARCHED = 4 * LONGEST_TRACE  # characters of a failure that patterns lo
 _COMPARED = re.compile(r"^(?:E\s+)?assert (?P<actual>.+?) == (?P<expected>.+)$", re.MULTILINE)
 _PYTHON_LINE = re.compile(r"^(?P<file>[^\s:][^:\n]*\.py):(?P<line>\d+):", re.MULTILINE)
 _SCRIPT_LINE = re.compile(r"(?:\(|at |file://)(?P<file>/[^\s():]+|[\w@./-]+\.[cm]?[jt]sx?):(?P<line>\d+):\d+")
+_FOREIGN_FRAMES = re.compile(r"\n[ \t]{1,20}at (?:[^\n]{0,500}/node_modules/|new Promise \(<anonymous>\))[^\n]*")
 _EXPECTED = re.compile(r"^[ \t]*Expected:?(?: \w+)?: (?P<expected>.+)\n[ \t]*Received: (?P<actual>.+)$", re.MULTILINE)
 _VITEST = re.compile(
     r"expected (?P<actual>.+?) to (?:be|equal|deeply equal|strictly equal) (?P<expected>.+?)(?: //.*)?$", re.MULTILINE
@@ -119,7 +120,8 @@ def _jest_case(report: SuiteReport, case: dict[str, Any], file: str, place: Plac
         return
     trace = _plain("\n".join(case.get("failureMessages") or ())[:LONGEST_SEARCHED])
     message = trace.split("\n    at ")[0]
-    found = failure(case["fullName"], file, message, _script_line(trace, file, place), trace)
+    frames = _FOREIGN_FRAMES.sub("", trace).replace(f"{place.root}/", "")
+    found = failure(case["fullName"], file, message, _script_line(trace, file, place), frames)
     report.failures.append(_compared(found, _EXPECTED.search(trace) or _VITEST.search(message[:LONGEST_MESSAGE])))
 
 

@@ -78,6 +78,18 @@ def test_failed_tests_are_found_at_their_lines(tool: str, tmp_path: Path) -> Non
     assert compared[0]["actual"] in ("3", "2") and compared[0]["expected"] in ("4", "1")
 
 
+@pytest.mark.parametrize(
+    ("tool", "frame"), [("vitest", "at sum.test.js:8:19"), ("jest", "at Object.toBe (sum.test.js:6:19)")]
+)
+def test_a_trace_has_the_frames_of_the_project_alone(tool: str, frame: str) -> None:
+    (trace,) = [
+        each["stack_trace"]
+        for each in read_suite(SUITES[tool], recorded(tool), PLACE).failures
+        if "stack_trace" in each
+    ]
+    assert trace.split("\n    ")[1:] == [frame] and "3" in trace
+
+
 def test_names_of_failed_tests_are_those_that_run_them_alone() -> None:
     names = [each["test_name"] for each in read_suite(SUITES["pytest"], recorded("pytest"), PLACE).failures]
     assert names[:2] == ["test_app.py::test_add_is_wrong", "test_app.py::TestGroup::test_n[2]"]
