@@ -36,7 +36,7 @@ LARGEST_BATCH = 4000  # changes in one commit: each makes a segment, and merging
 MOST_UNINDEXED = 4096  # `put` blocks above it: unindexed changes are held in memory
 # Seconds without a change until those that came are indexed, and at most while they keep coming; a question does not
 # wait so long. A commit takes some 40 ms of CPU, for one as for a hundred. Of a flood more comes.
-GROUPING, FLOOD_GROUPING = (0.1, 0.5), (2.0, 10.0)
+GROUPING, FLOOD_GROUPING = (0.1, 0.5), (5.0, 30.0)
 RETRY = (1.0, 30.0)
 VERIFY_EVERY = 600.0  # every file: reads them all
 MERGE_AFTER = 5.0  # seconds after a commit and between two parts that are merged: each takes up to a second
@@ -63,6 +63,7 @@ class Indexer:
         self._put_at = 0.0
         self._indexed = 0  # changes since memory was last given back
         self._hurried = 0  # questions that wait for the next commit
+        self._is_flood = False  # the last commit was one of many changes: what is left of them waits for more
         self._tasks: list[IndexTask] = []
         self._known: dict[str, KnownDocument] = {}
         self._sequences = Sequences()
@@ -388,12 +389,15 @@ class Indexer:
     def _gathered(self) -> dict[str, UnindexedChange]:
         began = time.monotonic()
         while not (self._hurried or self._tasks or self._closed or self._unindexed.fill(LARGEST_BATCH, IN_BULK)):
-            pause, longest = FLOOD_GROUPING if len(self._unindexed) >= BATCH else GROUPING
-            rest = min(self._put_at + pause, began + longest) - time.monotonic()
+            pause, longest = FLOOD_GROUPING if self._is_flood or len(self._unindexed) >= BATCH else GROUPING
+            # Since `began`, too: a writer that waited for room has put nothing for a while.
+            rest = min(max(self._put_at, began) + pause, began + longest) - time.monotonic()
             if rest <= 0:
                 break
             self._changed.wait(rest)
-        return self._unindexed.batch(LARGEST_BATCH, AT_ONCE if self._hurried else IN_BULK)
+        batch = self._unindexed.batch(LARGEST_BATCH, AT_ONCE if self._hurried else IN_BULK)
+        self._is_flood = len(batch) >= BATCH
+        return batch
 
     def _step_failed(self, error: Exception, pause: float) -> None:
         _log.warning("the index of %s: %s", self._shape.name, error, exc_info=not isinstance(error, LithosError))

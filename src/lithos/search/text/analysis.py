@@ -123,9 +123,13 @@ def _words_of(unit: str) -> str:
     return " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos)))
 
 
+def _stems_of(unit: str) -> str:
+    words = _WORDS[unit]
+    return words if words.isdecimal() else " ".join(_stemmer().analyze(words))
+
+
 _WORDS = _Remembered(_words_of)
-_STEMS_OF_WORDS = _Remembered(lambda word: word if word.isdecimal() else " ".join(_stemmer().analyze(word)))
-_STEMS = _Remembered(lambda unit: " ".join(map(_STEMS_OF_WORDS.__getitem__, _WORDS[unit].split())))
+_STEMS = _Remembered(_stems_of)
 
 
 @cache

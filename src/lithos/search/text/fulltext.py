@@ -217,12 +217,13 @@ def _uncut(entry: IndexEntry, index: TextIndex) -> tantivy.Document:
     document = entry.document
     made = _filled(entry.ordinal, document, index)
     title = IndexedText.of(document.title)
-    _add(made, "title", title)
     named = IndexedText.of("\n".join(document.names or (each.text for each in entry.passages)))
-    _add(made, "names", IndexedText.joined((title, named)))
     body = IndexedText.of(document.body)
+    made.add_text("title", title.stems)
+    made.add_text("names", f"{title.stems} {named.stems}")
     made.add_text("text", body.stems if document.names else f"{named.stems} {body.stems}")
-    made.add_text("text_whole", body.words)
+    words = dict.fromkeys(f"{title.words} {named.words} {body.words}".split())
+    made.add_text("text_whole", " ".join(words))  # of all fields: most names are in the body, too
     return made
 
 

@@ -403,6 +403,23 @@ def test_a_text_that_is_not_cut_is_found_by_its_names_and_its_body_not_by_what_r
         assert found == [["a"]] * 6 + [[]]
 
 
+def test_what_is_left_of_a_flood_waits_for_more_or_for_a_question(
+    tmp_path: Path, embedding: Embedding, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limits = {"BATCH": 10, "LARGEST_BATCH": 20, "GROUPING": (0.0, 0.0), "FLOOD_GROUPING": (600.0, 600.0)}
+    for name, value in limits.items():
+        monkeypatch.setattr(indexer, name, value)
+    notes, sizes = opened(tmp_path, embedding), []
+    real = notes._indexer._index
+    monkeypatch.setattr(notes._indexer, "_index", lambda batch: (sizes.append(len(batch)), real(batch)))
+    notes.apply(note(f"n{at}", "words") for at in range(25))
+    until(lambda: notes.status().unindexed == 5)
+    notes.apply(note(f"m{at}", "words") for at in range(4))
+    assert notes.settle()
+    assert sizes == [20, 9]
+    notes.close()
+
+
 def test_one_commit_takes_so_many_changes_or_so_much_text() -> None:
     waiting = UnindexedChanges()
     for at in range(4):

@@ -9,6 +9,7 @@ from lithos.graph.code.chains import chain
 from lithos.graph.code.languages.scan import (
     Lines,
     Masked,
+    Names,
     Scopes,
     add_references,
     fill_words,
@@ -44,8 +45,9 @@ class FileReader:
         for _, _, name, node in in_order(captures):
             handlers[name](node)
         self.finish()
-        add_references(self.facts, self.source, self.lines, Masked(self._masked), self.taken)
-        fill_words(self.source, self.facts.symbols)
+        names = Names(self.source)
+        add_references(self.facts, self.source, names, self.lines, Masked(self._masked), self.taken)
+        fill_words(names, self.facts.symbols)
         return self.facts
 
     def finish(self) -> None:

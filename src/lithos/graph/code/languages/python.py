@@ -10,6 +10,7 @@ from lithos.graph.code.languages.scan import (
     MOST_DOC,
     Lines,
     Masked,
+    Names,
     Scopes,
     add_references,
     fill_words,
@@ -119,8 +120,9 @@ class PythonFile:
         for _, _, name, node in in_order(captures):
             handlers[name](node)
         self._infer_returns()
-        add_references(self.facts, self.source, self.lines, Masked(self._masked), self._taken)
-        fill_words(self.source, self.facts.symbols)
+        names = Names(self.source)
+        add_references(self.facts, self.source, names, self.lines, Masked(self._masked), self._taken)
+        fill_words(names, self.facts.symbols)
         return self.facts
 
     # Definitions

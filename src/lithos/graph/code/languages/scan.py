@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,8 @@ MOST_SIGNATURE = 300
 MOST_DOC = 600
 MOST_WORDS = 500  # characters of a card's identifier words; more did not find more (issue 19)
 _MOST_NAMES = 2_000  # of a body, from its top, that are looked at for its words
-_WINDOW = 1_500  # bytes of it that are looked at together
-_IDENTIFIER = re.compile(rb"[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*")
+_WINDOW = 150  # of them that are looked at together; most bodies have enough words in their first lines
+_IDENTIFIER = re.compile(rb"([A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*)")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|\d+")
 _SPACE = re.compile(r"\s+")
 _COMMENT_MARKS = re.compile(r"^\s*(?:///?!?|/\*\*?!?|\*/|\*|#!?|--)\s?|\s*\*/\s*$", re.MULTILINE)
@@ -92,10 +93,25 @@ def words_of(name: str) -> list[str]:
     return _WORD.findall(name)
 
 
-def fill_words(source: bytes, symbols: Iterable[Symbol]) -> None:
+class Names:
+    """Every identifier of a file with its place, found in one pass without an object for each."""
+
+    def __init__(self, source: bytes) -> None:
+        pieces = _IDENTIFIER.split(source)  # what is between two names, a name, and so on
+        places = list(accumulate(map(len, pieces)))
+        self.names: list[bytes] = pieces[1::2]
+        self.starts: list[int] = places[:-1:2]
+
+    def within(self, start: int, end: int) -> tuple[int, int]:
+        """The first one in this range of bytes, and one past the last."""
+        first = bisect_left(self.starts, start)
+        return first, bisect_left(self.starts, end, first)
+
+
+def fill_words(names: Names, symbols: Iterable[Symbol]) -> None:
     """The distinct identifier words of each body, in order of appearance, up to `MOST_WORDS` characters."""
     for symbol in symbols:
-        symbol.words = _words(source, symbol.start_byte, symbol.end_byte)
+        symbol.words = _words(names, symbol.start_byte, symbol.end_byte)
 
 
 class _SplitNames(dict[bytes, tuple[str, ...]]):
@@ -112,22 +128,15 @@ class _SplitNames(dict[bytes, tuple[str, ...]]):
 _split_names = _SplitNames()
 
 
-def _words(source: bytes, start: int, end: int) -> str:
+def _words(names: Names, start: int, end: int) -> str:
     words: dict[str, None] = {}
-    length, left = 0, _MOST_NAMES
-    while start < end and left > 0:
-        stop = source.find(b"\n", start + _WINDOW, end)  # most bodies have enough words in their first lines
-        stop = stop if stop >= 0 else end
-        names = _IDENTIFIER.findall(source, start, stop)[:left]
-        for name in dict.fromkeys(names):
-            for word in _split_names[name]:
-                if word not in words:
-                    words[word] = None
-                    length += len(word) + 1
-            if length >= MOST_WORDS:
-                return " ".join(words)[:MOST_WORDS]
-        start, left = stop, left - len(names)
-    return " ".join(words)[:MOST_WORDS]
+    first, last = names.within(start, end)
+    for at in range(first, min(last, first + _MOST_NAMES), _WINDOW):
+        window = dict.fromkeys(names.names[at : min(at + _WINDOW, last)])
+        words |= dict.fromkeys(chain.from_iterable(map(_split_names.__getitem__, window)))
+        if sum(map(len, words)) + len(words) >= MOST_WORDS:
+            break
+    return " ".join(words)[:MOST_WORDS].rstrip()
 
 
 class Masked:
@@ -152,17 +161,17 @@ _BEFORE = frozenset(b".$")
 _ATTRIBUTES = re.compile(rb"(?:\s*(?:\.|::)\s*[A-Za-z_\x80-\xff][\w$\x80-\xff]*)+")
 
 
-def references(source: bytes, names: set[str], masked: Masked, taken: set[int]) -> Iterator[tuple[int, str]]:
+def references(
+    source: bytes, names: Names, asked: set[str], masked: Masked, taken: set[int]
+) -> Iterator[tuple[int, str]]:
     """(byte, dotted name) wherever one of these names is used outside strings, comments and `taken` places."""
-    wanted = {name.encode() for name in names if name and name != "_"}
-    for found in _IDENTIFIER.finditer(source):
-        if found.group() not in wanted:
-            continue
-        start, end = found.span()
+    wanted = {name.encode() for name in asked if name and name != "_"}
+    for start, name in [each for each in zip(names.starts, names.names, strict=True) if each[1] in wanted]:
         if start in taken or (start and source[start - 1] in _BEFORE) or masked.hides(start):
             continue
+        end = start + len(name)
         more = _ATTRIBUTES.match(source, end)
-        text = source[start : more.end()] if more else found.group()
+        text = source[start : more.end()] if more else name
         yield start, "".join(text.decode("utf-8", "replace").split()).replace("::", ".")
 
 
@@ -180,15 +189,15 @@ class Lines:
         return len(self._starts)
 
 
-def add_references(facts: Facts, source: bytes, lines: Lines, masked: Masked, taken: set[int]) -> None:
+def add_references(facts: Facts, source: bytes, names: Names, lines: Lines, masked: Masked, taken: set[int]) -> None:
     """Every other mention of an imported or top-level name, under the innermost symbol around it."""
-    names = {local for _, local, *_ in facts.imports} | {s.name for s in facts.symbols if s.parent == NO_SCOPE}
-    names.discard("*")
+    asked = {local for _, local, *_ in facts.imports} | {s.name for s in facts.symbols if s.parent == NO_SCOPE}
+    asked.discard("*")
     imports = {line for *_, line in facts.imports}
     values = (NodeType.VARIABLE, NodeType.CONSTANT)
     spans = sorted((s.start_byte, -s.end_byte, i) for i, s in enumerate(facts.symbols) if s.type not in values)
     scope_at = _ScopeAt([(start, -end, index) for start, end, index in spans])
-    for byte, name in references(source, names, masked, taken):
+    for byte, name in references(source, names, asked, masked, taken):
         line, column = lines.at(byte)
         if line not in imports:
             facts.refs.append((scope_at(byte), name, line, column))

@@ -44,6 +44,15 @@ def test_python_ways_to_reach_a_symbol(tmp_path: Path, text: str, target: str, h
     assert (target, how) in {(callee, by) for caller, callee, by in found}
 
 
+def test_the_same_call_after_another_assignment_is_another_edge(tmp_path: Path) -> None:
+    text = (
+        "class A:\n    def go(self): pass\nclass B:\n    def go(self): pass\n"
+        "def f():\n    x = A()\n    x.go()\n    x.go()\n    x = B()\n    x.go()\n"
+    )
+    found = {(caller, callee) for caller, callee, _ in resolved(tmp_path, {"a.py": text})}
+    assert {("f", "A.go"), ("f", "B.go")} <= found
+
+
 def test_an_import_of_the_library_is_not_taken_for_a_file_of_the_same_name_in_a_package(tmp_path: Path) -> None:
     files = {
         "p/__init__.py": "",
