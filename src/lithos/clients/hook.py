@@ -101,7 +101,7 @@ def _kept_titles(data_dir: str, agent: str | None) -> dict[str, str] | None:
 
 
 def _without_waiting(path: str, flags: int) -> int:
-    """Open a file; a FIFO in its place is empty or refused, and holds nobody up."""
+    """Open a file; a FIFO in its place is empty or refused at once."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
 
 

@@ -69,7 +69,7 @@ def _one(word: str) -> str:
 
 @cache
 def _same_words() -> Mapping[str, str]:
-    """A key word → the key word that stands for it."""
+    """A key word → the key word of its group."""
     lines = files("lithos.habits").joinpath("data/same_words.txt").read_text(encoding="utf-8").splitlines()
     rows = [[stem(word) for word in line.split()] for line in lines if not line.startswith("#")]
     return {word: row[0] for row in rows for word in row}

@@ -18,7 +18,7 @@ from lithos.habits.tokens.values import colour_of, length_of
 SHOWN_FINDINGS, MOST_FINDINGS = 8, 200
 MOST_FILES = 1_000  # of a folder
 _OWN_KINDS = ("tailwind", "theme")  # their tokens have the line of the whole object
-_DEFINED = re.compile(r"(?:--|[$@])[\w-]{1,200}\s{0,9}:[^;{}]*\Z")  # what stands before the value of a variable
+_DEFINED = re.compile(r"(?:--|[$@])[\w-]{1,200}\s{0,9}:[^;{}]*\Z")  # the text before the value of a variable
 _COMMENT = re.compile(r"\s*(//|\*|/\*|#\s)")
 _STYLED = re.compile(r"\.(css|pcss|scss|less|vue|svelte|html|[cm]?[jt]sx?)\Z", re.IGNORECASE)
 _LAST = re.compile(r"[;{]|\s(?=[\w:-]+-\[)")  # declarations of a line, and classes such as `p-[4px]`

@@ -393,7 +393,7 @@ def _default(kind: ClaimKind, sentence: _Sentence, match: re.Match[str]) -> Buil
     place = groups.get("f")
     parameter = sentence.at(match.group("p")) if groups.get("p") else Mention(groups["word"], strong=False)
     if parameter.kind == "setting" and "set to" in match.group():
-        return  # of somebody's site, not of the code
+        return  # of another site, not of the code
     if re.fullmatch(r"[^\W\d]\w*", shown) and not value.startswith("⟦") and shown.lower() not in _LITERALS:
         return
     for owner in [sentence.at(place)] if place else [parameter, *_owners(sentence, match)]:
