@@ -3,6 +3,8 @@ never silent, never a hang, nothing outside written. `python -m tests.faults.tes
 
 from __future__ import annotations
 
+import shutil
+import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -31,6 +33,7 @@ from tests.faults.damage import (
 from tests.faults.data import everything, opened
 from tests.support.file_modes import possible
 
+DERIVED_FOLDERS = (".catalogue", ".graph", ".tantivy", ".vectors")
 PARTS = 4  # no test of the short form takes long on a busy machine
 
 
@@ -153,3 +156,17 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+
+
+def test_a_folder_behind_a_link_in_place_of_one_of_ours_stays_as_it_is(ground: Ground) -> None:
+    """Its mode too. Derived folders: authority may be kept elsewhere on purpose."""
+    derived = [path for name in DERIVED_FOLDERS for path in (ground.data / name, *(ground.data / name).glob("*/"))]
+    for place in (path.relative_to(ground.data) for path in derived):
+        case = Case(ground.data, ground.folder / "case")
+        theirs = case.data.with_name("theirs")
+        theirs.mkdir()
+        theirs.chmod(0o755)
+        shutil.rmtree(case.data / place)
+        (case.data / place).symlink_to(theirs)
+        case.judge(ground.expected, ground.usual)
+        assert (stat.S_IMODE(theirs.stat().st_mode), list(theirs.iterdir())) == (0o755, []), place

@@ -18,6 +18,7 @@ from lithos.errors import LithosError
 Finding = dict[str, str]
 FOUND = 1  # exit code when something is wrong
 LEAST_FREE = 64 * 2**20
+PRIVATE = (".lithos", ".lithos/keys", ".tantivy", ".vectors", ".catalogue", ".graph")
 MARKS = {"ok": "ok  ", "warning": "warn", "error": "FAIL"}
 COLOURS = {"ok": "green", "warning": "yellow", "error": "red"}
 
@@ -103,8 +104,11 @@ def _versions() -> Iterator[Finding]:
 def _permissions(folder: Path) -> Iterator[Finding]:
     if folder.stat().st_uid != os.getuid():
         yield _finding("permissions", "error", f"{folder} belongs to another user", "Run as its owner.")
-    private = [folder / name for name in (".lithos", ".tantivy", ".vectors", ".catalogue", ".lithos/keys")]
-    open_ones = [path for path in private if path.is_dir() and stat.S_IMODE(path.stat().st_mode) & 0o077]
+    private = [folder / name for name in PRIVATE]
+    for path in filter(Path.is_symlink, private):  # never a hint to close the folder behind it: that is not ours
+        yield _finding("permissions", "warning", f"{path.name} is a link", "Put a folder of its own in its place.")
+    ours = [path for path in private if path.is_dir() and not path.is_symlink()]
+    open_ones = [path for path in ours if stat.S_IMODE(path.stat().st_mode) & 0o077]
     for path in open_ones:
         yield _finding("permissions", "error", f"{path.name} is open to other users", f"chmod 700 {path}")
     if not open_ones:

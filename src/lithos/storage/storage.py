@@ -27,6 +27,7 @@ from lithos.storage.faults import Faults
 from lithos.storage.files import Limits, Root
 from lithos.storage.files.durable import flush_path, make_folder
 from lithos.storage.files.folder_lock import hold_folder, hold_folders
+from lithos.storage.quarantine import move_links_aside
 
 PAGES_AT_ONCE = 2_000  # of 4 KB: 10 ms of work every few seconds
 STATE = ".lithos"
@@ -56,6 +57,7 @@ class Storage(Part):
                 make_folder(folder)
             flush_path(options.data_dir)  # a guest that made the folder did not
             opened.enter_context(hold_folders(options.data_dir, options.roots.values()))
+            move_links_aside(options.data_dir)
             self.database = opened.enter_context(closing(_open_database(options, self.state, clock, faults)))
             check_identity(self.database, self.state)
             self._pages = PageCheck(self.state / DATABASE) if options.database_url is None else None

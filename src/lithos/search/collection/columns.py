@@ -6,7 +6,7 @@ import threading
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from lithos.search.collection.catalogue import FilterFields
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Mask = NDArray[np.bool_] | None  # by ordinal; None lets everything through
 
 _LAST = chr(0x10FFFF)
+LEAST_REPLACED = 1000  # paths of replaced versions that are kept before any is dropped
 MASKS_KEPT = 16  # a byte a document each
 
 
@@ -54,8 +55,8 @@ def _numbers_match(document: Document, where: Where) -> bool:
 class Columns:
     """Lists of ordinals for words, a sorted list for paths, an array for each number.
 
-    Made from `fields` at the first filtered query. Versions that are gone stay: their ordinals are never used
-    again, and the engines know which are alive.
+    Made from `fields` at the first filtered query. Versions that are gone stay in the lists: their ordinals are never
+    used again, and the engines know which are alive.
     """
 
     def __init__(self, fields: Callable[[], Iterable[tuple[int, FilterFields]]]) -> None:
@@ -94,6 +95,17 @@ class Columns:
         self._paths_sorted = False
         self._size = size
         self._masks.clear()
+
+    def is_worn(self, live: int) -> bool:
+        """Most paths are of versions that were replaced: 150 bytes of each write, and a host may run for months."""
+        return len(self._paths) > 2 * live + LEAST_REPLACED
+
+    def keep_paths(self, live: Container[int]) -> None:
+        """Drop the paths of all other ordinals: a folder then holds fewer, never more. The lists stay, 8 bytes an
+        entry: without its `restricted` a version that a running query still sees would be open to all."""
+        with self._lock:
+            self._paths = [each for each in self._paths if each[1] in live]
+            self._masks.clear()
 
     def mask(self, where: Where) -> Mask:
         """True at each ordinal that the filter lets through; None where it lets all through. Not to be written to."""

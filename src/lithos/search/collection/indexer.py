@@ -492,7 +492,10 @@ class Indexer:
             if self._indexed >= (MOST_UNINDEXED if self._unindexed else BATCH):
                 self._indexed = 0
                 self._tasks.append(IndexTask(give_back_memory))
+            live = {known.ordinal for known in self._known.values()} if self.columns.is_worn(len(self._known)) else None
             self._changed.notify_all()
+        if live is not None:  # not under that lock: columns that are being made hold theirs and wait for it
+            self.columns.keep_paths(live)
 
     # -- healing ------------------------------------------------------------------------------------------------
 
