@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -142,3 +143,35 @@ def test_without_git_the_answer_says_so(desk: Desk, monkeypatch: pytest.MonkeyPa
     found = desk("get_history_for_code", symbol_id="check")
     assert found["results"] == [] and "git is not installed" in found["degraded_reason"]
     assert "git is not installed" in desk("search_history", query="check")["degraded_reason"]
+
+
+@pytest.mark.parametrize(
+    "lost", [(".tantivy",), (".vectors",), (".catalogue",), (".tantivy", ".vectors", ".catalogue")]
+)
+def test_commits_are_found_again_after_the_index_was_deleted(tmp_path: Path, auth: Path, lost: list[str]) -> None:
+    config = LithosConfig(
+        storage=StorageSettings(data_dir=tmp_path / "data"),
+        code=CodeSettings(roots=(CodeRoot(name="auth", path=auth),)),
+        search=PATIENT,
+    )
+    for _ in range(2):
+        desk = Desk(open_lithos(config))
+        look(desk)
+        found = desk("search_history", query="refused empty tokens", limit=1)
+        desk.lithos.close()
+        assert titles(found) == ["Fixed #12 -- Refused empty tokens."]
+        for name in lost:
+            shutil.rmtree(tmp_path / "data" / name)
+
+
+def test_a_merge_and_what_it_merged_are_one_piece_that_names_both(desk: Desk, auth: Path) -> None:
+    git(auth, "checkout", "-q", "-b", "work")
+    git(auth, "commit", "-q", "--allow-empty", "-m", "Widen the zebra crossing\n\nTrucks did not fit on it.")
+    git(auth, "checkout", "-q", "-")
+    git(auth, "merge", "-q", "--no-ff", "work", "-m", "Widen the zebra crossing (#7)")
+    look(desk)
+    answer = desk("ask", query="why did we widen the zebra crossing")
+    merge, made = (git(auth, "rev-parse", each).strip()[:8] for each in ("HEAD", "work"))
+    assert answer["answer"].count("zebra crossing") == 1
+    assert "Trucks did not fit" in answer["answer"]
+    assert f"{made} also {merge}" in answer["sources"][0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from lithos.core.call import Call
 from lithos.core.clock import parse_time
 from lithos.errors import NotFound
 from lithos.graph.answers.code_finder import CodeFinder, Found, subject_as_written
-from lithos.graph.answers.intents import ACTIVITY, HISTORICAL, RESUME, Intent
+from lithos.graph.answers.intents import ACTIVITY, HISTORICAL, RESUME, Intent, telling, without_frame
 from lithos.graph.answers.note_finder import NoteFinder
 from lithos.graph.answers.pieces import Piece
 from lithos.graph.answers.texts import shared_words, shown_part, words_of
@@ -25,6 +26,8 @@ from lithos.sessions import ALL, HISTORY, Sessions
 SHOWN_CHARACTERS = 300
 MANY_NEW = 200
 LINKED, NAMED = 0.85, 0.95  # similarity of what the graph joins to the code, and of what only names it
+MOST_ALSO = 2  # commits named beside one of the same subject: a pull request and its copy on another branch
+_PULL = re.compile(r"\s*\(#\d+\)$")
 LAST_ENTRIES = 6  # of a session that is resumed
 
 
@@ -58,7 +61,8 @@ class HistoryFinder:
         subject = partial(self._code.subject_state, call, query, intent.subject)
         states: list[tuple[Any, Hashable]] = [(probe, probe()), (subject, subject())]
         reasons = [behind, *self._graph.unread_commits(call)]
-        words = words_of(intent.subject.replace("_", " ")) or words_of(query)
+        whole = intent.intent == HISTORICAL and intent.time is None  # what is said besides a name tells commits apart
+        words = words_of(telling(query) if whole else intent.subject.replace("_", " ")) or words_of(query)
         if intent.intent == RESUME:
             pieces = self._last_of_session(call, intent, words)
         else:
@@ -78,7 +82,7 @@ class HistoryFinder:
         scope = intent.time
         since, until = (scope.start, scope.end) if scope else (None, None)
         one_line = intent.intent == ACTIVITY  # what happened: the subject of a commit says it
-        text = subject_as_written(query, intent.subject) if one_line else query
+        text = subject_as_written(query, intent.subject) if one_line else without_frame(query)
         wide = limit * 3 if one_line else limit  # of many that name or touch it, those that name it are shown
         asked = HistoryQuestion(text, wide, since=since, until=until)
         page = self._history.search(call, asked)
@@ -89,7 +93,7 @@ class HistoryFinder:
         for row in self._of_symbol(call, intent, query, wide):
             if scope is None or scope.start <= parse_time(row["timestamp"]) < scope.end:
                 pieces[row["id"]] = piece_of(row, words, linked=True, one_line=one_line)
-        found = list(pieces.values())
+        found = once_each(list(pieces.values()), newest=one_line)
         return (by_name(found, text, words)[:limit] if one_line else found), page.get("degraded_reason", "")
 
     def _last_of_session(self, call: Call, intent: Intent, words: frozenset[str]) -> list[Piece]:
@@ -159,6 +163,25 @@ def by_name(pieces: Sequence[Piece], name: str, words: frozenset[str]) -> list[P
         return not written, shared_words(words, piece.whole) < 1.0, -piece.time.timestamp() if piece.time else 0.0
 
     return sorted(pieces, key=place)
+
+
+def once_each(pieces: Sequence[Piece], *, newest: bool) -> list[Piece]:
+    """A merge and the commit that it merged have one subject: the newest of them, or the one that says most."""
+    groups: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        is_commit = piece.kind == "commit"
+        groups.setdefault(_PULL.sub("", piece.title).replace("`", "").lower() if is_commit else piece.id, []).append(
+            piece
+        )
+    return [_one_of(group, newest=newest) for group in groups.values()]
+
+
+def _one_of(group: Sequence[Piece], *, newest: bool) -> Piece:
+    best = max(group, key=lambda each: (each.time.timestamp() if each.time else 0.0) if newest else len(each.whole))
+    others = sorted(each.id for each in group if each.id != best.id)
+    if not others:
+        return best
+    return replace(best, similarity=max(each.similarity for each in group), also=tuple(others[:MOST_ALSO]))
 
 
 def piece_of(row: HistoryRow, words: frozenset[str], *, linked: bool = False, one_line: bool = False) -> Piece:

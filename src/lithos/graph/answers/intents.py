@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import dropwhile
 from typing import Any, Final
 
 from lithos.core.clock import rfc3339
@@ -186,6 +187,20 @@ def _others(text: str, subject: str) -> tuple[str, ...]:
     words = {word.removesuffix("'s") for word in re.findall(r"[\w'+#-]+", plain)} - _STOP
     known = {subject, *subject.split("_")}
     return tuple(sorted({_stem(each) for each in names | words if each not in known}))
+
+
+def without_frame(query: str) -> str:
+    """ "how did we handle cart sizes" without the words that such questions begin with."""
+    return " ".join(dropwhile(_is_common, query.split())) or query
+
+
+def telling(query: str) -> str:
+    """The words of a question that say what it is about."""
+    return " ".join(word for word in query.split() if not _is_common(word))
+
+
+def _is_common(word: str) -> bool:
+    return word.lower().strip("?,.:") in _STOP
 
 
 def snake_case(text: str) -> str:

@@ -53,6 +53,7 @@ class Piece:
     changed: bool = False  # code: the file is no longer the one that was indexed
     lost: str = ""  # why a resolved conflict went against it
     whole: str = ""  # the text that was checked, where `text` is only a part of it
+    also: tuple[str, ...] = ()  # commits that say the same: a merge and what it merged
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ def source_line(number: int, piece: Piece, now: datetime) -> str:
     else:
         where = f"History: {piece.time:%Y-%m-%d}" if piece.time else "History"
         where += f" {piece.path}" if piece.path else ""
-        where += f" {piece.id.rpartition(':')[2][:8]}" if piece.kind == "commit" else ""
+        if piece.kind == "commit":
+            where += " " + " also ".join(each.rpartition(":")[2][:8] for each in (piece.id, *piece.also))
         state = f"({int(days)} days old)" if days > RECENT_DAYS else "(recent)"
     if not piece.verified:
         state = "(unchecked)" if piece.unchecked else "⚠️ UNVERIFIED"

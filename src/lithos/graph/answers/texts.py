@@ -7,7 +7,7 @@ import re
 from lithos.core.markdown import scan
 
 LONGEST_SCANNED = 200_000
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_WORD = re.compile(r"\d+(?:\.\d+)+|[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 

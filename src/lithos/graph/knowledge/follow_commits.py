@@ -55,6 +55,7 @@ class CommitFollower:
         self._most = most
         self._states: dict[str, RootState] = {}
         self._forgot_roots = False
+        self._compared = False  # the search index, with the commits that are known: once after a start
 
     def problems(self) -> dict[str, str]:
         """Root → why its commits are not read."""
@@ -115,8 +116,9 @@ class CommitFollower:
         self.commits.save(name, log.commits, known, {each.sha for each in new} - log.cut_off)
         self.commits.bury(name, [*self._removed(git, new)])
         self._store.replace([_derived(name, log.commits)])
-        if new or len(known) != len(log.commits):
+        if new or len(known) != len(log.commits) or not self._compared:
             self.entries.projector.resume()
+            self._compared = True
         state.log, state.head = log, log.head
         if any(each.sha not in log.cut_off for each in new):
             self._forget_tracking(root)
