@@ -17,7 +17,7 @@ from lithos.tools.registry import NAME
 from tests.support.sources import FILES, nodes_of
 
 TOOLS = list(catalogue())
-BUDGETS = {"core": 5000, "find": 500, "workshop": 2500}
+BUDGETS = {"core": 5000, "find": 500, "workshop": 2500, "history": 2500, "academic": 1500, "graph": 1400}
 CLAMPED = {
     "lithos_recall",
     "lithos_search",
