@@ -49,6 +49,7 @@ MISSPELLED = [
         "read_only+=1",
         "+read_only=1",
         ";read_only=1",
+        "ro=1",
         "x=1;read_only=1",
         "x=1;Read-Only",
     ),

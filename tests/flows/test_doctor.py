@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,13 @@ def test_a_folder_open_to_others_is_named(data_dir: Path) -> None:
     (data_dir / ".lithos").chmod(0o755)
     code, answer = examined(data_dir)
     assert code == 1 and "permissions" in errors(answer)
+
+
+def test_a_folder_of_notes_that_is_gone_is_named(data_dir: Path) -> None:
+    fill(data_dir, 1)
+    shutil.rmtree(data_dir / "knowledge")
+    code, answer = examined(data_dir)
+    assert code == 1 and errors(answer) == {"notes"}
 
 
 @pytest.mark.parametrize("damage", [a_segment_gone, half_malformed], ids=lambda damage: damage.__name__)

@@ -35,7 +35,7 @@ def doctor(
 ) -> None:
     """Check versions, files, locks, indexes, audit and ledger; say for each finding what to do. Exit code 1: something
     is wrong. --repair rebuilds what is derived and never touches notes, tasks, events or thoughts."""
-    findings = list(_outside(terminal.folder))
+    findings = list(_outside(terminal.folder, terminal.settings.storage.vault))
     repaired: list[str] = []
     if not is_memory(terminal.folder):
         missing = no_memory(terminal.folder, named=terminal.named)
@@ -79,10 +79,13 @@ def _part(error: LithosError) -> str:
     return "start"
 
 
-def _outside(folder: Path) -> Iterator[Finding]:
+def _outside(folder: Path, notes: Path) -> Iterator[Finding]:
     """Checks that need no opened memory."""
     yield from _versions()
     if is_memory(folder):
+        if not notes.is_dir():  # the next start makes an empty one
+            todo = "Put it back, or restore a backup: lithos restore."
+            yield _finding("notes", "error", f"the folder of notes is gone: {notes.name}", todo)
         yield from _permissions(folder)
         yield from _space(folder)
         yield from _lock(folder)

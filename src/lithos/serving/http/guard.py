@@ -187,7 +187,7 @@ def _options(scope: Scope) -> dict[str, list[str]]:
     """
     found: dict[str, list[str]] = {}
     for name, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True):
-        if folded(name) in _FOLDED:
+        if folded(name) in _FOLDED or folded(name) in _ABBREVIATED:
             found.setdefault(_known_option(name, name), []).append(value)
         for joined in value.split(";")[1:]:  # `x=1;read_only=1`: a separator of old
             if folded(joined.partition("=")[0]) in _FOLDED:
@@ -203,6 +203,7 @@ def _options(scope: Scope) -> dict[str, list[str]]:
 
 
 _FOLDED = frozenset(map(folded, OPTIONS))
+_ABBREVIATED = frozenset({"ro", "rw"})  # of URLs: refused like any other name that is almost right
 # `Lithos-Read-Only`, `X_Lithos_Agent`; a plain `Agent` may be another program's.
 _MISNAMED = frozenset({"readonly", "xreadonly"}.union(*({f"lithos{each}", f"xlithos{each}"} for each in _FOLDED)))
 
