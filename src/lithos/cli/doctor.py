@@ -109,7 +109,7 @@ def _permissions(folder: Path) -> Iterator[Finding]:
         yield _finding("permissions", "error", f"{folder} belongs to another user", "Run as its owner.")
     private = [folder / name for name in PRIVATE]
     for path in filter(Path.is_symlink, private):  # never a hint to close the folder behind it: that is not ours
-        yield _finding("permissions", "warning", f"{path.name} is a link", "Put a folder of its own in its place.")
+        yield _finding("permissions", "warning", f"{path.name} is a link", "Put a folder in its place.")
     ours = [path for path in private if path.is_dir() and not path.is_symlink()]
     open_ones = [path for path in ours if stat.S_IMODE(path.stat().st_mode) & 0o077]
     for path in open_ones:
