@@ -136,6 +136,12 @@ def test_no_file_is_longer_than_a_person_reads() -> None:
     assert {name: length for name, length in lengths.items() if length > LONGEST_FILE} == {}
 
 
+def test_nothing_waits_in_a_way_that_loses_a_cancellation() -> None:
+    """`asyncio.wait_for` of Python 3.11 returns the result if it is cancelled in the moment that the result comes: a
+    loop around it then goes on, and the end of the server waits for it. `asyncio.timeout` does not."""
+    assert [str(path) for path in FILES if "asyncio.wait_for(" in text_of(path)] == []
+
+
 def test_the_list_of_parts_fits_three_screens() -> None:
     assert text_of(SOURCE / "app.py").count("\n") <= 150
 

@@ -164,7 +164,8 @@ class Jobs:
         """The job's answer, or that it is pending. An owner that goes away while it waits stops the job."""
         waiting = asyncio.wrap_future(job.result)
         try:
-            return {**await asyncio.wait_for(asyncio.shield(waiting), seconds), "run_id": job.run_id}
+            async with asyncio.timeout(seconds):
+                return {**await asyncio.shield(waiting), "run_id": job.run_id}
         except TimeoutError:
             return {"run_id": job.run_id, "pending": True}
         except asyncio.CancelledError:

@@ -29,7 +29,8 @@ class InFlight:
     async def none(self, seconds: float) -> bool:
         """Wait until nothing is in flight; False after `seconds`."""
         try:
-            await asyncio.wait_for(self._none.wait(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._none.wait()
         except TimeoutError:
             return False
         return True

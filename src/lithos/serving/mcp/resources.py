@@ -180,7 +180,8 @@ class Subscriptions:
 
         async def tell() -> None:
             try:
-                await asyncio.wait_for(session.send_resource_updated(uri), 5)
+                async with asyncio.timeout(5):
+                    await session.send_resource_updated(uri)
             except Exception:  # noqa: BLE001 - a client that is gone must not keep the others from hearing
                 self._sessions.pop(connection, None)
 

@@ -70,7 +70,7 @@ class Live:
             yield await self._caught_up(page, channel, since)
             checked = time.monotonic()
             while True:
-                text = await self._next(queue)
+                text = await _next(queue)
                 if time.monotonic() - checked >= HEARTBEAT_SECONDS:  # also while there is no pause between events
                     if await self._site.sign_ins.visitor(page.request.cookies) != page.visitor:
                         return  # signed out, or the token was revoked
@@ -81,11 +81,6 @@ class Live:
             if not channel.streams:
                 self._channels.pop(caller, None)
             self._end_if_unused()
-
-    async def _next(self, queue: asyncio.Queue[bytes]) -> bytes:
-        with suppress(TimeoutError):
-            return await asyncio.wait_for(queue.get(), HEARTBEAT_SECONDS)
-        return b": \n\n"
 
     async def _caught_up(self, page: Page, channel: Channel, since: str) -> bytes:
         try:
@@ -171,6 +166,13 @@ class Live:
 def _soon(loop: asyncio.AbstractEventLoop, work: Callable[[], Any]) -> None:
     with suppress(RuntimeError):  # the loop has ended: the host stops
         loop.call_soon_threadsafe(work)
+
+
+async def _next(queue: asyncio.Queue[bytes]) -> bytes:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(HEARTBEAT_SECONDS):
+            return await queue.get()
+    return b": \n\n"
 
 
 async def live(page: Page) -> Response:
