@@ -116,7 +116,9 @@ class Watched:
 
     def _console(self, message: Any) -> None:
         text = message.text
-        expected = any(f"status of {status}" in text for status in self.allowed)
+        # A search that the next letter replaces is aborted: two errors of htmx. One that failed says sendError.
+        aborted = text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
+        expected = aborted or any(f"status of {status}" in text for status in self.allowed)
         if message.type == "error" and not expected and not (self.cut and "net::ERR_" in text):
             self.errors.append(f"console: {text}")
 
