@@ -139,12 +139,13 @@ class _CommitFeed(ComparedFeed):
 
 
 def _document(row: Row) -> Document:
-    text = row["body"] or row["subject"]
+    # The subject in the text too: a commit that has no body must not count its words twice, and others once.
+    text = f"{row['subject']}\n\n{row['body']}" if row["body"] else row["subject"]
     return Document(
         id=commit_id(row["root"], row["sha"]),
         title=row["subject"],
         text=text,
-        hash=sha256_hex(f"{row['sha']} {row['summary_type']}".encode())[:16],
+        hash=sha256_hex(f"{row['sha']} {row['summary_type']} {text}".encode())[:16],
         author=row["author"],
         keywords={"root": (row["root"],), "summary": (row["summary_type"],)},
         numbers={"time": float(row["at"])},
