@@ -171,6 +171,8 @@ def answers(memory: Lithos) -> dict[str, Any]:
     for root in memory.code.roots():
         if _is_empty(root):  # a host reads the files behind the start
             root.index.reconcile()
+    if (thoughts := memory.ledger.collection) is not None:
+        thoughts.settle(LONGEST_SECONDS / 2)  # until it has healed, its answers say `degraded`
     return {
         "notes": pick(notes, "total"),
         "note": pick(note, "content"),

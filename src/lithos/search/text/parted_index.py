@@ -137,7 +137,7 @@ class _Joined:
                 self._folder.mkdir(parents=True, exist_ok=True)
                 self._links = {each.name for each in self._folder.iterdir()}
             for name in files.keys() - self._links:
-                (self._folder / name).symlink_to(files[name].absolute())
+                (self._folder / name).symlink_to(self._way_to(files[name]))
             segments = [segment for part in parts for segment in part.segments()]
             unfinished = self._folder / f"{CONTENTS}.part"
             unfinished.write_text(json.dumps({**self._empty, "segments": segments}), encoding="utf-8")
@@ -147,3 +147,7 @@ class _Joined:
                 (self._folder / name).unlink(missing_ok=True)
         self._links = set(files)
         return self._index.searcher()
+
+    def _way_to(self, file: Path) -> Path:
+        """Relative beside the parts, so that a copy of the memory leads to its own files."""
+        return file.absolute() if self._beside else Path("..", *file.parts[-2:])
