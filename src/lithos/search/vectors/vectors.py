@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 MAGIC = b"lithos vectors 1"
 HEADER = 128
-RERANKED = 1000  # candidates of the scan that are scored exactly: recall@10 0.98 at 100,000
+RERANKED = (400, 1000)  # candidates of the scan that are scored exactly: one passage of 50, within these bounds
 NEIGHBOURS = 0.2  # share of the passages beside it in a passage's score: +.012 nDCG on code, neutral elsewhere
-EXACT_MOST = 2048  # so few are scored exactly without a scan
+EXACT_MOST = 512  # so few are scored exactly without a scan
 SAMPLED = 16  # one of so many distances
 _FAR = 65_535  # no two vectors differ in so many dimensions
 _MARK_WORD = 8  # where a record has its checksum: after key, ordinal, position and scale
@@ -397,8 +397,9 @@ def _best(
 ) -> dict[PassageKey, float]:
     import numpy as np
 
-    if np.count_nonzero(allowed) > EXACT_MOST:
-        chosen = _closest(bits, allowed, vector, max(RERANKED, 4 * count))
+    passages = int(np.count_nonzero(allowed))
+    if passages > EXACT_MOST:
+        chosen = _closest(bits, allowed, vector, max(RERANKED[0], min(passages // 50, RERANKED[1]), 4 * count))
     else:
         chosen = np.flatnonzero(allowed)
     scores = _cosines(rows, chosen, vector)
