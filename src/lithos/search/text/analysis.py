@@ -1,4 +1,4 @@
-"""Words as the full-text index knows them: stemmed Latin and Cyrillic, n-grams where a script has no spaces.
+"""Words as the full-text index knows them: stemmed where a stemmer knows the script, n-grams where it has no spaces.
 
 tantivy splits, folds and stems; what it cannot do is done to the text before, for documents and queries alike.
 """
@@ -38,6 +38,10 @@ _MARKS = (
     "\u2122\u2120\u203c\u2049\u3030\u303d\u00a7\u00b6\u2020\u2021\u2022\u2026\u2030"  # that are no symbols to Unicode
 )
 _SIGN_STYLE = re.compile("[\u200d\ufe0f\U0001f3fb-\U0001f3ff]")
+_VOWELS = frozenset((0, 103, 118, 129, 130, 132))  # of Thai, Lao and Tibetan: by Unicode marks, but letters to people
+# Soft hyphen, the stroke that widens an Arabic word, the joiner of two letters; signs of Thai, Lao and Khmer; styles.
+_SILENT = "\u00ad\u0640\u200d\u034f\u0e47\u0e4c\u0e4e\u0ecc"
+_SILENT += "".join(map(chr, (*range(0x17C9, 0x17D4), 0x17DD, *range(0xFE00, 0xFE10))))
 MOST_COMPOUNDS = 8
 LONGEST_COMPOUND = 12  # terms
 LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
@@ -49,18 +53,24 @@ in into is it its ll m me my no not of on or our over re s she should so such t 
 these they this to ve was we were what when where which who whom why will with would you your
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Each leaves the scripts of the others alone. ASCII text meets the first alone: all four take three times as long.
+_STEMMERS = ("english", "russian", "greek", "arabic")
 
 
 @cache
-def analyzer(*, stems: bool = True) -> TextAnalyzer:
-    """Each stemmer leaves the other's script alone, so that one chain serves both."""
+def _analyzer(stemmers: int) -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     chain = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())
     chain = chain.filter(Filter.ascii_fold())
-    if stems:
-        chain = chain.filter(Filter.stemmer("english")).filter(Filter.stemmer("russian"))
+    for language in _STEMMERS[:stemmers]:
+        chain = chain.filter(Filter.stemmer(language))
     return chain.build()
+
+
+def analyzed(text: str) -> list[str]:
+    """Terms of a text in one form of each character."""
+    return _analyzer(1 if text.isascii() else len(_STEMMERS)).analyze(text)
 
 
 class IndexedText(NamedTuple):
@@ -107,11 +117,13 @@ class _Remembered(dict[str, str]):
 
 
 @cache
-def _stemmer() -> TextAnalyzer:
+def _stemmer(stemmers: int) -> TextAnalyzer:
     from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
 
     chain = TextAnalyzerBuilder(Tokenizer.whitespace())
-    return chain.filter(Filter.stemmer("english")).filter(Filter.stemmer("russian")).build()
+    for language in _STEMMERS[:stemmers]:
+        chain = chain.filter(Filter.stemmer(language))
+    return chain.build()
 
 
 def _words_of(unit: str) -> str:
@@ -120,12 +132,12 @@ def _words_of(unit: str) -> str:
             return unit.lower()
         words = _ASCII_WORD.findall(_prepared(unit, _ones_and_twos).lower())
         return " ".join(word for word in words if len(word) < LONGEST_WORD)
-    return " ".join(analyzer(stems=False).analyze(_prepared(unit, _ones_and_twos)))
+    return " ".join(_analyzer(0).analyze(_prepared(unit, _ones_and_twos)))
 
 
 def _stems_of(unit: str) -> str:
     words = _WORDS[unit]
-    return words if words.isdecimal() else " ".join(_stemmer().analyze(words))
+    return words if words.isdecimal() else " ".join(_stemmer(1 if words.isascii() else len(_STEMMERS)).analyze(words))
 
 
 _WORDS = _Remembered(_words_of)
@@ -143,18 +155,18 @@ def splitter() -> TextAnalyzer:
 def query_terms(text: str) -> list[str]:
     """The terms of a question, as often as it says them; words of grammar only where there is nothing else."""
     # Of a run of unspaced script only the pairs: its single characters would match everywhere.
-    terms = analyzer().analyze(_prepared(text, _pairs))
+    terms = analyzed(_prepared(text, _pairs))
     return [term for term in terms if term not in STOP_WORDS] or terms
 
 
 def phrase_terms(text: str) -> list[str]:
     """The terms of a text at consecutive positions, exactly as the index has them."""
-    return analyzer().analyze(_prepared(text, _ones_and_twos))
+    return analyzed(_prepared(text, _ones_and_twos))
 
 
 def whole_words(text: str) -> list[str]:
     """Words as they are written, for what compares them letter by letter: beginnings, typos, patterns."""
-    return analyzer(stems=False).analyze(folded(text))
+    return _analyzer(0).analyze(folded(text))
 
 
 def is_unspaced(text: str) -> bool:
@@ -201,14 +213,22 @@ def readable_share(text: str) -> float:
 
 
 def folded(text: str) -> str:
-    """One form of each character. tantivy folds the accents of Latin letters only, and not the dot of a Turkish İ."""
-    return unicodedata.normalize("NFKC", text).translate(_foldings())
+    """One form of each character.
+
+    tantivy folds the accents of Latin letters only, and not the dot of a Turkish İ. Marks that people leave out, or
+    that would end a word to its tokenizer, are dropped: points of Hebrew and Arabic, tones of Thai, the mark that joins
+    two letters of Hindi.
+    """
+    return unicodedata.normalize("NFKC", text).translate(foldings())
 
 
 @cache
-def _foldings() -> dict[int, str]:
+def foldings() -> dict[int, str]:
+    """Characters that become others; empty: that the index does not have."""
     greek = [chr(code) for code in (*range(0x370, 0x400), *range(0x1F00, 0x2000))]
+    marks = (code for code in range(0x300, 0x11000) if unicodedata.combining(chr(code)) not in _VOWELS)
     return {ord(each): unicodedata.normalize("NFD", each)[0] for each in greek if each.isalpha()} | {
+        **dict.fromkeys((*marks, *map(ord, _SILENT)), ""),
         ord("ς"): "σ",
         ord("İ"): "I",
     }

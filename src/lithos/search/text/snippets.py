@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 
-from lithos.search.text.analysis import UNSPACED, analyzer, folded, whole_words
+from lithos.search.text.analysis import UNSPACED, analyzed, folded, foldings, whole_words
 
 LONGEST = 240
-_WORD = re.compile(r"[^\W_]+")
+# Letters, and the marks inside words of Hebrew, Arabic and the scripts of India, which are no letters to Python.
+_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0df3\u200d"
+_LETTER = re.compile(rf"[^\W_]|[{_MARKS}]")
+_WORD = re.compile(f"(?:{_LETTER.pattern})+")
 _ASCII_SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 
@@ -61,7 +64,7 @@ def _occurrences(text: str, word: str) -> Iterator[Span]:
     at = text.find(word)
     while at >= 0:
         end = at + len(word)
-        if not text[at - 1 : at].isalnum() and not text[end : end + 1].isalnum():
+        if not (at and _LETTER.match(text, at - 1)) and not _LETTER.match(text, end):
             yield at, end
         at = text.find(word, end)
 
@@ -73,7 +76,7 @@ def _term(word: str) -> str:
 
 
 def _analyzed(word: str) -> str:
-    terms = analyzer().analyze(folded(word))
+    terms = analyzed(folded(word))
     return terms[0] if len(terms) == 1 else ""
 
 
@@ -83,10 +86,14 @@ _remembered = lru_cache(maxsize=20_000)(_analyzed)
 def _pairs(text: str, wanted: frozenset[str]) -> list[Span]:
     found = []
     for run in _UNSPACED.finditer(text):
-        for at in range(run.start(), run.end()):
-            for size in (2, 1):
-                if at + size <= run.end() and text[at : at + size] in wanted:
-                    found.append((at, at + size))
+        places: Sequence[int] = range(*run.span())
+        if len(run.group().translate(foldings())) < len(places):  # the index has no tones of Thai
+            places = [at for at in places if foldings().get(ord(text[at])) != ""]
+        for at, (place, after) in enumerate(zip(places, [*places[1:], run.end()], strict=True)):
+            if text[place] in wanted:
+                found.append((place, after))
+            if at + 1 < len(places) and text[place] + text[after] in wanted:
+                found.append((place, places[at + 2] if at + 2 < len(places) else run.end()))
     return found
 
 

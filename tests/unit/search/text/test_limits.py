@@ -42,7 +42,7 @@ def test_a_page_of_text_asks_for_its_64_rarest_words(terms: int, kept: int) -> N
 
 
 def test_a_word_has_at_most_255_bytes() -> None:
-    assert analysis.analyzer().analyze("a" * 254) and not analysis.analyzer().analyze("a" * 256)
+    assert analysis.analyzed("a" * 254) and not analysis.analyzed("a" * 256)
 
 
 def test_eight_compounds_of_a_question_count_each_of_at_most_twelve_parts() -> None:
