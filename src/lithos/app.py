@@ -77,7 +77,7 @@ class Lithos(Parts):
         self._build_sessions(config, owners)
         self._build_recall(config, work)
         self._add(embedding)  # after the parts that it embeds for, so that it closes before them
-        self._add(PeriodicJobs(periodic_jobs(self, config, feedback)))
+        self._add(PeriodicJobs(periodic_jobs(self, config, feedback), embedding.writes))
 
     def _build_graph(self, config: LithosConfig, owners: Owners, edges: KnowledgeStore, work: recall.WorkIndex) -> None:
         """History, outside sources and the edges between all domains; after their owners."""

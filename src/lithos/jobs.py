@@ -26,6 +26,7 @@ TIMEOUT_SECONDS = 15.0  # between two looks at the time-outs of sessions
 FINISH_SECONDS = 5.0
 SCRUB_SECONDS = 10.0
 RECHECK_SECONDS = 2.0
+RECHECK_PATIENCE = 10.0
 TRIM_SECONDS = 60.0
 
 
@@ -46,7 +47,7 @@ def periodic_jobs(lithos: Lithos, config: LithosConfig, feedback: Feedback) -> I
     yield Job("remove idle worktrees", PRUNE_SECONDS, lithos.workshop.tidy)
     yield Job("drop old proposals", PRUNE_SECONDS, lithos.garden.proposals.prune)
     yield Job("compare search with its owners", COMPARE_SECONDS, lithos.compare_indexes)
-    yield Job("check claims about code", RECHECK_SECONDS, lithos.trust.follow)
+    yield Job("check claims about code", RECHECK_SECONDS, lithos.trust.follow, RECHECK_PATIENCE)
     yield Job("drop old verdicts", PRUNE_SECONDS, lithos.trust.prune)
     yield Job("give unused memory back", TRIM_SECONDS, give_back_memory)
     yield Job("end an idle parsing process", REST_SECONDS, lithos.code.rest)

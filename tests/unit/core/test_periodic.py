@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from lithos.core.periodic import Job, PeriodicJobs
+from lithos.core.periodic import Job, PeriodicJobs, RunningWrites
 
 SOON = 60.0
 
@@ -69,3 +69,33 @@ def test_a_job_runs_as_often_as_it_says() -> None:
     assert enough.wait(SOON)
     jobs.close()
     assert counts["seldom"] == 0
+
+
+def test_a_patient_job_gives_way_to_writes_and_runs_behind_them() -> None:
+    writes, runs = RunningWrites(), list[str]()
+    passed, done = threading.Event(), threading.Event()
+
+    def steady() -> None:
+        runs.append("steady")
+        if runs.count("steady") == 20:
+            passed.set()
+
+    def patient() -> None:
+        runs.append("patient")
+        done.set()
+
+    jobs = PeriodicJobs([Job("steady", 0.001, steady), Job("patient", 0.001, patient, patience=3600)], writes)
+    with writes:
+        jobs.start()
+        assert passed.wait(SOON) and "patient" not in runs
+    assert done.wait(SOON)
+    jobs.close()
+
+
+def test_a_patient_job_runs_though_writes_never_end() -> None:
+    writes, done = RunningWrites(), threading.Semaphore(0)
+    jobs = PeriodicJobs([Job("patient", 0.001, lambda: done.release(), patience=0.01)], writes)
+    with writes:
+        jobs.start()
+        assert all(done.acquire(timeout=SOON) for _ in range(3))
+    jobs.close()

@@ -11,11 +11,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lithos.core.part import Part
+from lithos.core.periodic import RunningWrites
 from lithos.errors import LithosError
 from lithos.search.embedding.embedder import Embedder
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 QUESTIONS_REMEMBERED = 128
 RETRY = (1.0, 30.0)  # seconds until what failed is tried again, first and longest: most often a disk was full
-REST = 0.03  # seconds after a call that changes something: the next one often follows
 LONGEST_REST = 0.5  # in a row: a flood of writes must not keep what it wrote from ever being found by meaning
 _NICE = 10
 # What answers say; the reason may name a folder of this machine, so it goes to the log and to `lithos stats`.
@@ -43,24 +42,6 @@ class Job:
 
 
 Take = Callable[[], Job | None]
-
-
-class _Resting(AbstractContextManager[None]):
-    """One for all writes, entered by many at once: a generator each would cost more than all that it does."""
-
-    def __init__(self, lock: threading.Condition) -> None:
-        self._lock = lock
-        self.writes = 0
-        self.until = 0.0
-
-    def __enter__(self) -> None:
-        with self._lock:
-            self.writes += 1
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self.writes -= 1
-            self.until = time.monotonic() + REST  # no wake-up: a resting thread looks again by itself
 
 
 class Embedding(Part):
@@ -78,7 +59,7 @@ class Embedding(Part):
         self._changed = threading.Condition()
         self._questions = 0
         self._awaited = 0  # questions that wait for vectors of documents
-        self._resting = _Resting(self._changed)
+        self.writes = RunningWrites()  # a text takes 10 to 50 ms of a core, and a write wants that core
         self._held_back = 0  # threads that wait until they may work; the others wait for work, and are not woken
         self._closed = False
         self._wakes = 0
@@ -169,10 +150,6 @@ class Embedding(Part):
                 if self._held_back and not self._questions:
                     self._changed.notify_all()
 
-    def resting(self) -> AbstractContextManager[None]:
-        """A write is running: rest meanwhile. A text takes 10 to 50 ms of a core, and the write wants that core."""
-        return self._resting
-
     @contextlib.contextmanager
     def awaited(self) -> Iterator[None]:
         """A question waits for what is pending: no rest meanwhile."""
@@ -256,8 +233,8 @@ class Embedding(Part):
         if self.paused or self._questions:
             return None
         now = time.monotonic()
-        rest = 0.0 if self._awaited else min(now + REST if self._resting.writes else self._resting.until, latest)
-        return max(0.0, max(rest, self._retry_at) - now)
+        rest = 0.0 if self._awaited else min(self.writes.rest(), latest - now)
+        return max(0.0, rest, self._retry_at - now)
 
     def _measured(self, seconds: float) -> None:
         self.failure = ""

@@ -70,7 +70,7 @@ class Ready:
         if self.tool.notes:
             lithos.notes.ensure_scanned()
         try:
-            with _NOTHING if self.tool.reads else lithos.embedding.resting():
+            with _NOTHING if self.tool.reads else lithos.embedding.writes:
                 answer = self._checked_answer(lithos)
         except LithosError as error:
             hide_secrets(error, self.stored or self.values)

@@ -16,7 +16,7 @@ def test_texts_are_embedded_though_writes_never_end() -> None:
     jobs = [Job("text", lambda vector: done.release(), lambda: None) for _ in range(3)]
     embedding.add_source(lambda: jobs.pop() if jobs else None)
     try:
-        with embedding.resting():
+        with embedding.writes:
             embedding.start()
             embedding.wake()
             assert all(done.acquire(timeout=DEADLINE) for _ in range(3))
@@ -27,7 +27,7 @@ def test_texts_are_embedded_though_writes_never_end() -> None:
 def test_a_question_that_waits_for_vectors_ends_the_rest() -> None:
     embedding = Embedding(HashedEmbedder(), threads=1)
     latest = float("inf")  # of a rest that would never end by itself
-    with embedding.resting():
+    with embedding.writes:
         assert embedding._pause(latest)
         with embedding.awaited():
             assert embedding._pause(latest) == 0
