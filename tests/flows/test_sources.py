@@ -253,6 +253,21 @@ def test_a_link_out_of_the_inbox_is_refused_and_the_operator_may_read_anything(d
     assert (made["status"], made["title"]) == ("created", "Auth")
 
 
+def test_files_of_a_dependency_that_lead_out_of_the_root_are_refused(desk: Desk, folder: Path) -> None:
+    modules, site = folder / "auth/node_modules", folder / "auth/.venv/lib/python3.11/site-packages"
+    package = '{"name": "%s", "version": ["1"], "description": "A package."}'
+    write(modules, {"evil/package.json": package % "evil", ".store/linked/package.json": package % "linked"})
+    (modules / "evil/README.md").symlink_to(folder / "outside.md")
+    (modules / "linked").symlink_to(modules / ".store/linked")  # as pnpm does it
+    (site / "evilpy-1.dist-info").mkdir()
+    (site / "evilpy-1.dist-info/METADATA").symlink_to(folder / "outside.md")
+    for name in ("evil", "evilpy"):
+        with pytest.raises(Forbidden):
+            desk("ingest_source", source=f"library:{name}")
+    assert desk("ingest_source", source="library:linked")["sources"][0]["title"] == "linked"
+    assert desk("ingest_source", OPERATOR, source="library:evil")["status"] == "created"
+
+
 def test_a_pdf_is_read_in_a_child_process_by_page(desk: Desk, folder: Path) -> None:
     pytest.importorskip("pypdfium2")
     text = "Walrus Consensus in Practice\nAbstract. We study the walrus.\nIt swims a great deal every day."

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from lithos.errors import Forbidden, InvalidInput, NotFound, TooLarge
 
@@ -14,6 +15,7 @@ MOST_DOCS = 200
 LARGEST_REPOSITORY = 3_000_000  # bytes of documentation that become one note
 DOCS = (".md", ".rst", ".txt", ".adoc")
 _NO_FILE = "Give a path, an https address or library:NAME."
+_OUTSIDE = "Files of code roots, the vault, the garden and academic.inbox; other paths by the operator."
 
 
 def located(source: str, folders: Sequence[Path], *, anywhere: bool) -> Path:
@@ -31,32 +33,47 @@ def located(source: str, folders: Sequence[Path], *, anywhere: bool) -> Path:
     if real and not inside:
         raise Forbidden(
             f"{source[:200]!r} is outside the folders that may be ingested",
-            hint="Files of code roots, the vault, the garden and academic.inbox; other paths by the operator.",
+            hint=_OUTSIDE,
         )
     for each in inside:
         if os.path.lexists(each):
             return each
     if len(inside) < len(real) and any(map(os.path.lexists, real)):
-        raise Forbidden(f"{source[:200]!r} leads out of the folders that may be ingested")
+        raise Forbidden(f"{source[:200]!r} leads out of the folders that may be ingested", hint=_OUTSIDE)
     raise NotFound(f"there is no file {source[:200]!r}", hint=_NO_FILE)
 
 
 def read(path: Path, folders: Sequence[Path], *, anywhere: bool) -> bytes:
     """The bytes of a plain file; the opened file itself must be beneath a folder, not only its name."""
+    with _open(path, folders, anywhere) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > LARGEST:
+            raise TooLarge(f"{path.name} has {size} bytes; {LARGEST} is the most", hint="Ingest a part of it.")
+        return file.read(LARGEST + 1)
+
+
+def beginning(path: Path, folders: Sequence[Path], most: int, *, anywhere: bool) -> bytes:
+    """The first bytes of a plain file; links on the way to it must stay beneath a folder."""
+    with _open(path.resolve(), folders, anywhere) as file:
+        return file.read(most)
+
+
+def _open(path: Path, folders: Sequence[Path], anywhere: bool) -> BinaryIO:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise NotFound(f"{path.name} cannot be opened: {error.strerror}") from None
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise InvalidInput(f"{path.name} is no plain file")
-        opened = _opened(file.fileno(), path)
+        raise NotFound(f"{path.name} cannot be opened: {error.strerror}", hint=_NO_FILE) from None
+    file = os.fdopen(handle, "rb")
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InvalidInput(f"{path.name} is no plain file", hint=_NO_FILE)
+        opened = _opened(handle, path)
         if not anywhere and not any(opened.is_relative_to(folder.resolve()) for folder in folders):
-            raise Forbidden(f"{path.name} is outside the folders that may be ingested")
-        if found.st_size > LARGEST:
-            raise TooLarge(f"{path.name} has {found.st_size} bytes; {LARGEST} is the most")
-        return file.read(LARGEST + 1)
+            raise Forbidden(f"{path.name} is outside the folders that may be ingested", hint=_OUTSIDE)
+    except BaseException:
+        file.close()
+        raise
+    return file
 
 
 def _opened(number: int, path: Path) -> Path:

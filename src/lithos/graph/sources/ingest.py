@@ -90,7 +90,8 @@ class Ingest:
         if not source:
             raise InvalidInput("source is empty", hint="Give a path, an https address or library:NAME.")
         if source.startswith(LIBRARY):
-            found = library([Path(root.spec.path) for root in self._code.visible(call)], source[len(LIBRARY) :])
+            roots = [Path(root.spec.path) for root in self._code.visible(call)]
+            found = library(roots, source[len(LIBRARY) :], anywhere=call.operator)
             return [replace(found, content_hash=hash_of(found.text.encode()))]
         if source.startswith(("http://", "https://")):
             return [self._from_web(source)]
