@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from lithos.app import open_lithos
+from lithos.graph.knowledge.follow_commits import FEW
 from lithos.settings import CodeRoot, CodeSettings, LithosConfig, StorageSettings
 from tests.conftest import PATIENT
 from tests.flows.test_history import Desk
@@ -175,3 +177,38 @@ def test_a_merge_and_what_it_merged_are_one_piece_that_names_both(desk: Desk, au
     assert answer["answer"].count("zebra crossing") == 1
     assert "Trucks did not fit" in answer["answer"]
     assert f"{made} also {merge}" in answer["sources"][0]
+
+
+def test_a_commit_of_what_was_indexed_already_is_followed_where_a_question_cannot_wait(desk: Desk, auth: Path) -> None:
+    """More files than a question tracks: the background job does it, and until then the answer is not complete."""
+    write(auth, {f"auth/part{number}.py": f"def part{number}():\n    return 1\n" for number in range(FEW + 1)})
+    look(desk)
+    assert titles(desk("get_history_for_code", symbol_id="part1")) == []
+    git(auth, "add", "-A")
+    git(auth, "commit", "-qm", "Add parts")  # no file changes: the index has read them
+    commits, now = desk.lithos.graph.commits, time.monotonic()
+    assert [commits.follow(now), commits.follow(now), commits.follow(now + 600)] == [False, False, True]
+    assert titles(desk("get_history_for_code", symbol_id="part1")) == ["Add parts"]
+
+
+def test_a_worktree_whose_repository_is_gone_is_named_and_stops_no_other_root(tmp_path: Path, auth: Path) -> None:
+    git(auth, "worktree", "add", "-q", str(tmp_path / "tree"), "HEAD")
+    shop = repository(tmp_path / "shop", {"shop.py": "def sell():\n    return 1\n"})
+    roots = (CodeRoot(name="tree", path=tmp_path / "tree"), CodeRoot(name="shop", path=shop))
+    lithos = open_lithos(
+        LithosConfig(
+            storage=StorageSettings(data_dir=tmp_path / "data3"), code=CodeSettings(roots=roots), search=PATIENT
+        )
+    )
+    desk = Desk(lithos)
+    try:
+        look(desk)
+        assert titles(desk("get_history_for_code", symbol_id="refresh")) == ["Add refresh tokens, drop sessions"]
+        (auth / ".git").rename(auth / ".moved")
+        found = desk("get_history_for_code", symbol_id="refresh")
+        assert "commits of tree are not read" in found["degraded_reason"]
+        assert titles(desk("get_history_for_code", symbol_id="sell")) == ["first"]
+        (auth / ".moved").rename(auth / ".git")
+        assert desk("get_history_for_code", symbol_id="refresh").get("degraded_reason") is None
+    finally:
+        lithos.close()

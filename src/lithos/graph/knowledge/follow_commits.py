@@ -78,6 +78,8 @@ class CommitFollower:
                 raise
             except LithosError as error:
                 state.problem = "git is not installed" if isinstance(error, Unsupported) else error.message
+            except OSError as error:  # git's files went while they were read, or those of a worktree's repository
+                state.git, state.problem = None, f"git's files cannot be read: {error.strerror}"
         return done
 
     def _follow(self, root: OpenRoot, state: RootState, until: float) -> bool:
@@ -96,7 +98,7 @@ class CommitFollower:
             if self._is_large(git, root) and until - time.monotonic() < SHORT:
                 return False
             self._read(git, root, state)
-            state.stamp, state.restarts = stamp, restarts
+            state.stamp, state.restarts, state.changes = stamp, restarts, -1  # read, and not tracked yet
         if not self._track(git, root, state, until):
             return False
         state.changes = changes
@@ -170,7 +172,7 @@ class CommitFollower:
 
 def _found(path: Path, state: RootState) -> Git:
     """The repository, checked again since something changed. A refusal holds until its files change."""
-    dates = tuple(map(_date, (path / ".git", path / ".git" / "config")))
+    dates = tuple(map(_date, (path / ".git", path / ".git" / "config", _named_back(path / ".git"))))
     if state.refused is not None and state.refused[0] == dates:
         raise state.refused[1]
     try:
@@ -182,6 +184,14 @@ def _found(path: Path, state: RootState) -> Git:
         raise Unavailable("it is no git repository")
     state.refused = None
     return git
+
+
+def _named_back(entry: Path) -> Path:
+    """Of a worktree: the file in its repository that names it in turn."""
+    if not entry.is_file():
+        return entry
+    named = entry.read_bytes()[:4096].decode("utf-8", "replace").removeprefix("gitdir:").strip()
+    return entry.parent / named / "gitdir"
 
 
 def _stamp(git: Git) -> tuple[Any, ...]:
