@@ -69,6 +69,19 @@ class Words:
 NO_WORDS = Words({}, {}, 0.0)
 
 
+class Cosines(dict[PassageKey, float]):
+    """Of passages."""
+
+    @cached_property
+    def of_documents(self) -> dict[int, float]:
+        """Those of their best passages."""
+        best: dict[int, float] = {}
+        for (ordinal, _), cosine in self.items():
+            if cosine > best.get(ordinal, -1.0):
+                best[ordinal] = cosine
+        return best
+
+
 class Ranked(NamedTuple):
     ordinal: int
     position: int
@@ -100,11 +113,11 @@ class LegWeights(NamedTuple):
         return {name: round(value, 3) for name, value in self._asdict().items()}
 
 
-def leg_weights(words: Words, scored: Mapping[PassageKey, float], meaning: float, code: float) -> LegWeights:
+def leg_weights(words: Words, scored: Cosines, meaning: float, code: float) -> LegWeights:
     """`code`: how much of the collection is code, 0 where the question names an identifier."""
     if not meaning or not words.scores:
         return LegWeights(meaning, WORDS_WEIGHT)
-    cosines = _largest(DROP_PLACE, best_of_each(scored).values())
+    cosines = _largest(DROP_PLACE, scored.of_documents.values())
     if len(cosines) < DROP_PLACE:  # a handful of documents says nothing of either leg
         return LegWeights(meaning, WORDS_WEIGHT)
     best, matches = cosines[0], _largest(DROP_PLACE, words.scores.values())
@@ -128,53 +141,52 @@ class Fused:
 
 def fuse(
     words: Words,
-    similarities: Mapping[PassageKey, float],
-    scored: Mapping[PassageKey, float],
+    similarities: Cosines,
+    scored: Cosines,
     weights: LegWeights,
     most: int,
     *,
+    least: float = 0.0,
     by_passage: bool = False,
     beside: Beside | None = None,
 ) -> Fused:
     """`similarities` of passages are shown, `scored` (the same keys) ranks them; a meaning of 0 leaves them out of the
-    score. Of documents the best `most`."""
+    score. Of documents the best `most` that score at least `least`, and those that are judged."""
     reach = max(max(words.scores.values(), default=0.0), LEAST_REACH * words.possible) or 1.0
     meaning, weight = weights.meaning * weights.scale, weights.words * weights.scale / reach
-    documents = _documents(words, similarities, scored, meaning, weight, most, beside)
+    scores = _scores(words, scored, meaning, weight)
+    best = _leading(scores if beside is None else _shared(scores, beside), most, least)
+    shown = _best_passages({ordinal for _, ordinal in best}, words, scored, meaning, weight)
+    nearest, bm25 = similarities.of_documents, words.scores
+    documents = [
+        Ranked(ordinal, shown.get(ordinal, 0), -score, nearest.get(ordinal), bm25.get(ordinal, 0.0))
+        for score, ordinal in best
+    ]
     confidence = max((_confidence(each, words.possible, weights.meaning) for each in documents[:JUDGED]), default=0.0)
     ranked = _passages(words, similarities, scored, meaning, weight) if by_passage else documents
     return Fused(ranked, confidence >= RELEVANT, confidence)
 
 
-def _documents(
-    words: Words,
-    similarities: Mapping[PassageKey, float],
-    scored: Mapping[PassageKey, float],
-    meaning: float,
-    weight: float,
-    most: int,
-    beside: Beside | None,
-) -> list[Ranked]:
+def _scores(words: Words, scored: Cosines, meaning: float, weight: float) -> dict[int, float]:
     """Words and cosine may have their best in different passages of one document: it has the credit of both."""
-    best_scored = best_of_each(scored)
-    nearest = best_scored if scored is similarities else best_of_each(similarities)
-    bm25 = words.scores
-    scores = {ordinal: weight * score for ordinal, score in bm25.items()}
-    for ordinal, similarity in best_scored.items():
-        scores[ordinal] = scores.get(ordinal, 0.0) + meaning * similarity
-    if beside is not None and scores:
-        scores = _shared(scores, beside)
-    best = sorted([(-score, ordinal) for ordinal, score in scores.items()])[:most]
-    shown = _best_passages({ordinal for _, ordinal in best}, words, scored, meaning, weight)
-    return [
-        Ranked(ordinal, shown.get(ordinal, 0), -score, nearest.get(ordinal), bm25.get(ordinal, 0.0))
-        for score, ordinal in best
-    ]
+    scores = {ordinal: weight * score for ordinal, score in words.scores.items()}
+    for ordinal, cosine in scored.of_documents.items():
+        scores[ordinal] = scores.get(ordinal, 0.0) + meaning * cosine
+    return scores
+
+
+def _leading(scores: Mapping[int, float], most: int, least: float) -> list[tuple[float, int]]:
+    """Negative score and ordinal, best first; of equals the oldest. Few are compared as pairs: that costs most."""
+    ordered = sorted(scores.values(), reverse=True)[:most]
+    if not ordered:
+        return []
+    enough = max(ordered[-1], min(least, ordered[:JUDGED][-1]))
+    return sorted([(-score, ordinal) for ordinal, score in scores.items() if score >= enough])[:most]
 
 
 def _shared(scores: dict[int, float], beside: Beside) -> dict[int, float]:
     """Each of the best with some of the score of what is beside it, as far as that is above the least candidate."""
-    neighbours = beside(best_keys(scores, SHARING))
+    neighbours = beside(best_keys(scores, SHARING)) if scores else {}
     if not neighbours:
         return scores
     floor = min(scores.values())
@@ -197,31 +209,22 @@ def _largest(count: int, values: Iterable[float]) -> list[float]:
     return sorted(values, reverse=True)[:count]
 
 
-def best_of_each(similarities: Mapping[PassageKey, float]) -> dict[int, float]:
-    """Document: the similarity of its best passage."""
-    best: dict[int, float] = {}
-    for (ordinal, _), similarity in similarities.items():
-        if similarity > best.get(ordinal, -1.0):
-            best[ordinal] = similarity
-    return best
-
-
 def _best_passages(
-    wanted: Collection[int], words: Words, similarities: Mapping[PassageKey, float], meaning: float, weight: float
+    wanted: Collection[int], words: Words, scored: Cosines, meaning: float, weight: float
 ) -> dict[int, int]:
     """Document: where its best passage is; of equals the first."""
     offers = {place: weight * PASSAGE_WEIGHT * bm25 for place, bm25 in words.passages.items() if place[0] in wanted}
-    for place, similarity in similarities.items():
+    for place, cosine in scored.items():
         if place[0] in wanted:
-            offers[place] = offers.get(place, 0.0) + meaning * similarity
+            offers[place] = offers.get(place, 0.0) + meaning * cosine
     worst_first = sorted([(offer, -position, ordinal) for (ordinal, position), offer in offers.items()])
     return {ordinal: -position for _, position, ordinal in worst_first}
 
 
 def _passages(
     words: Words,
-    similarities: Mapping[PassageKey, float],
-    scored: Mapping[PassageKey, float],
+    similarities: Cosines,
+    scored: Cosines,
     meaning: float,
     weight: float,
 ) -> list[Ranked]:

@@ -23,6 +23,7 @@ from lithos.search.collection.sequences import Sequences
 from lithos.search.collection.task import IndexTask
 from lithos.search.collection.unindexed import AT_ONCE, IN_BULK, UnindexedChange, UnindexedChanges
 from lithos.search.embedding.background import Embedding
+from lithos.search.fusion import Beside
 from lithos.search.malloc import give_back_memory
 from lithos.search.text.fulltext import FullText
 from lithos.search.text.parted_index import part_of
@@ -204,8 +205,11 @@ class Indexer:
             known = self._known.get(id)
             return None if known is None else known.ordinal
 
-    def beside(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
-        """Of each that is part of a sequence, the documents before and after it."""
+    def beside(self) -> Beside | None:
+        """Tells of each that is part of a sequence the documents before and after it; None: none is."""
+        return self._beside if self._sequences else None
+
+    def _beside(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
         with self._changed:
             return self._sequences.beside_each(ordinals)
 

@@ -18,9 +18,9 @@ from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding
 from lithos.search.fusion import (
     JUDGED,
     NO_WORDS,
+    Cosines,
     Fused,
     LegWeights,
-    PassageKey,
     Ranked,
     Words,
     best_keys,
@@ -67,7 +67,7 @@ class QueryRun:
         self.met: list[UnindexedHit] = []
         self.shown: list[tuple[str, Ranked]] = []  # id of each hit, and why it is there
         self.unindexed: dict[str, UnindexedChange] = {}
-        self.smoothed: dict[PassageKey, float] = {}
+        self.by_words: list[int] = []  # the documents whose cosines are looked up because of their words
         self.mask: Mask = None
         self.words = NO_WORDS
         self.vector: Callable[[], Floats] | None = None  # waits for the model
@@ -80,16 +80,17 @@ class QueryRun:
             self.vector = self.embedding.question_soon(self.query.text)
         if self.query.by != "meaning":
             self.words = self._words(self.mask)
+        if self.vector is not None:
+            self.by_words = best_keys(self.words.scores, self._nearest())
 
     def finish(self, least: float = 0.0) -> SearchResult:
         """Hits that score less than `least` are left out, and not fetched."""
         words, mask, vector = self.words, self.mask, self._vector()
-        similarities = self._similarities(words, vector, mask) if vector is not None else {}
-        scored = self._scored(similarities)
+        similarities, scored = self._similarities(vector, mask) if vector is not None else (Cosines(), Cosines())
         weights = leg_weights(words, scored, self._weight_of_meaning(similarities), self._code_share())
         most = 2 * self.query.limit + SPARE + len(self.unindexed)
-        several, beside = self.query.per_document > 1, self.indexer.beside if self.query.by == "both" else None
-        fused = fuse(words, similarities, scored, weights, most, by_passage=several, beside=beside)
+        several, beside = self.query.per_document > 1, self.indexer.beside() if self.query.by == "both" else None
+        fused = fuse(words, similarities, scored, weights, most, least=least, by_passage=several, beside=beside)
         started = time.perf_counter()
         good = [each for each in fused.ranked if each.score >= least] if least else fused.ranked
         hits = self._hits(good)
@@ -206,22 +207,23 @@ class QueryRun:
         finally:
             self._took("embed", started)
 
-    def _similarities(self, words: Words, vector: Floats, mask: Mask) -> dict[PassageKey, float]:
-        """Of the nearest passages, and of every passage of what the words found."""
+    def _nearest(self) -> int:
+        return max(NEAREST, 2 * self.query.limit) + len(self.unindexed)
+
+    def _similarities(self, vector: Floats, mask: Mask) -> tuple[Cosines, Cosines]:
+        """Of the nearest passages, and of every passage of what the words found: as they are shown, and as they rank.
+        By meaning alone a hit ranks by the cosine that it shows; beside words, neighbours count a little."""
         started = time.perf_counter()
-        count = max(NEAREST, 2 * self.query.limit) + len(self.unindexed)
-        by_words = best_keys(words.scores, count)
-        near, self.smoothed = self.indexer.semantic().nearest(vector, mask, count, by_words, self.query.limit)
+        meaning, limit = self.indexer.semantic(), self.query.limit
+        near, smoothed = meaning.nearest(vector, mask, self._nearest(), self.by_words, limit)
         self._took("vectors", started)
-        least = self.query.threshold
-        # Rounded as it is shown: the similarity of a result, given as threshold, finds that result.
-        return {place: near[place] for place in near if round(near[place], 4) >= least} if least else near
+        if least := self.query.threshold:
+            # Rounded as it is shown: the similarity of a result, given as threshold, finds that result.
+            near = Cosines({place: cosine for place, cosine in near.items() if round(cosine, 4) >= least})
+            smoothed = Cosines({place: smoothed[place] for place in near})
+        return near, near if self.query.by == "meaning" else smoothed
 
-    def _scored(self, similarities: dict[PassageKey, float]) -> dict[PassageKey, float]:
-        """By meaning alone a hit ranks by the cosine that it shows; beside words, neighbours count a little."""
-        return similarities if self.query.by == "meaning" else {key: self.smoothed[key] for key in similarities}
-
-    def _weight_of_meaning(self, similarities: dict[tuple[int, int], float]) -> float:
+    def _weight_of_meaning(self, similarities: Cosines) -> float:
         if self.query.by == "words" or not similarities:
             return 0.0
         return 1.0 if self.query.by == "meaning" else self.embedding.embedder.readable(self.query.text)

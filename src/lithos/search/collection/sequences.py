@@ -18,6 +18,9 @@ class Sequences:
         for ordinal, place in known:
             self.add(ordinal, place)
 
+    def __bool__(self) -> bool:
+        return bool(self._places)
+
     def add(self, ordinal: int, place: SequencePlace | None) -> None:
         if place is None:
             return
@@ -53,8 +56,6 @@ class Sequences:
 
     def beside_each(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
         """As `beside`, of those that have one. A question asks for a hundred: what is known is kept until a change."""
-        if not self._places:
-            return {}
         found: dict[int, list[int]] = {}
         for ordinal in ordinals:
             around = self._around.get(ordinal)

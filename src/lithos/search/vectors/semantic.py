@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from lithos.search.collection.catalogue import Catalogue, IndexEntry
 from lithos.search.collection.passages import model_text
 from lithos.search.embedding.background import MODEL_UNUSABLE, Embedding, Job
-from lithos.search.fusion import PassageKey
+from lithos.search.fusion import Cosines
 from lithos.search.vectors.vectors import Vectors, Wanted, key_of
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class SemanticIndex:
 
     def nearest(
         self, vector: Floats, mask: Mask, count: int, also: Sequence[int], documents: int
-    ) -> tuple[dict[PassageKey, float], dict[PassageKey, float]]:
+    ) -> tuple[Cosines, Cosines]:
         return self._vectors.nearest(vector, count, mask, also, documents)
 
     def around(self, ordinal: int, mask: Mask, count: int, passages: int) -> dict[int, float]:

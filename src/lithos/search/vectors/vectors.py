@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lithos.errors import Damaged
-from lithos.search.fusion import PassageKey
+from lithos.search.fusion import Cosines, PassageKey
 from lithos.storage import clear_place, read_file
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class Vectors:
         mask: NDArray[np.bool_] | None = None,
         also: Collection[int] = (),
         documents: int = 1,
-    ) -> tuple[dict[PassageKey, float], dict[PassageKey, float]]:
+    ) -> tuple[Cosines, Cosines]:
         """Cosine, plain and smoothed by the passages beside it: of the best passages of living documents that `mask`
         (by ordinal) lets through, and of every passage of the documents in `also`, however far down that is. Of at
         least so many `documents`, where there are: a long one may have all of the best passages."""
@@ -276,19 +276,22 @@ class Vectors:
             bits, ordinals, allowed, rows = self._bits[:, : self._count], self._ordinals, self._living, self._rows()
         if mask is not None:
             allowed = allowed & _at(mask, ordinals)
-        found = more = _best(bits, allowed, rows, vector, count)
-        while len(more) == count and len(met := {ordinal for ordinal, _ in found}) < documents:
+        best, cosines = _best(bits, allowed, rows, vector, count)
+        found = _places(rows, best, cosines)
+        while len(best) == count and len(met := {ordinal for ordinal, _ in found}) < documents:
             allowed = allowed & ~np.isin(ordinals, list(met))
-            more = _best(bits, allowed, rows, vector, count)
-            found |= more
-        wanted = set(also)
-        met = {ordinal for ordinal, _ in found}
+            best, cosines = _best(bits, allowed, rows, vector, count)
+            found.update(_places(rows, best, cosines))
+        met, wanted = {ordinal for ordinal, _ in found}, set(also)
         with self._lock:
             rows, several = self._rows(), self._several  # documents may have come and gone since
             around = np.flatnonzero(self._living & self._rows_of(met | wanted if several else wanted - met))
         near = _places(rows, around, _cosines(rows, around, vector))
-        found |= {place: cosine for place, cosine in near.items() if place[0] in wanted}
-        return found, _smoothed(near, found) if several else dict(found)
+        if not several:
+            found.update(near)
+            return found, found
+        found.update({place: cosine for place, cosine in near.items() if place[0] in wanted})
+        return found, _smoothed(near, found)
 
     def own(self, ordinal: int, dimension: int) -> list[Floats]:
         """The vectors of one document's passages."""
@@ -394,7 +397,8 @@ def _cosines(rows: NDArray[Any], chosen: NDArray[np.int64], vector: Floats) -> F
 
 def _best(
     bits: NDArray[np.uint64], allowed: NDArray[np.bool_], rows: NDArray[Any], vector: Floats, count: int
-) -> dict[PassageKey, float]:
+) -> tuple[NDArray[np.int64], Floats]:
+    """Which rows, and their cosines."""
     import numpy as np
 
     passages = int(np.count_nonzero(allowed))
@@ -402,14 +406,16 @@ def _best(
         chosen = _closest(bits, allowed, vector, max(RERANKED[0], min(passages // 50, RERANKED[1]), 4 * count))
     else:
         chosen = np.flatnonzero(allowed)
-    scores = _cosines(rows, chosen, vector)
-    best = np.argpartition(-scores, count)[:count] if len(scores) > count else slice(None)
-    return _places(rows, chosen[best], scores[best])
+    cosines = _cosines(rows, chosen, vector)
+    if len(chosen) <= count:
+        return chosen, cosines
+    best = np.argpartition(cosines, -count)[-count:]
+    return chosen[best], cosines[best]
 
 
-def _smoothed(near: Mapping[PassageKey, float], wanted: Mapping[PassageKey, float]) -> dict[PassageKey, float]:
+def _smoothed(near: Mapping[PassageKey, float], wanted: Mapping[PassageKey, float]) -> Cosines:
     """A passage between others that answer too is more likely the answer."""
-    smoothed = {}
+    smoothed = Cosines()
     for place, own in wanted.items():
         ordinal, position = place
         before, after = near.get((ordinal, position - 1)), near.get((ordinal, position + 1))
@@ -421,9 +427,9 @@ def _smoothed(near: Mapping[PassageKey, float], wanted: Mapping[PassageKey, floa
     return smoothed
 
 
-def _places(rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats) -> dict[PassageKey, float]:
+def _places(rows: NDArray[Any], chosen: NDArray[np.int64], cosines: Floats) -> Cosines:
     places = zip(rows["ordinal"][chosen].tolist(), rows["position"][chosen].tolist(), strict=True)
-    return dict(zip(places, cosines.clip(0.0, 1.0).tolist(), strict=True))
+    return Cosines(zip(places, cosines.clip(0.0, 1.0).tolist(), strict=True))
 
 
 def _signs(vectors: NDArray[np.int8], words: int) -> NDArray[np.uint64]:
