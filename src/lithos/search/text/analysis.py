@@ -42,6 +42,7 @@ _VOWELS = frozenset((0, 103, 118, 129, 130, 132))  # of Thai, Lao and Tibetan: b
 # Soft hyphen, the stroke that widens an Arabic word, the joiner of two letters; signs of Thai, Lao and Khmer; styles.
 _SILENT = "\u00ad\u0640\u200d\u034f\u0e47\u0e4c\u0e4e\u0ecc"
 _SILENT += "".join(map(chr, (*range(0x17C9, 0x17D4), 0x17DD, *range(0xFE00, 0xFE10))))
+MOST_IDEOGRAPHS = 32
 MOST_COMPOUNDS = 8
 LONGEST_COMPOUND = 12  # terms
 LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
@@ -53,6 +54,27 @@ in into is it its ll m me my no not of on or our over re s she should so such t 
 these they this to ve was we were what when where which who whom why will with would you your
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Words that ask, of other languages: seldom in an answer, so that BM25 takes them for what the question is about.
+# Those that are also words of English (`comment`, `come`, `chi`) are left out. Then grammar in other scripts.
+_ASKING = """
+wer wen wem wessen wie wieviel wieviele welche welcher welches welchem welchen wann warum wieso weshalb wo woher wohin
+womit wodurch wofür quel quelle quels quelles qui que quoi où quand combien pourquoi lequel laquelle qué cuál cuáles
+quién quiénes cómo cuándo dónde cuánto cuánta cuántos cuántas qual quais quem quando onde quanto quantos quantas quale
+quali dove quanti quante perché hangi nerede nasıl neden niçin kaç что какой какая какое какие каким какого какую каких
+кто кого кому кем где когда сколько почему зачем как чем откуда куда ποιος ποια ποιο ποιοι ποιες ποιους ποιον ποιου
+πότε πού πώς πόσο πόσα πόσοι πόσες πόσους τι γιατί ما ماذا من متى أين كيف كم لماذا هل أي क्या कौन कब कहाँ कहां कैसे
+कितने कितना कितनी क्यों किस किसने किसका किसे किसकी किसके
+и в на с не по из к у о за для от это был была было были есть ο η το οι τα του της των τον την τους τις ένα ένας μια και
+είναι ήταν με σε για από στο στη στον στην στα να θα που δεν في على إلى عن هو هي أن كان كانت التي الذي هذا هذه है हैं
+था थी थे का की के को में से पर ने और यह
+"""
+_ASKING_UNSPACED = re.compile(
+    "为什么|為什麼|什么|什麼|哪个|哪個|哪些|哪里|哪裡|哪一|怎么|怎麼|怎样|怎樣|如何|多少|几个|幾個|是谁|是誰|何时|何時|吗|嗎|呢|"
+    "ですか|ますか|でしたか|ましたか|でしょうか|どのよう|どこ|いつ|誰|どの|どんな|なぜ|どうして|いくつ|いくら|何という|何で|何と|何|"
+    "무엇|누구|어디|언제|얼마|어느|어떤|인가|몇|무슨|왜|"
+    "อะไร|ที่ไหน|เมื่อไร|เมื่อใด|ใคร|อย่างไร|เท่าไร|เท่าไหร่|ทำไม|ใด|กี่"
+)
+_IDEOGRAPHS = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U000323af]{2,}")
 # Each leaves the scripts of the others alone. ASCII text meets the first alone: all four take three times as long.
 _STEMMERS = ("english", "russian", "greek", "arabic")
 
@@ -155,8 +177,25 @@ def splitter() -> TextAnalyzer:
 def query_terms(text: str) -> list[str]:
     """The terms of a question, as often as it says them; words of grammar only where there is nothing else."""
     # Of a run of unspaced script only the pairs: its single characters would match everywhere.
-    terms = analyzed(_prepared(text, _pairs))
-    return [term for term in terms if term not in STOP_WORDS] or terms
+    terms = analyzed(_prepared(_without_asking(text), _pairs))
+    stops = _stop_terms()
+    return [term for term in terms if term not in stops] or terms
+
+
+def ideographs(text: str) -> list[str]:
+    """The different single Chinese characters of a question's words: a short text may have one of them alone."""
+    runs = [] if text.isascii() else _IDEOGRAPHS.findall(folded(_without_asking(text)))
+    return list(dict.fromkeys("".join(runs)))[:MOST_IDEOGRAPHS]
+
+
+@cache
+def _stop_terms() -> frozenset[str]:
+    return STOP_WORDS.union(analyzed(folded(_ASKING)))
+
+
+def _without_asking(text: str) -> str:
+    left = text if text.isascii() else _ASKING_UNSPACED.sub(" ", text)
+    return left if any(map(str.isalnum, left)) else text
 
 
 def phrase_terms(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
 from lithos.search.text.analysis import IndexedText, seam, weight_unknown
 from lithos.search.text.parted_index import PartedTextIndex
-from lithos.search.text.text_index import TextIndex
+from lithos.search.text.text_index import TEXT_ONLY, TextIndex
 from lithos.search.values import Document, Where
 from lithos.storage import Faults, NoFaults, gather_events
 
@@ -33,6 +33,7 @@ BATCH = 1000  # documents between two commits of a rebuild: bounds memory, costs
 
 FIELD_WEIGHTS = {"text": 1.0, "title": 0.5}  # measured: docs/search.md
 NAMES_WEIGHT = 0.85  # times the idf alone: each name counts as if it were the only one
+IDEOGRAPH_WEIGHT = 0.2  # of a single character beside the pairs that it is in
 
 MANY = 1000  # documents from which on the weights of words are those of the language
 
@@ -87,10 +88,11 @@ class FullText:
         terms = reading.terms
         if not terms:
             return NO_WORDS
-        compounds = map(self.documents.together, reading.compounds)
+        compounds = [*map(self.documents.together, reading.compounds), *_light(self.documents, reading, FIELD_WEIGHTS)]
         named = self.documents.having(terms, "names", NAMES_WEIGHT)
         whole = self.documents.any_of(terms, [*compounds, *named], FIELD_WEIGHTS)
-        part = self.passages.any_of(terms, map(self.passages.together, reading.compounds))
+        beside = [*map(self.passages.together, reading.compounds), *_light(self.passages, reading, TEXT_ONLY)]
+        part = self.passages.any_of(terms, beside)
         documents = self.documents.best(whole, limit, where, mask)
         passages = self.passages.best(part, 2 * limit, where, mask)
         return Words(
@@ -211,6 +213,13 @@ class UncutFullText(FullText):
 
     def close(self) -> None:
         pass
+
+
+def _light(index: TextIndex, reading: Reading, weights: Mapping[str, float]) -> list[tantivy.Query]:
+    if not reading.ideographs:
+        return []
+    light = {field: IDEOGRAPH_WEIGHT * weight for field, weight in weights.items()}
+    return [index.any_of(reading.ideographs, weights=light)]
 
 
 def _uncut(entry: IndexEntry, index: TextIndex) -> tantivy.Document:

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 from lithos.core.clock import parse_time
 from lithos.errors import InvalidInput
-from lithos.search.text.analysis import compounds, function_words, is_unspaced, phrase_terms, query_terms, whole_words
+from lithos.search.text.analysis import (
+    compounds,
+    function_words,
+    ideographs,
+    is_unspaced,
+    phrase_terms,
+    query_terms,
+    whole_words,
+)
 from lithos.search.text.snippets import edits
 from lithos.search.text.text_index import TEXT_FIELDS, TextIndex, guarded, starting_with
 
@@ -54,6 +62,7 @@ class Reading:
     terms: list[str]  # the words, for scores of passages, snippets and a plain search
     query: tantivy.Query | None = None  # None: plain, any of the words
     compounds: Sequence[Sequence[str]] = ()  # terms that count more where they stand together
+    ideographs: Sequence[str] = ()  # single characters, which count less than their pairs among the terms
     literal: str = ""  # why it was not taken as syntax
     loose: tuple[LooseMatch, ...] = ()
     doubtful: bool = False  # may be plain language that only looks like syntax
@@ -67,8 +76,8 @@ def read(
     text: str, index: TextIndex, keywords: frozenset[str], *, plain: bool = False, unindexed: Unindexed = frozenset
 ) -> Reading:
     """`plain` never looks for operators: a question to an agent's memory is language."""
-    terms, together = _words_of(text) if len(text) <= LONGEST_SYNTAX else (query_terms(text), compounds(text))
-    plainly = Reading(_bounded(list(terms), index, unindexed), compounds=together)
+    words = _words_of(text) if len(text) <= LONGEST_SYNTAX else _split(text)
+    plainly = replace(words, terms=_bounded(list(words.terms), index, unindexed))
     if plain:
         return plainly
     try:
@@ -87,10 +96,11 @@ def read(
     return replace(plainly, terms=terms, query=query, doubtful=_is_doubtful(text), loose=loose)
 
 
-@lru_cache(maxsize=16)
-def _words_of(text: str) -> tuple[list[str], list[list[str]]]:
-    """Terms and compounds. Kept: a question to the memory is read by each of its collections."""
-    return query_terms(text), compounds(text)
+def _split(text: str) -> Reading:
+    return Reading(query_terms(text), compounds=compounds(text), ideographs=ideographs(text))
+
+
+_words_of = lru_cache(maxsize=16)(_split)  # a question to the memory is read by each of its collections
 
 
 def _is_sentence(text: str) -> bool:

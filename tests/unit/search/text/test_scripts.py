@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lithos.search.text.analysis import IndexedText, query_terms
+from lithos.search.text.analysis import IndexedText, ideographs, query_terms
 from lithos.search.text.snippets import snippet
 
 
@@ -36,6 +36,32 @@ def test_no_mark_inside_a_word_ends_it(word: str) -> None:
 def test_a_thai_word_is_pairs_of_letters_without_its_tones() -> None:
     assert query_terms("เป็น") == ["เป", "ปน"]
     assert set(query_terms("ก่อน")) <= set(IndexedText.of("ก่อนนี้").stems.split())
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("黑豹队的防守丢了多少分？", "黑豹队的防守丢了 分"),
+        ("東大寺はどこですか", "東大寺は"),
+        ("한글을 만든 사람은 누구", "한글을 만든 사람은"),
+        ("ปลากัดมีชื่อว่าอะไร", "ปลากัดมีชื่อว่า"),
+        ("где находится Казань", "находится Казань"),
+        ("wie viele Versuche", "viele Versuche"),
+        ("أين تقع القاهرة", "تقع القاهرة"),
+    ],
+)
+def test_words_that_ask_are_no_words_to_search_for(question: str, subject: str) -> None:
+    assert query_terms(question) == query_terms(subject)
+
+
+@pytest.mark.parametrize("question", ["什么", "wer", "どこ", "что"])
+def test_where_there_is_nothing_else_they_are(question: str) -> None:
+    assert query_terms(question)
+
+
+def test_characters_of_chinese_words_count_beside_their_pairs() -> None:
+    assert ideographs("重试策略，试 what ガラス") == ["重", "试", "策", "略"]
+    assert ideographs("猫") == ideographs("cat") == []
 
 
 @pytest.mark.parametrize(
