@@ -206,12 +206,8 @@ class Indexer:
             return None if known is None else known.ordinal
 
     def beside(self) -> Beside | None:
-        """Tells of each that is part of a sequence the documents before and after it; None: none is."""
-        return self._beside if self._sequences else None
-
-    def _beside(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
-        with self._changed:
-            return self._sequences.beside_each(ordinals)
+        """The documents before and after each that is part of a sequence; None: no document is."""
+        return self._sequences.beside_each if self._sequences else None
 
     def is_live(self, ordinal: int, id: str) -> bool:
         """Whether this is the version that counts; one just replaced may still be in an engine's hands."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from bisect import bisect_left, insort
 from collections.abc import Iterable
 
@@ -9,9 +10,10 @@ from lithos.search.values import SequencePlace
 
 
 class Sequences:
-    """In memory, by ordinal; some 300 bytes a document that is part of a sequence. The owner guards it with a lock."""
+    """In memory, by ordinal; some 300 bytes a document that is part of a sequence. Safe for threads."""
 
     def __init__(self, known: Iterable[tuple[int, SequencePlace | None]] = ()) -> None:
+        self._lock = threading.RLock()
         self._orders: dict[str, list[tuple[float, int]]] = {}  # name → (place, ordinal), in order
         self._places: dict[int, SequencePlace] = {}
         self._around: dict[int, list[int]] = {}  # as `beside` answered since the last change
@@ -24,20 +26,25 @@ class Sequences:
     def add(self, ordinal: int, place: SequencePlace | None) -> None:
         if place is None:
             return
-        self._places[ordinal] = place
-        self._around.clear()
-        insort(self._orders.setdefault(place.name, []), (place.at, ordinal))
+        with self._lock:
+            self._places[ordinal] = place
+            self._around.clear()
+            insort(self._orders.setdefault(place.name, []), (place.at, ordinal))
 
     def remove(self, ordinals: Iterable[int]) -> None:
-        for ordinal in ordinals:
-            place = self._places.pop(ordinal, None)
-            if place is None:
-                continue
-            self._around.clear()
-            order = self._orders[place.name]
-            del order[bisect_left(order, (place.at, ordinal))]
-            if not order:
-                del self._orders[place.name]
+        with self._lock:
+            for ordinal in ordinals:
+                self._remove(ordinal)
+
+    def _remove(self, ordinal: int) -> None:
+        place = self._places.pop(ordinal, None)
+        if place is None:
+            return
+        self._around.clear()
+        order = self._orders[place.name]
+        del order[bisect_left(order, (place.at, ordinal))]
+        if not order:
+            del self._orders[place.name]
 
     def beside(self, ordinal: int) -> list[int]:
         """The one before and the one after, where they are near enough."""
@@ -57,10 +64,11 @@ class Sequences:
     def beside_each(self, ordinals: Iterable[int]) -> dict[int, list[int]]:
         """As `beside`, of those that have one. A question asks for a hundred: what is known is kept until a change."""
         found: dict[int, list[int]] = {}
-        for ordinal in ordinals:
-            around = self._around.get(ordinal)
-            if around is None:
-                around = self._around[ordinal] = self.beside(ordinal)
-            if around:
-                found[ordinal] = around
+        with self._lock:
+            for ordinal in ordinals:
+                around = self._around.get(ordinal)
+                if around is None:
+                    around = self._around[ordinal] = self.beside(ordinal)
+                if around:
+                    found[ordinal] = around
         return found
