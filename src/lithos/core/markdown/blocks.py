@@ -34,13 +34,14 @@ _BLOCK_TAGS = (
     "menuitem|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|"
     "track|ul"
 )
+_COMMENT_END = re.compile(r"-->")
 _ATTRIBUTE = r"[ \t]+[A-Za-z_:][\w.:-]*(?:[ \t]*=[ \t]*(?:[^\s\"'=<>`]+|'[^']*'|\"[^\"]*\"))?"
 _HTML: tuple[tuple[re.Pattern[str], re.Pattern[str] | None], ...] = (
     (
         re.compile(r"<(?:script|pre|style|textarea)(?:\s|>|\Z)", re.I),
         re.compile(r"</(?:script|pre|style|textarea)>", re.I),
     ),
-    (re.compile(r"<!--"), re.compile(r"-->")),
+    (re.compile(r"<!--"), _COMMENT_END),
     (re.compile(r"<\?"), re.compile(r"\?>")),
     (re.compile(r"<![A-Za-z]"), re.compile(r">")),
     (re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")),
@@ -178,14 +179,11 @@ class _Scanner:
     def step_over_text(self, index: int) -> bool:
         line = self.lines[index]
         if self.fence or self.in_html:
-            return self._step_over_code(line)
+            return self._step_over_raw(line)
         if line == "\n":
             return self._step_over_blank()
         if line[0] in _MARKS:
-            if self.table and line[0] == "|" and not self.containers:
-                self._add(Kind.TEXT, BEGINS)
-                return True
-            return line.startswith("- ") and self._step_over_item(index, line[2:])
+            return self._step_over_mark(index, line)
         if self.table and self.containers:
             return False
         if self.paragraph < 0:
@@ -196,10 +194,20 @@ class _Scanner:
             self._add(Kind.NESTED if self.containers else Kind.TEXT, BEGINS if self.table else CONTINUES)
         return True
 
-    def _step_over_code(self, line: str) -> bool:
-        if not self.fence or self.containers or line[0] in (self.fence[0], " ", "\t"):
+    def _step_over_raw(self, line: str) -> bool:
+        if self.containers:
             return False
-        self._add(Kind.CODE, RAW)
+        if self.fence:
+            if line[0] in (self.fence[0], " ", "\t"):
+                return False
+            self._add(Kind.CODE, RAW)
+            return True
+        if self.html_end is None:
+            if line.isspace():
+                return False
+        elif self.html_end.search(line):
+            self.in_html = False
+        self._add(Kind.HTML, RAW)
         return True
 
     def _step_over_blank(self) -> bool:
@@ -209,12 +217,44 @@ class _Scanner:
         self._add(Kind.BLANK, BEGINS)
         return True
 
-    def _step_over_item(self, index: int, text: str) -> bool:
-        if not text or (text[0] in _MARKS and not (text[0].isdigit() and _ITEM.match(text) is None)):
+    def _step_over_mark(self, index: int, line: str) -> bool:
+        if line.startswith("- "):
+            return self._step_over_item(index, line[2:])
+        if self.containers:
             return False
-        self.containers, self.empty_item = [2], -1
+        if line[0] == "#":
+            return self._step_over_heading(index, line)
+        if line.startswith("<!--"):
+            return self._step_over_comment(line)
+        if self.table and line[0] == "|":
+            self._add(Kind.TEXT, BEGINS)
+            return True
+        return False
+
+    def _step_over_item(self, index: int, text: str) -> bool:
+        body = text.lstrip(" ")
+        further = len(text) - len(body)
+        if further > 3 or not body or (body[0] in _MARKS and not (body[0].isdigit() and _ITEM.match(body) is None)):
+            return False
+        self.containers, self.empty_item = [2 + further], -1
         self.paragraph, self.table = index, False
         self._add(Kind.NESTED, BEGINS)
+        return True
+
+    def _step_over_heading(self, index: int, line: str) -> bool:
+        atx = _ATX.match(line.strip(" \t\r\n"))
+        if atx is None:
+            return False
+        self.headings.append(Heading(len(atx[1]), _without_closing(atx[2] or ""), index, index + 1))
+        self.paragraph, self.table, self.empty_item = -1, False, -1
+        self._add(Kind.HEADING, BEGINS)
+        return True
+
+    def _step_over_comment(self, line: str) -> bool:
+        self.html_end = _COMMENT_END
+        self.in_html = _COMMENT_END.search(line, len("<!--")) is None
+        self.paragraph, self.table, self.empty_item = -1, False, -1
+        self._add(Kind.HTML, RAW)
         return True
 
     def _add(self, kind: Kind, inline: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from functools import cached_property
+from itertools import accumulate
 
 from lithos.core.markdown.blocks import CONTINUES, RAW, Scan
 
@@ -20,24 +21,23 @@ class InlineText:
 
     def __init__(self, text: str, scanned: Scan) -> None:
         self.text = text
+        self._scanned = scanned
         self._raw_starts: list[int] = []  # of code and HTML blocks, whole lines
         self._raw_ends: list[int] = []
-        self._begins: list[int] = []  # where a block begins
         self._without_end: set[str] = set()  # closing marks that occur no more: not searched for from every opening
-        self._locate(scanned)
+        self._locate_raw()
 
-    def _locate(self, scanned: Scan) -> None:
-        at = 0
-        for line, inline in zip(scanned.lines, scanned.inline, strict=True):
-            if inline != CONTINUES:
-                self._begins.append(at)
-            if inline == RAW:
-                if self._raw_ends and self._raw_ends[-1] == at:
-                    self._raw_ends[-1] += len(line)
-                else:
-                    self._raw_starts.append(at)
-                    self._raw_ends.append(at + len(line))
-            at += len(line)
+    def _locate_raw(self) -> None:
+        inline = self._scanned.inline
+        first = inline.find(RAW)
+        starts = self._line_starts if first >= 0 else []
+        while first >= 0:
+            after = first + 1
+            while after < len(inline) and inline[after] == RAW:
+                after += 1
+            self._raw_starts.append(starts[first])
+            self._raw_ends.append(starts[after])
+            first = inline.find(RAW, after)
 
     def next_bracket(self, position: int) -> int | None:
         """The first `[` or `]` from here on that is text."""
@@ -95,6 +95,18 @@ class InlineText:
         if block < len(self._begins) and self._begins[block] <= places[index]:
             return None
         return places[index] + length
+
+    @cached_property
+    def _line_starts(self) -> list[int]:
+        """And the end of the text."""
+        return [0, *accumulate(map(len, self._scanned.lines))]
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """Where a block begins."""
+        return [
+            start for start, inline in zip(self._line_starts, self._scanned.inline, strict=False) if inline != CONTINUES
+        ]
 
     @cached_property
     def _ticks(self) -> dict[int, list[int]]:

@@ -18,6 +18,7 @@ from lithos.notes.format.yaml_text import YamlEntry, block_entry, flow_value, is
 LONGEST = 65_536
 DEEPEST = 100  # libyaml takes quadratic time in the depth of brackets: 18 s for 100,000 of them
 _BRACKET = re.compile(r"[\[\]{}]")
+_NULL = re.compile(r"~|null", re.IGNORECASE)
 _LARGEST = 2**63
 
 TEXTS = ("title", "tags", "aliases", "author", "contributors")  # names, also where YAML reads a number or a date
@@ -53,7 +54,8 @@ def _parsed(front: str) -> Frontmatter:
     if not isinstance(found, dict):
         return Frontmatter(problem=f"{type(found).__name__} instead of keys with values")
     fields = {_key(name): json_ready(value) for name, value in found.items()}
-    if any(_is_retyped(found.get(name)) for name in TEXTS):
+    nulls = _NULL.search(front) is not None  # else a null of a list is an empty item, as many a template leaves it
+    if any(_is_retyped(found.get(name), nulls) for name in TEXTS):
         typed = yaml.load(front, Loader=yaml.CBaseLoader)
         fields |= {name: json_ready(_as_typed(found[name], typed.get(name))) for name in TEXTS if name in found}
     return Frontmatter(fields)
@@ -84,9 +86,9 @@ def _value(node: yaml.Node | None) -> Any:
         return node.value
 
 
-def _is_retyped(value: Any) -> bool:
+def _is_retyped(value: Any, nulls: bool = True) -> bool:
     return isinstance(value, (bool, int, float)) or (
-        isinstance(value, list) and any(each is None or _is_retyped(each) for each in value)
+        isinstance(value, list) and any(nulls if each is None else _is_retyped(each, nulls) for each in value)
     )
 
 

@@ -127,7 +127,7 @@ class _LinkFinder:
             return None, at + 1
         group = 1 if found.group(1) is not None else 2
         name, mark, place = found.group(group).partition("#")
-        target = unquote(name)
+        target = unquote(name) if "%" in name else name
         if not target.lower().endswith(".md") or _SCHEME.match(target) or "\0" in target:
             return None, found.end()
         start = found.start(group)
