@@ -8,6 +8,7 @@ import http.server
 import socket
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -231,6 +232,8 @@ def test_facts_are_extracted_with_their_sentence(desk: Desk) -> None:
         ({"source": "secret.bin"}, InvalidInput),
         ({"source": "library:nothing-here"}, NotFound),
         ({"source": "https://example.org/x"}, Forbidden),
+        ({"source": "HTTPS://EXAMPLE.ORG/x"}, Forbidden),
+        ({"source": "file:///etc/hostname"}, InvalidInput),
         ({"source": " "}, InvalidInput),
         ({"source": "guide.md", "published_at": "lately"}, InvalidInput),
     ],
@@ -251,6 +254,20 @@ def test_a_link_out_of_the_inbox_is_refused_and_the_operator_may_read_anything(d
     assert desk("ingest_source", OPERATOR, source=str(folder / "outside.md"))["status"] == "created"
     made = desk("ingest_source", source=str(folder / "auth"))["sources"][0]
     assert (made["status"], made["title"]) == ("created", "Auth")
+
+
+def test_two_callers_at_once_make_one_note_of_a_source(desk: Desk, folder: Path) -> None:
+    names = [f"both{number}.md" for number in range(12)]
+
+    def ingested(name: str) -> str:
+        return str(desk("ingest_source", source=name)["status"])
+
+    for text, first in (("Same text", "created"), ("Newer text", "superseded")):
+        write(folder / "inbox", {name: f"# Of {name}\n\n{text} of {name}.\n" for name in names})
+        with ThreadPoolExecutor(4) as callers:
+            states = [*callers.map(ingested, [name for name in names for _ in range(2)])]
+        pairs = {frozenset(states[start : start + 2]) for start in range(0, len(states), 2)}
+        assert pairs == {frozenset((first, "duplicate"))}
 
 
 def test_files_of_a_dependency_that_lead_out_of_the_root_are_refused(desk: Desk, folder: Path) -> None:
@@ -347,7 +364,7 @@ def test_a_page_of_an_allowed_host_is_read_and_asked_again_by_its_etag(desk: Des
         ("http://docs.example:8080/x", Forbidden),
         ("http://user:pw@docs.example/x", Forbidden),
         ("http://docs.example/bomb", TooLarge),
-        ("ftp://docs.example/x", NotFound),
+        ("ftp://docs.example/x", InvalidInput),
     ],
 )
 def test_a_page_that_leads_elsewhere_or_grows_is_refused(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.core.clock import parse_time
+from lithos.core.keyed_lock import KeyedLock
 from lithos.errors import InvalidInput
 from lithos.graph.code import Code
 from lithos.graph.sources import files
@@ -25,6 +27,7 @@ from lithos.storage import Row
 
 FOLDER = "academic"
 LIBRARY = "library:"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 
 class IngestedNote(TypedDict):
@@ -63,6 +66,7 @@ class Ingest:
         self._fetcher = fetcher
         self.places = places
         self._crawls = crawls
+        self._writing = KeyedLock()  # by content and by place: two callers must not make two notes of one source
 
     def states(self) -> list[SourceState]:
         """The allowed hosts, and when each last answered."""
@@ -93,7 +97,7 @@ class Ingest:
             roots = [Path(root.spec.path) for root in self._code.visible(call)]
             found = library(roots, source[len(LIBRARY) :], anywhere=call.operator)
             return [replace(found, content_hash=hash_of(found.text.encode()))]
-        if source.startswith(("http://", "https://")):
+        if _ADDRESS.match(source):
             return [self._from_web(source)]
         return self._from_disk(call, source)
 
@@ -152,6 +156,10 @@ class Ingest:
     # Writing
 
     def _write(self, call: Call, source: SourceText) -> IngestedNote:
+        with self._writing.hold(f"content {source.content_hash}", f"place {source.library or source.url}"):
+            return self._write_alone(call, source)
+
+    def _write_alone(self, call: Call, source: SourceText) -> IngestedNote:
         reader = self._notes.reader
         same = [each for each in reader.sources("content_hash", source.content_hash) if _is_current(each)]
         if same:
