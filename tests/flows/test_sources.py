@@ -12,9 +12,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from lithos.app import open_lithos
+from lithos.core.text import estimate_tokens
 from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound, TooLarge
 from lithos.graph.sources import AllowedSource, Crawls, Fetcher
 from lithos.graph.sources import ingest as ingesting
@@ -201,6 +203,8 @@ def test_one_call_asks_all_domains_and_no_node_comes_twice(desk: Desk) -> None:
         smart = desk("smart_search", query="check a JSON web token", token_budget=300, thoroughness=thoroughness)
         ids = [each["id"] for each in smart["results"]]
         assert ids and len(ids) == len(set(ids)) and smart["tokens_used"] <= 300
+        assert estimate_tokens(orjson.dumps(smart["results"]).decode()) <= 300 + 15 * len(ids)
+    assert any(row["related"]["code"] for row in desk("smart_search", query="check a JSON web token")["results"])
     recalled = desk("recall", query="why did we change the token check, see RFC 7519", limit=20)["results"]
     assert "source" in {each["kind"] for each in recalled}
     assert {each["kind"] for each in desk("recall", query="token", kinds=["source"])["results"]} == {"source"}

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, cast
 
+import orjson
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
@@ -104,7 +105,8 @@ class Everything:
         return cast(AllPage, {**shown, **_degraded(reasons)})
 
     def smart_search(self, call: Call, text: str, budget: int, thoroughness: Thoroughness) -> SmartPage:
-        """Widen until a round brings nothing new or the budget is full. No node comes twice."""
+        """Widen until a round brings nothing new or the budget is full. No node comes twice. The budget counts the
+        results as they are sent; what is related to them comes after, as far as there is room."""
         found: dict[str, AllRow] = {}
         reasons = [self.graph.catch_up()]
         rounds = 0
@@ -116,13 +118,12 @@ class Everything:
                 reasons.append(reason)
                 for row in rows:
                     found.setdefault(row["id"], row)
-            full = sum(_tokens(row) for row in found.values()) >= budget
+            full = sum(_tokens(_shortened(row)) for row in found.values()) >= budget
             if len(found) == before or full:
                 break
         kept, used, skipped = _fitting(sorted(found.values(), key=lambda row: -row["score"]), budget)
-        related = self.related(call, kept)
-        shown = [cast(AllRow, {**row, "related": related[row["id"]]}) for row in kept]
-        answer = {"results": shown, "tokens_used": used, "rounds": rounds, "skipped": skipped}
+        used += _relate(kept, self.related(call, kept), budget - used)
+        answer = {"results": kept, "tokens_used": used, "rounds": rounds, "skipped": skipped}
         return cast(SmartPage, {**answer, **_degraded(reasons)})
 
     def _find(
@@ -223,22 +224,43 @@ def _of_source(each: Any) -> AllRow:
     }
 
 
-def _tokens(row: AllRow) -> int:
-    return estimate_tokens(f"{row['title']}\n{cut(row['text'], LONGEST_TEXT)}")
+def _tokens(row: AllRow | NodeShown) -> int:
+    """As it is sent: ids and places cost too."""
+    return estimate_tokens(orjson.dumps(row).decode())
+
+
+def _shortened(row: AllRow) -> AllRow:
+    return {**row, "text": cut(row["text"], LONGEST_TEXT)}
 
 
 def _fitting(rows: Sequence[AllRow], budget: int) -> tuple[list[AllRow], int, int]:
     """Those that fit, best first; one that does not is skipped, and the next one tried."""
     kept: list[AllRow] = []
     used = skipped = 0
-    for row in rows:
+    for row in map(_shortened, rows):
         cost = _tokens(row)
         if used + cost > budget:
             skipped += 1
             continue
         used += cost
-        kept.append({**row, "text": cut(row["text"], LONGEST_TEXT)})
+        kept.append(row)
     return kept, used, skipped
+
+
+def _relate(rows: Sequence[AllRow], related: dict[str, Related], room: int) -> int:
+    """Give each row what is related to it, the best rows first, while there is room; what that costs."""
+    used = 0
+    for row in rows:
+        near = related[row["id"]]
+        shown: Related = {"code": [], "history": [], "academic": []}
+        for domain in DOMAINS:
+            for node in near[domain]:
+                cost = _tokens(node)
+                if used + cost <= room:
+                    shown[domain].append(node)
+                    used += cost
+        row["related"] = shown
+    return used
 
 
 def _degraded(reasons: Sequence[str]) -> dict[str, Any]:
