@@ -89,11 +89,12 @@ def ids(desk: Desk, folder: Path) -> dict[str, str]:
         {
             "rfc7519.md": "# RFC 7519: JSON Web Token\n\nTokens expire.\n",
             "clocks.md": f"# {CLOCKS}\n\nEvents are ordered. First told in {named['insight']}.\n",
+            "plain.md": "# Plain words\n\nSee auth/jwt.py and call auth.jwt.check(token). Neither check nor old/new.\n",
             "guide.md": "# Guide\n\n`auth.jwt.check` does it, see [[rfc-7519-json-web-token]].\n\n"
             f"{'Filler. ' * 4000}\n\n## References\n\nLamport, L. {CLOCKS}. CACM 21.\n",
         },
     )
-    for name in ("rfc7519.md", "clocks.md", "guide.md", "library:httpx"):
+    for name in ("rfc7519.md", "clocks.md", "guide.md", "plain.md", "library:httpx"):
         found = desk("ingest_source", source=name)["sources"][0]
         named[name.partition(".")[0]] = found["id"]
     (folder / "inbox/clocks.md").write_text(f"# {CLOCKS}\n\nEvents are ordered partially. See {named['insight']}.\n")
@@ -129,6 +130,8 @@ def test_every_edge_type_is_filled_and_points_the_right_way(desk: Desk, ids: dic
         (ids["insight"], "references", rfc),
         (ids["checked"], "validated_by", rfc),
         (ids["guide"], "documents", check),
+        (ids["plain"], "documents", check),
+        (ids["plain"], "documents", file),
         (file, "uses_library", ids["library:httpx"]),
         (check, "implements_pattern", rfc),
         (ids["insight"], "referenced", check),

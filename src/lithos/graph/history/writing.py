@@ -79,7 +79,7 @@ class HistoryWriter:
         roots = self._code.visible(call) if given else []
         for text, edge in given:
             try:
-                symbol = find(roots, text)
+                symbol = find(roots, text, offers=False)
             except LithosError as error:
                 unresolved.append({"reference": text[:LONGEST_TERM], "reason": error.message})
                 continue

@@ -19,6 +19,9 @@ OWNER = "sources"
 CODE = "code:"  # keys of names of code in a text: resolved when they are asked for
 MOST_NAMES = 200
 _BACKTICKS = re.compile(r"`([A-Za-z_][\w./:#-]{2,150}?)(?:\(\))?`")
+# Outside of backticks only what is no word of a language: a path with a folder, a call with a dot.
+_PATH = re.compile(r"(?<![\w/.:@-])(?:[\w.-]{1,80}/){1,20}[\w-][\w.-]{0,80}\.[A-Za-z]{1,6}(?![\w/])")
+_CALL = re.compile(r"(?<![\w./:])([A-Za-z_]\w{0,80}(?:\.[A-Za-z_]\w{0,80}){1,10})\(")
 _SHA = re.compile(r"\b[0-9a-f]{40}\b")
 
 
@@ -94,7 +97,9 @@ def _of_history(id: str, text: str) -> Iterator[Mention]:
 
 def _of_code(id: str, text: str) -> Iterator[Mention]:
     kind = KnowledgeEdge.DOCUMENTS
-    for name in [*dict.fromkeys(_BACKTICKS.findall(text))][:MOST_NAMES]:
+    text = text[:LONGEST_SOURCE]
+    given = (*_BACKTICKS.findall(text), *_PATH.findall(text), *_CALL.findall(text))
+    for name in [*dict.fromkeys(given)][:MOST_NAMES]:
         yield Mention(id, kind, f"{CODE}{name}", EDGE_RULES[kind].weight, f"its text names {name}")
 
 

@@ -265,7 +265,7 @@ class Knowledge(Part):
         for row in self.store.mentioned(source, KnowledgeEdge.DOCUMENTS):
             name = row["key"].removeprefix(CODE)
             try:
-                target = find(self.code.roots(), name).id if len(name) > 3 else ""
+                target = find(self.code.roots(), name, offers=False).id if len(name) > 3 else ""
             except LithosError:
                 continue
             if target:
@@ -287,7 +287,7 @@ class Knowledge(Part):
 
     def _means(self, name: str, target: str) -> bool:
         try:
-            return find(self.code.roots(), name).id == target
+            return find(self.code.roots(), name, offers=False).id == target
         except LithosError:
             return False
 

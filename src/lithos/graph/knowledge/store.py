@@ -32,7 +32,7 @@ from lithos.storage import (
 
 T = TypeVar("T")
 ENTRY = "entry:"  # begins the key of a thought; that of a source begins with "id:"
-DERIVATION = "7"  # another number makes every graph derive its edges again
+DERIVATION = "8"  # another number makes every graph derive its edges again
 _SQL = """
 CREATE TABLE edges (
     source TEXT NOT NULL,

@@ -79,8 +79,11 @@ def nodes(tx: Tx, numbers: Sequence[int]) -> dict[int, Row]:
     return found
 
 
-def find(roots: Sequence[OpenRoot], text: str) -> Symbol:
-    """The one node that `text` means. NotFound offers near names; InvalidInput the candidates of an ambiguous name."""
+def find(roots: Sequence[OpenRoot], text: str, *, offers: bool = True) -> Symbol:
+    """The one node that `text` means. NotFound offers near names; InvalidInput the candidates of an ambiguous name.
+
+    `offers`: False for who does not show them: near names cost more than the rest.
+    """
     text = text.strip()
     if not text or len(text) > 1_000:
         raise InvalidInput("name a symbol", hint=_HINT)
@@ -91,7 +94,7 @@ def find(roots: Sequence[OpenRoot], text: str) -> Symbol:
         return exact[0]
     found: list[Symbol] = exact or [each for root in roots for each in named(root, text)]
     if not found:
-        near = near_names(roots, text)
+        near = near_names(roots, text) if offers else []
         offer = f"Did you mean {', '.join(near)}?" if near else _HINT
         raise NotFound(f"there is no symbol {text[:120]!r}", hint=offer, near=near)
     if len(found) > 1:
