@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from lithos.app import open_lithos
+from lithos.errors import InvalidInput, NotFound
 from lithos.graph.knowledge.follow_commits import FEW
 from lithos.settings import CodeRoot, CodeSettings, LithosConfig, StorageSettings
 from tests.conftest import PATIENT
@@ -113,6 +114,35 @@ def test_new_rewritten_and_uncommitted_changes_converge(desk: Desk, auth: Path) 
     head = git(auth, "rev-parse", "HEAD").strip()
     edges = desk("get_edges", id=f"commit:auth:{head}")["edges"]
     assert ("supersedes", f"commit:auth:{reverted}") in {(each["edge"], each["other_id"]) for each in edges}
+
+
+def test_removed_code_is_found_by_name_until_its_removal_is_undone(desk: Desk, auth: Path) -> None:
+    for name in ("Sessions", "Sessions.drop", "drop()", "auth/old.py#Sessions", "auth/old.py", "old.py"):
+        found = desk("get_history_for_code", symbol_id=name)
+        assert found["of"]["removed"] and titles(found) == ["Add refresh tokens, drop sessions"], name
+    git(auth, "reset", "-q", "--hard", "HEAD~1")
+    look(desk)
+    assert "removed" not in desk("get_history_for_code", symbol_id="Sessions")["of"]
+    git(auth, "rm", "-q", "auth/old.py")
+    look(desk)  # gone from the disk, and no commit removed it
+    with pytest.raises(NotFound):
+        desk("get_history_for_code", symbol_id="Sessions")
+    git(auth, "reset", "-q", "--hard", "HEAD")
+
+
+def test_a_commit_is_named_by_its_sha_and_what_is_no_entry_is_told(desk: Desk, auth: Path) -> None:
+    sha = git(auth, "rev-parse", "HEAD").strip()
+    for given in (sha, sha[:7], f"commit:auth:{sha[:9]}"):
+        assert desk("get_code_for_history", history_id=given)["of"]["id"] == f"commit:auth:{sha}"
+    for given, error in (("deadbeef", NotFound), ("nothing", NotFound), ("refresh", NotFound)):
+        with pytest.raises(error) as told:
+            desk("get_code_for_history", history_id=given)
+        assert "entry of history" in told.value.message and "lithos_search_history" in told.value.hint
+        with pytest.raises(error) as told:
+            desk("get_code_for_academic", academic_id=given)
+        assert "lithos_research" in told.value.hint
+    with pytest.raises(InvalidInput):
+        desk("get_code_for_history", history_id="auth:auth/jwt.py#check")
 
 
 def test_a_shallow_clone_has_no_invented_changes_and_deepens(tmp_path: Path, auth: Path) -> None:

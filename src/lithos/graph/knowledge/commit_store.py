@@ -59,6 +59,8 @@ class CommitStore:
             for sha in gone:
                 tx.put(f'DELETE FROM commit_edges WHERE "commit" = {_NUMBER}', root, sha)
                 tx.put("DELETE FROM commits WHERE root = ? AND sha = ?", root, sha)
+            if gone:
+                tx.put(_UNBURY, root, root, int(KnowledgeEdge.DELETED))
             tx.many(_INSERT, rows)
             tx.many("UPDATE commits SET place = ?, parents = ? WHERE root = ? AND sha = ?", places)
 
@@ -138,6 +140,14 @@ class CommitStore:
         sql = "SELECT * FROM tombstones WHERE root = ? AND number = ?"
         return self._store.read(lambda tx: tx.one(sql, root, number(inside)))
 
+    def removed(self, roots: Sequence[str], name: str) -> list[str]:
+        """Ids of removed files and symbols whose path or name ends so."""
+        ends = [f"{before}{name}" for before in ("/", "#", ".")]
+        last = " OR ".join("substr(id, -length(?)) = ?" for _ in ends)
+        sql = f"SELECT root, id FROM tombstones WHERE id = ? OR {last} ORDER BY root, id"
+        rows = self._store.read(lambda tx: tx.all(sql, name, *(each for end in ends for each in (end, end))))
+        return [f"{row['root']}:{row['id']}" for row in rows if row["root"] in roots]
+
     def into(self, root: str, inside: str) -> list[tuple[Row, KnowledgeEdge]]:
         """Commits that touched a file or symbol, newest first."""
         sql = (
@@ -184,6 +194,9 @@ class CommitStore:
 
 
 _NUMBER = "(SELECT number FROM commits WHERE root = ? AND sha = ?)"
+_UNBURY = """
+DELETE FROM tombstones WHERE root = ? AND number NOT IN (SELECT target FROM commit_edges WHERE root = ? AND type = ?)
+"""
 _INSERT = """
 INSERT OR REPLACE INTO commits (root, sha, place, parents, at, author, subject, body, summary_type, diffs)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NotRequired, Protocol
@@ -11,7 +12,7 @@ from typing_extensions import TypedDict
 from lithos.board import Board
 from lithos.core.call import Call
 from lithos.core.references import is_part_of_id
-from lithos.errors import LithosError, NotFound
+from lithos.errors import InvalidInput, LithosError, NotFound
 from lithos.graph.code import Code, entry_by_id, find
 from lithos.graph.history.thoughts import ThoughtEntries, as_row
 from lithos.graph.history.values import HistoryRow
@@ -21,6 +22,11 @@ from lithos.sessions import Sessions
 NodeDomain = Literal["code", "history", "academic"]
 UUID_LENGTH = 36
 _HINT = "Give an id from a search of code, history or sources, a path, path:line or a symbol."
+_ONLY: dict[Domain, tuple[str, str]] = {
+    Domain.HISTORY: ("entry of history", "lithos_search_history shows ids; a commit also goes by its SHA."),
+    Domain.ACADEMIC: ("outside source", "lithos_research shows their ids."),
+}
+_SHA = re.compile(r"[0-9a-f]{7,64}")
 
 
 class NodeShown(TypedDict):
@@ -71,12 +77,18 @@ class Nodes:
         self._sessions = sessions
         self._others = others
 
-    def find(self, call: Call, text: str) -> Node:
-        """The node that a caller means: an id of any domain, or a name of code."""
+    def find(self, call: Call, text: str, only: Domain | None = None) -> Node:
+        """The node that a caller means: an id of any domain, the SHA of a commit, or a name of code. `only`: of this
+        domain; a name of code is none of history."""
         given = text.strip()
-        found = self.get(call, given)
-        if found is not None:
+        found = self.get(call, given) or self._commit(call, given)
+        if found is not None and only in (None, found.domain):
             return found
+        if only is not None:
+            what, hint = _ONLY[only]
+            if found is not None:
+                raise InvalidInput(f"{given[:120]!r} is no {what}", hint=hint)
+            raise NotFound(f"there is no {what} {given[:120]!r}", hint=hint)
         if len(given) == UUID_LENGTH and is_part_of_id(given):
             raise NotFound(f"there is no node {given!r}", hint=_HINT)
         symbol = find(self._code.visible(call), given)
@@ -84,6 +96,12 @@ class Nodes:
         if node is None:
             raise NotFound(f"{given[:120]!r} is gone", hint=_HINT)
         return node
+
+    def _commit(self, call: Call, sha: str) -> Node | None:
+        """The commit that begins so, in the only root that has it."""
+        roots = self._code.visible(call) if _SHA.fullmatch(sha) else []
+        found = [each for root in roots if (each := self.get(call, f"commit:{root.spec.name}:{sha}")) is not None]
+        return found[0] if len(found) == 1 else None
 
     def get(self, call: Call, id: str) -> Node | None:
         """The node of exactly this id that the caller may see."""

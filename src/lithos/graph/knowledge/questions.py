@@ -21,6 +21,7 @@ from lithos.graph.model import Domain, KnowledgeEdge
 
 RESTING = (KnowledgeEdge.BASED_ON, KnowledgeEdge.REFERENCES, KnowledgeEdge.VALIDATED_BY)
 ALL_ROWS = 100_000
+MOST_CANDIDATES = 10
 TOUCHING = (KnowledgeEdge.MODIFIED, KnowledgeEdge.CREATED, KnowledgeEdge.DELETED, KnowledgeEdge.REFERENCED)
 
 
@@ -77,10 +78,7 @@ def history_for_code(graph: Knowledge, call: Call, symbol_id: str, limit: int) -
 
 def code_for_history(graph: Knowledge, call: Call, history_id: str, limit: int = ALL_ROWS) -> LinkedNodes:
     """The code that an entry or commit made, changed, removed or names."""
-    reason = graph.catch_up()
-    node = graph.nodes.find(call, history_id)
-    if node.domain is not Domain.HISTORY:
-        raise InvalidInput(f"{history_id[:80]!r} is no entry of history", hint="lithos_search_history shows ids.")
+    reason, node = graph.catch_up(), graph.nodes.find(call, history_id, Domain.HISTORY)
     return linked(graph, call, node, [reason], out=TOUCHING, domain="code", limit=limit)
 
 
@@ -89,8 +87,21 @@ def code_node(graph: Knowledge, call: Call, text: str) -> Node:
     exact = graph.nodes.get(call, text.strip())
     if exact is not None and exact.domain is Domain.CODE:
         return exact
-    symbol = find(graph.code.visible(call), text)
-    found = graph.nodes.get(call, symbol.id)
+    roots = graph.code.visible(call)
+    try:
+        id = find(roots, text).id
+    except NotFound:
+        removed = graph.commits.commits.removed([root.spec.name for root in roots], text.strip().removesuffix("()"))
+        if not removed:
+            raise
+        if len(removed) > 1:
+            raise InvalidInput(
+                f"{text[:80]!r} names {len(removed)} pieces of removed code",
+                hint="Send one of `candidates` as symbol_id.",
+                candidates=removed[:MOST_CANDIDATES],
+            ) from None
+        id = removed[0]
+    found = graph.nodes.get(call, id)
     if found is None:
         raise NotFound(f"{text[:80]!r} is gone", hint="lithos_search_code finds code by words.")
     return found
@@ -129,7 +140,7 @@ def _degraded(reasons: Sequence[str]) -> dict[str, Any]:
 
 def code_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int) -> LinkedNodes:
     """Code that implements or uses a source, or that the source documents."""
-    reason, node = graph.catch_up(), _source(graph, call, academic_id)
+    reason, node = graph.catch_up(), graph.nodes.find(call, academic_id, Domain.ACADEMIC)
     into = (KnowledgeEdge.IMPLEMENTS_PATTERN, KnowledgeEdge.USES_LIBRARY)
     out = (KnowledgeEdge.DOCUMENTS,)
     return linked(graph, call, node, [reason], out=out, into=into, domain="code", limit=limit)
@@ -137,7 +148,7 @@ def code_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int
 
 def history_for_academic(graph: Knowledge, call: Call, academic_id: str, limit: int = ALL_ROWS) -> LinkedNodes:
     """Decisions and entries that rest on a source, name it, or inspired it."""
-    reason, node = graph.catch_up(), _source(graph, call, academic_id)
+    reason, node = graph.catch_up(), graph.nodes.find(call, academic_id, Domain.ACADEMIC)
     out = (KnowledgeEdge.INSPIRED_BY,)
     return linked(graph, call, node, [reason], out=out, into=RESTING, domain="history", limit=limit)
 
@@ -162,13 +173,6 @@ def academic_for(graph: Knowledge, call: Call, id: str, limit: int) -> LinkedNod
         found["results"] = [*found["results"], *more][:limit]
         found["total"] += len(more)
     return found
-
-
-def _source(graph: Knowledge, call: Call, id: str) -> Node:
-    node = graph.nodes.find(call, id)
-    if node.domain is not Domain.ACADEMIC:
-        raise InvalidInput(f"{id[:80]!r} is no outside source", hint="lithos_research shows their ids.")
-    return node
 
 
 class FactPage(NextPage):
