@@ -211,5 +211,9 @@ def test_a_credential_is_refused_and_a_retry_stores_once(desk: Desk) -> None:
 def test_files_that_were_touched_are_recorded(desk: Desk) -> None:
     made = desk("record_file", path="shop/store.py", operation="created", summary="A store of its own")
     read = desk("record_file", path="shop/store.py", operation="read")
+    for changes in (["a lock", "a test"], "a lock; a test"):
+        desk("record_file", path="shop/store.py", operation="modified", summary="Locked", changes=changes)
+    lines = [row["content"] for row in desk("search_history", query="Locked: a lock; a test", limit=2)["results"]]
+    assert lines == ["Locked\nChanges: a lock; a test"] * 2
     assert [each["edge"] for each in made["links"]] == ["created"]
     assert [each["edge"] for each in read["links"]] == ["referenced"]

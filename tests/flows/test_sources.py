@@ -289,6 +289,46 @@ def test_files_of_a_dependency_that_lead_out_of_the_root_are_refused(desk: Desk,
     assert desk("ingest_source", OPERATOR, source="library:evil")["status"] == "created"
 
 
+def test_texts_of_other_encodings_are_read_and_an_empty_one_has_no_text(desk: Desk, folder: Path) -> None:
+    said = "Größe und Café – mehr steht hier."
+    texts = {
+        "latin.txt": said.encode("cp1252"),
+        "wide.txt": f"{said} Breit.".encode("utf-16"),
+        "marked.txt": f"\ufeff{said} Mit Marke.".encode(),
+        "damaged.txt": f"{said} ".encode() + b"\xe9!",
+    }
+    write(folder / "inbox", {**texts, "empty_file.md": b" \n"})
+    for name in texts:
+        made = desk("ingest_source", source=name)["sources"][0]
+        assert made["title"] == name.partition(".")[0]
+        assert said in desk("read", id=made["id"])["content"]
+    assert desk("ingest_source", source="empty_file.md")["status"] == "no_text"
+
+
+def test_a_note_of_a_source_has_its_title_once_and_its_origin_is_no_evidence(desk: Desk, folder: Path) -> None:
+    text = "# Kangaroo ledgers\n\nKangaroo ledgers keep hopping.\n\n## Costs\n\nA hop costs a joule.\n"
+    write(folder / "inbox", {"kangaroo.md": text})
+    id = desk("ingest_source", source="kangaroo.md")["sources"][0]["id"]
+    content = desk("read", id=id)["content"]
+    assert "# Kangaroo ledgers" not in content and content.startswith("> file:inbox/kangaroo.md")
+    found = [row for row in desk("research", query="kangaroo ledgers hop")["results"] if row["id"] == id]
+    assert {row["passage"] for row in found} == {"Kangaroo ledgers keep hopping.", "A hop costs a joule."}
+    assert {row["cite"] for row in found} == {"Kangaroo ledgers", "Kangaroo ledgers, Costs"}
+
+
+def test_evidence_of_a_comparison_speaks_of_the_criterion(desk: Desk, folder: Path) -> None:
+    text = "# Queue designs\n\n{}\n"
+    ring = "A zigzag queue keeps its entries in a ring. Its throughput reaches a million entries."
+    tree = "A braided queue keeps its entries in a tree, for its author likes trees."
+    write(folder / "inbox", {"ring.md": text.format(ring), "tree.md": text.format(tree).replace("Queue", "Tree")})
+    for name in ("ring.md", "tree.md"):
+        desk("ingest_source", source=name)
+    asked = {"approaches": ["zigzag queue", "braided queue"], "criteria": ["throughputs"]}
+    found = desk("compare_approaches", **asked)
+    assert found["missing"] == ["braided queue: throughputs"]
+    assert [ring] == [row["passage"] for row in found["cells"][0]["evidence"]]
+
+
 def test_a_pdf_is_read_in_a_child_process_by_page(desk: Desk, folder: Path) -> None:
     pytest.importorskip("pypdfium2")
     text = "Walrus Consensus in Practice\nAbstract. We study the walrus.\nIt swims a great deal every day."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ import orjson
 
 from lithos.core.canonical import sha256_hex
 from lithos.errors import InvalidInput, TooLarge, Unsupported
-from lithos.graph.sources.texts import SourceText, from_plain, one_line
+from lithos.graph.sources.texts import SourceText, decoded, from_plain, named_by, one_line
 
 CHILD = Path(__file__).with_name("child.py")
 LARGEST = 50 * 1024 * 1024
+HTML_CPU = 10  # seconds: pages take milliseconds, and one that nests without end takes the square of its depth
 LEAST_TEXT = 40  # letters: a scan has fewer
 PLAIN = (".md", ".markdown", ".txt", ".rst", ".adoc", ".org", "")
 
@@ -46,14 +48,17 @@ def extracted(data: bytes, name: str, content_type: str = "", limits: ReadLimits
         or suffix in (".html", ".htm", ".xhtml")
         or data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html"))
     ):
-        return _from_child("html", data, name, limits)
+        return _from_child("html", data, name, replace(limits, cpu=min(limits.cpu, HTML_CPU)))
     if suffix not in PLAIN and not content_type.startswith("text/"):
         raise InvalidInput(
             f"{name[:80]!r} is of no known form", hint="PDF, HTML, Markdown, plain text, BibTeX or CSL-JSON."
         )
-    if b"\x00" in data[:8192]:
+    if b"\x00" in data[:8192] and not data.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         raise InvalidInput(f"{name[:80]!r} is no text", hint="PDF, HTML, Markdown, plain text, BibTeX or CSL-JSON.")
-    return from_plain(data, name)
+    text = decoded(data)
+    if not text.strip():
+        raise NoText(f"{name[:80]} is empty")
+    return from_plain(text, name)
 
 
 def _from_child(kind: str, data: bytes, name: str, limits: ReadLimits) -> SourceText:
@@ -89,7 +94,8 @@ def _source(found: dict[str, Any], name: str, kind: str) -> SourceText:
     if problem == "too_large":
         raise TooLarge(f"{name[:80]} is too large to read", hint="Ingest a part of it.")
     if problem is not None:
-        raise InvalidInput(f"{name[:80]} is {problem}", hint="Give a file that opens without a password.")
+        hint = "Give a file that opens without a password." if problem == "encrypted" else "The file is damaged."
+        raise InvalidInput(f"{name[:80]} is {problem}", hint=hint)
     pages: list[str] = found["pages"]
     if sum(each.isalpha() for page in pages for each in page[:2_000]) < LEAST_TEXT:
         raise NoText(f"{name[:80]} has no text: it is a scan or empty")
@@ -100,8 +106,7 @@ def _source(found: dict[str, Any], name: str, kind: str) -> SourceText:
     else:
         text = pages[0]
     authors = tuple(each.strip() for each in found.get("authors", "").replace(" and ", ";").split(";") if each.strip())
-    stem = name.rpartition(".")[0] or name
-    title = one_line(found.get("title") or stem.replace("-", " ").replace("_", " "))
+    title = one_line(found.get("title") or named_by(name))
     return SourceText(title, text, authors=authors[:20], published_at=str(found.get("published_at", ""))[:40])
 
 

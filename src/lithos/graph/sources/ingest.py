@@ -20,7 +20,7 @@ from lithos.graph.sources.bibliography import from_bibtex, from_csl
 from lithos.graph.sources.crawls import Crawls, SourceState
 from lithos.graph.sources.extraction import NoText, extracted, hash_of
 from lithos.graph.sources.libraries import library
-from lithos.graph.sources.texts import SourceText, dated, kind_of, merged, title_of, with_head
+from lithos.graph.sources.texts import SourceText, dated, decoded, kind_of, merged, title_of, with_head
 from lithos.graph.sources.web import Fetcher
 from lithos.notes import Notes, WriteRequest
 from lithos.storage import Row
@@ -121,7 +121,7 @@ class Ingest:
         data = files.read(path, folders, anywhere=call.operator)
         where = self._named(path)
         if path.suffix.lower() == ".bib":
-            return [_with_hash(each) for each in from_bibtex(data.decode("utf-8", "replace"))]
+            return [_with_hash(each) for each in from_bibtex(decoded(data))]
         if path.suffix.lower() == ".json":
             return [_with_hash(each) for each in from_csl(data)]
         found = extracted(data, path.name)
@@ -141,7 +141,7 @@ class Ingest:
         parts: list[str] = []
         size = 0
         for path in files.repository_files(folder):
-            text = files.read(path, folders, anywhere=anywhere).decode("utf-8", "replace")
+            text = decoded(files.read(path, folders, anywhere=anywhere))
             size += len(text)
             if size > files.LARGEST_REPOSITORY:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any, NotRequired, Protocol, cast
@@ -26,7 +27,10 @@ DOCS = ("documentation", "best_practice", "tutorial", "rfc")
 PRACTICES = ("best_practice", "documentation")
 CURRENT = ScopeRequest()
 PAGES = 3  # of one source in the answer of a research
+STEM = 6  # letters that two words of one stem have in common
 NOTHING = ShownBefore()
+NEAR = 0.3  # cosine of a criterion and a passage that speaks of it: as lithos_semantic has it
+MOST_NEAR = 50
 CELL = 2  # pieces of evidence for one approach and criterion
 
 
@@ -152,7 +156,8 @@ class Sources:
             row = self._row(hit) if hit.score > 0 else None
             if row is not None:
                 rows.setdefault(place_of(row), row)
-        return _spread(rows.values(), pages)[:limit], found.relevant, found.degraded
+        said = _without_heads([*rows.values()])
+        return _spread(said, pages)[:limit], found.relevant, found.degraded
 
     def _row(self, hit: Hit) -> SourceRow | None:
         row = self._nodes.row(hit.id)
@@ -217,17 +222,21 @@ class Sources:
     def compare(
         self, approaches: Sequence[str], context: str | None, criteria: Sequence[str], *, prose: bool
     ) -> Comparison:
-        """Evidence for each approach and criterion: passages that name the approach."""
+        """Evidence for each approach and criterion: passages that name the approach, and name the criterion or are near
+        it in meaning."""
         if not 2 <= len({each.strip().casefold() for each in approaches}) == len(approaches):
             raise InvalidInput("two different approaches are the least", hint="Name 2 to 4 different ones.")
         cells: list[Cell] = []
         behind = ""
+        near = {criterion: self._near(criterion) for criterion in criteria}
         for approach in approaches:
             for criterion in criteria or ("overview",):
                 asked = " ".join(each for each in (approach, "" if not criteria else criterion, context or "") if each)
                 rows, behind = self.find(asked, 10)
                 own = words(approach) or {approach.casefold()}
                 named = [row for row in rows if _speaks(row, own)]
+                if criterion in near:
+                    named = [row for row in named if _names(row, criterion) or place_of(row) in near[criterion]]
                 cells.append({"approach": approach, "criterion": criterion, "evidence": named[:CELL]})
         missing = [f"{each['approach']}: {each['criterion']}" for each in cells if not each["evidence"]]
         answer: dict[str, Any] = {"cells": cells, "missing": missing, **_degraded(behind)}
@@ -235,6 +244,13 @@ class Sources:
             evidence = [row for cell in cells for row in cell["evidence"]]
             answer["summary"] = self._prose.write(" or ".join(approaches), evidence)
         return cast(Comparison, answer)
+
+    def _near(self, criterion: str) -> set[str]:
+        """Places of passages that mean nearly the same."""
+        where = Where(any_of={"kind": tuple(KINDS)})
+        query = Query(criterion, by="meaning", limit=MOST_NEAR, where=where, threshold=NEAR, per_document=2 * PAGES)
+        found, _ = self._search.find(query, CURRENT)
+        return {f"{hit.id}#{hit.heading}" for hit in found.hits}
 
     def synthesize(self, call: Call, topic: str, *, show_gaps: bool, prose: bool) -> Synthesis:
         """Each practice beside our code that is linked to it, or speaks of the same; a gap where there is none."""
@@ -274,6 +290,21 @@ def place_of(row: SourceRow) -> str:
     return f"{row['id']}#{row['heading']}"
 
 
+def _without_heads(rows: list[SourceRow]) -> list[SourceRow]:
+    """The line on where a source comes from is no passage of it, where another one of it was found."""
+    counts = Counter(row["id"] for row in rows)
+    kept: list[SourceRow] = []
+    for row in rows:
+        head, _, rest = row["passage"].partition("\n\n")
+        if row["heading"] or not head.startswith("> ") or "\n" in head:
+            kept.append(row)
+        elif rest.strip():
+            kept.append({**row, "passage": rest.strip()})
+        elif counts[row["id"]] == 1:
+            kept.append(row)
+    return kept
+
+
 def _spread(rows: Iterable[SourceRow], pages: int) -> list[SourceRow]:
     counts: dict[str, int] = {}
     kept = []
@@ -292,6 +323,12 @@ def _speaks(row: SourceRow, own: frozenset[str] | set[str]) -> bool:
     said = words(f"{row['title']} {row['heading']} {row['passage']}")
     text = f"{row['title']} {row['passage']}".casefold()
     return all(each in said or each in text for each in own)
+
+
+def _names(row: SourceRow, criterion: str) -> bool:
+    """Whether it has a word of the criterion, in any ending."""
+    said = words(f"{row['heading']} {row['passage']}")
+    return any(each[:STEM] == other[:STEM] for each in words(criterion) for other in said)
 
 
 def _about(symbol: dict[str, Any], row: SourceRow, topic: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
@@ -74,17 +75,48 @@ def dated(text: str) -> str:
     return f"{found[1]}-{int(found[2] or 1):02d}-{int(found[3] or 1):02d}" if found else text.strip()
 
 
-def from_plain(data: bytes, name: str) -> SourceText:
+def from_plain(text: str, name: str) -> SourceText:
     """Markdown, reStructuredText or plain text."""
-    text = data.decode("utf-8", "replace").replace("\r\n", "\n").replace("\x00", "")
-    return SourceText(title_of(text, name), text)
+    return SourceText(title_of(text, named_by(name)), text)
+
+
+def named_by(file: str) -> str:
+    """A title from the name of a file."""
+    stem = file.rpartition(".")[0] or file
+    return stem.replace("-", " ").replace("_", " ")
+
+
+def decoded(data: bytes) -> str:
+    """By its byte order mark, as UTF-8, or as Windows and older files write it."""
+    for mark, encoding in ((BOM_UTF8, "utf-8"), (BOM_UTF16_LE, "utf-16-le"), (BOM_UTF16_BE, "utf-16-be")):
+        if data.startswith(mark):
+            return _lines(data[len(mark) :].decode(encoding, "replace"))
+    text = data.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    if damaged and 2 * damaged > sum(not each.isascii() for each in text):  # few damaged ones: it is UTF-8
+        text = data.decode("cp1252", "replace")
+    return _lines(text)
+
+
+def _lines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\x00", "")
 
 
 def with_head(source: SourceText) -> str:
-    """The text of the note: a line on where it comes from, then the source."""
+    """The text of the note: a line on where it comes from, then the source without its title, which the note has."""
     said = [", ".join(source.authors), source.venue, source.published_at[:10], source.url]
     head = " · ".join(each for each in said if each)
-    return f"> {head}\n\n{source.text.strip()}\n" if head else f"{source.text.strip()}\n"
+    text = _without_title(source)
+    return f"> {head}\n\n{text}\n" if head else f"{text}\n"
+
+
+def _without_title(source: SourceText) -> str:
+    text = source.text.strip()
+    for pattern in (_HEADING, _UNDERLINED):
+        found = pattern.match(text)
+        if found and one_line(found[1]) == source.title and not text.startswith("##"):
+            return text[found.end() :].strip()
+    return text
 
 
 def merged(source: SourceText, given: SourceText) -> SourceText:

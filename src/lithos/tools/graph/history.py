@@ -121,12 +121,17 @@ def lithos_record_file(
     path: Annotated[str, Field(max_length=1_000)],
     operation: FileOperation,
     summary: Optional = None,
-    changes: Optional = None,
+    changes: Annotated[list[Said], Field(max_length=100)] | Optional = None,
     session_id: Session = None,
     agent: Agent = None,
 ) -> StoredEntry:
     """Keep that you read, changed or created a file, and why."""
-    content = labelled([("", summary or f"{operation} {path}"), ("Changes", changes)])
+    content = labelled(
+        [
+            ("", summary or f"{operation} {path}"),
+            ("Changes", changes if isinstance(changes, str) else "; ".join(changes or ())),
+        ]
+    )
     by_edge = {"read": "references", "modified": "modified", "created": "created"}
     entry = NewEntry(
         content,
