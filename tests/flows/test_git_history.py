@@ -130,17 +130,17 @@ def test_removed_code_is_found_by_name_until_its_removal_is_undone(desk: Desk, a
     git(auth, "reset", "-q", "--hard", "HEAD")
 
 
-def test_a_commit_is_named_by_its_sha_and_what_is_no_entry_is_told(desk: Desk, auth: Path) -> None:
+def test_a_commit_is_named_by_its_sha_and_an_unknown_entry_is_refused(desk: Desk, auth: Path) -> None:
     sha = git(auth, "rev-parse", "HEAD").strip()
     for given in (sha, sha[:7], f"commit:auth:{sha[:9]}"):
         assert desk("get_code_for_history", history_id=given)["of"]["id"] == f"commit:auth:{sha}"
     for given, error in (("deadbeef", NotFound), ("nothing", NotFound), ("refresh", NotFound)):
-        with pytest.raises(error) as told:
+        with pytest.raises(error) as refused:
             desk("get_code_for_history", history_id=given)
-        assert "entry of history" in told.value.message and "lithos_search_history" in told.value.hint
-        with pytest.raises(error) as told:
+        assert "entry of history" in refused.value.message and "lithos_search_history" in refused.value.hint
+        with pytest.raises(error) as refused:
             desk("get_code_for_academic", academic_id=given)
-        assert "lithos_research" in told.value.hint
+        assert "lithos_research" in refused.value.hint
     with pytest.raises(InvalidInput):
         desk("get_code_for_history", history_id="auth:auth/jwt.py#check")
 
