@@ -8,12 +8,12 @@ A cosine is absolute: near 0.2 for anything, 0.5 and more for an answer. BM25 is
 best document of the same question, unless even that one has little of it. `meaning` is how much of the question the
 model can read. `weight` is how much the words say beside the meaning, for this question in this collection:
 
-    weight = 0.7 · (1 - 0.8 · code) · drop of words · √((1 - best cosine) / drop of cosines)
+    weight = 0.7 · (1 - code · (1 - drop of words)) · drop of words · √((1 - best cosine) / drop of cosines)
 
 The drop of a leg is how far its tenth document is below its first: an engine that is sure tells few from the rest (with
 fewer than ten documents the weight is 0.5).
-`code` is the share of the collection that is program code, where words of a question meet names by chance; it is 0 for
-a question that names an identifier. The sum is brought to the scale of a weight of 0.5, so that scores of different
+`code` is the share of the collection that is program code, where words of a question meet names by chance, unless they
+tell few documents from the rest; it is 0 for a question that names an identifier. The sum is brought to the scale of a weight of 0.5, so that scores of different
 collections can be compared.
 """
 
@@ -27,7 +27,6 @@ from typing import Any, NamedTuple
 
 WORDS_WEIGHT = 0.5  # the scale of scores, and the weight where one leg is alone
 WORDS_SHARE = 0.7
-CODE_SHARE = 0.8
 DROP_PLACE = 10
 LEAST_DROP = 0.02
 WEIGHTS = (0.02, 2.0)
@@ -124,7 +123,7 @@ def leg_weights(words: Words, scored: Cosines, meaning: float, code: float) -> L
     words_drop = _drop(matches[0], matches[-1] if len(matches) == DROP_PLACE else 0.0)
     cosine_drop = _drop(best, cosines[-1])
     sure = math.sqrt((1.0 - meaning * best) / cosine_drop)
-    weight = WORDS_SHARE * (1.0 - CODE_SHARE * code) * words_drop * sure
+    weight = WORDS_SHARE * (1.0 - code * (1.0 - words_drop)) * words_drop * sure
     return LegWeights(meaning, min(max(weight, WEIGHTS[0]), WEIGHTS[1]), best, words_drop, cosine_drop, code)
 
 
