@@ -28,7 +28,7 @@ from lithos.search.fusion import (
     leg_weights,
 )
 from lithos.search.text.analysis import STOP_WORDS, identifiers, phrase_terms
-from lithos.search.text.snippets import snippet
+from lithos.search.text.snippets import Snippets
 from lithos.search.text.syntax import Reading, read
 from lithos.search.values import Document, Hit, Passage, Query, SearchResult
 
@@ -292,13 +292,14 @@ class QueryRun:
             position=passage.position,
             score=round(ranked.words if by_words else ranked.score, 4),
             similarity=ranked.similarity,
-            snippet=self._snippet(passage.text or document.title) if by_words else "",
+            snippet=self._snippets.of(passage.text or document.title) if by_words else "",
             keywords=document.keywords,
             numbers=document.numbers,
         )
 
-    def _snippet(self, text: str) -> str:
-        return snippet(text, self.reading.terms, [each.matches for each in self.reading.loose])
+    @cached_property
+    def _snippets(self) -> Snippets:
+        return Snippets(self.reading.terms, [each.matches for each in self.reading.loose])
 
     # -- trace --------------------------------------------------------------------------------------------------
 

@@ -10,32 +10,60 @@ from functools import lru_cache
 from lithos.search.text.analysis import UNSPACED, analyzed, folded, foldings, whole_words
 
 LONGEST = 240
+STEMMED = 2  # letters at the end of a stem that its words may not have: "die" is the stem of "dying"
 # Letters, and the marks inside words of Hebrew, Arabic and the scripts of India, which are no letters to Python.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0df3\u200d"
 _LETTER = re.compile(rf"[^\W_]|[{_MARKS}]")
 _WORD = re.compile(f"(?:{_LETTER.pattern})+")
-_ASCII_SIGNS = {code: " " for code in range(128) if not chr(code).isalnum()}
+# Small letters, and a space for each sign.
+_WORDS_APART = bytes(ord(chr(code).lower()) if code < 128 and chr(code).isalnum() else 32 for code in range(256))
 _UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 Span = tuple[int, int]
 
 
-def snippet(passage: str, terms: Collection[str], loose: Collection[Callable[[str], bool]] = ()) -> str:
-    """`terms` are stems; each of `loose` says of a whole word whether it is a match."""
-    text = unicodedata.normalize("NFC", passage)
-    wanted = frozenset(terms)
-    spans = _words(text, wanted) + ([] if text.isascii() else _pairs(text, wanted))
-    spans = _merged(spans + (_loose_words(text, loose) if loose else []))
-    start, end = _window(text, spans)
-    return _marked(text, [span for span in spans if start <= span[0] and span[1] <= end], start, end)
+class Snippets:
+    """Of the passages of one answer. Most of their words recur: each is judged once."""
 
+    def __init__(self, terms: Collection[str], loose: Collection[Callable[[str], bool]] = ()) -> None:
+        """`terms` are stems; each of `loose` says of a whole word whether it is a match."""
+        self._terms = frozenset(terms)
+        self._loose = loose
+        # No stemmer changes the first letter; folding may: "État" is "etat".
+        self._first = {term[:1] for term in self._terms} | {term[:1].upper() for term in self._terms}
+        self._beginnings = {f" {term[: max(1, len(term) - STEMMED)]}" for term in self._terms}
+        self._judged: dict[str, bool] = {}
 
-def _words(text: str, wanted: frozenset[str]) -> list[Span]:
-    words = text.translate(_ASCII_SIGNS).split() if text.isascii() else _WORD.findall(text)  # a third of the time
-    first = {term[:1] for term in wanted}
-    first |= {letter.upper() for letter in first}  # no stemmer changes the first letter, folding may: "État" is "etat"
-    there = [word for word in set(words) if (word[0] in first or not word[0].isascii()) and _term(word) in wanted]
-    return [span for word in there for span in _occurrences(text, word)]
+    def of(self, passage: str) -> str:
+        text = unicodedata.normalize("NFC", passage)
+        spans = self._in_ascii(text) if text.isascii() else self._in_any_script(text)
+        spans = _merged(spans + (_loose_words(text, self._loose) if self._loose else []))
+        start, end = _window(text, spans)
+        return _marked(text, [span for span in spans if start <= span[0] and span[1] <= end], start, end)
+
+    def _in_ascii(self, text: str) -> list[Span]:
+        """Search for how the terms begin, since taking a passage apart into its words costs five times as much."""
+        apart = f" {text} ".encode().translate(_WORDS_APART).decode()
+        spans = []
+        for beginning in self._beginnings:
+            at = apart.find(beginning)
+            while at >= 0:
+                end = apart.index(" ", at + 1)
+                if self._is_term(apart[at + 1 : end]):
+                    spans.append((at, end - 1))
+                at = apart.find(beginning, end)
+        return spans
+
+    def _in_any_script(self, text: str) -> list[Span]:
+        words = {word for word in _WORD.findall(text) if word[0] in self._first or not word[0].isascii()}
+        there = [word for word in words if self._is_term(word)]
+        return [span for word in there for span in _occurrences(text, word)] + _pairs(text, self._terms)
+
+    def _is_term(self, word: str) -> bool:
+        judged = self._judged.get(word)
+        if judged is None:
+            judged = self._judged[word] = _term(word) in self._terms
+        return judged
 
 
 def _loose_words(text: str, loose: Collection[Callable[[str], bool]]) -> list[Span]:

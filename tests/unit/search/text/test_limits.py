@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from lithos.search.text import analysis
-from lithos.search.text.snippets import snippet
+from lithos.search.text.snippets import Snippets
 from lithos.search.text.syntax import NotSyntax, _bounded, _tree
 
 
 def test_a_snippet_has_240_characters_and_is_whole_up_to_there() -> None:
     text = "word " * 47 + "valve"
-    assert len(text) == 240 and snippet(text, {"valv"}) == text.replace("valve", "<b>valve</b>")
-    longer = snippet("word " * 47 + "valves", {"valv"})
+    assert len(text) == 240 and Snippets({"valv"}).of(text) == text.replace("valve", "<b>valve</b>")
+    longer = Snippets({"valv"}).of("word " * 47 + "valves")
     assert longer.startswith("… ") and longer.endswith("<b>valves</b>")
-    inside = snippet("filler " * 100 + "valve " + "filler " * 100, {"valv"})
+    inside = Snippets({"valv"}).of("filler " * 100 + "valve " + "filler " * 100)
     assert 200 < len(inside.replace("<b>", "").replace("</b>", "")) <= 240 + 4
 
 

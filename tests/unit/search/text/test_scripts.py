@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lithos.search.text.analysis import IndexedText, ideographs, query_terms
-from lithos.search.text.snippets import snippet
+from lithos.search.text.snippets import Snippets
 
 
 @pytest.mark.parametrize(
@@ -75,4 +75,4 @@ def test_characters_of_chinese_words_count_beside_their_pairs() -> None:
     ],
 )
 def test_a_snippet_marks_words_of_every_script_whole(text: str, question: str, shown: str) -> None:
-    assert snippet(text, query_terms(question)) == shown
+    assert Snippets(query_terms(question)).of(text) == shown
