@@ -48,3 +48,15 @@ def test_a_word_has_at_most_255_bytes() -> None:
 def test_eight_compounds_of_a_question_count_each_of_at_most_twelve_parts() -> None:
     assert len(analysis.compounds(" ".join(f"a{n}-b{n}" for n in range(9)))) == 8
     assert analysis.compounds("-".join("123456789abc")) and not analysis.compounds("-".join("123456789abcd"))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "shown"),
+    [
+        ("die", "Dying, dies; diet, iced", "<b>Dying</b>, <b>dies</b>; diet, iced"),
+        ("sky", "skies sky,sky", "<b>skies</b> <b>sky</b>,<b>sky</b>"),
+        ("relation rel", "Relational_rel relate", "<b>Relational</b>_<b>rel</b> <b>relate</b>"),
+    ],
+)
+def test_a_snippet_marks_words_whose_letters_their_stem_does_not_have(question: str, text: str, shown: str) -> None:
+    assert Snippets(analysis.query_terms(question)).of(text) == shown
