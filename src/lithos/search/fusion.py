@@ -13,8 +13,8 @@ model can read. `weight` is how much the words say beside the meaning, for this 
 The drop of a leg is how far its tenth document is below its first: an engine that is sure tells few from the rest (with
 fewer than ten documents the weight is 0.5).
 `code` is the share of the collection that is program code, where words of a question meet names by chance, unless they
-tell few documents from the rest; it is 0 for a question that names an identifier. The sum is brought to the scale of a weight of 0.5, so that scores of different
-collections can be compared.
+tell few documents from the rest; it is 0 for a question that names an identifier. The sum is brought to the scale of a
+weight of 0.5, so that scores of different collections can be compared.
 """
 
 from __future__ import annotations
