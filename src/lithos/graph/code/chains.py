@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from lithos.graph.code.remembered import Remembered
+
 _PLAIN = re.compile(r"[^\W\d][\w$]*(?:(?:\.|::|->|\?\.)[^\W\d][\w$]*)*\Z")
 _NAME = re.compile(r"[^\W\d][\w$]*")
 _LEADING = re.compile(r"(?:await|new|yield|not|&mut|&|\*|typeof)\s*|\(")
@@ -18,11 +20,18 @@ LONGEST = 400  # characters; longer receivers are method chains over several lin
 
 def chain(text: str) -> str:
     """The chain of an expression, or an empty string where it has none."""
+    return _chains[text]
+
+
+def _chain(text: str) -> str:
     if _PLAIN.match(text):
         return _dotted(text) if ":" in text or ">" in text or "?" in text else text
     if len(text) > LONGEST:
         return ""
     return _long_chain(text.strip())
+
+
+_chains = Remembered(_chain, 50_000)
 
 
 def _dotted(text: str) -> str:

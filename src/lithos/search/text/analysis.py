@@ -23,9 +23,9 @@ _UNSPACED_RUN = re.compile(f"[{UNSPACED}]+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2}[a-z]")
 _CAMEL_WORD = re.compile(r"\b(?=[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[A-Za-z0-9]{3,64}\b")
 # Names joined by underscores or dots, each part with a letter first: parse_query, os.path.join, not 1.2.3.
-_JOINED_WORD = re.compile(
-    r"(?<![A-Za-z0-9.])[A-Za-z][A-Za-z0-9]{0,40}(?:[._]{1,2}[A-Za-z][A-Za-z0-9]{0,40}){1,8}(?![A-Za-z0-9])"
-)
+_JOINED = "[A-Za-z][A-Za-z0-9]{0,40}(?:[._]{1,2}[A-Za-z][A-Za-z0-9]{0,40}){1,8}"
+_JOINED_WORD = re.compile(f"(?<![A-Za-z0-9.]){_JOINED}(?![A-Za-z0-9])")
+_JOINED_UNIT = re.compile(f"{_JOINED}\\.*\\Z")
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
@@ -46,6 +46,7 @@ MOST_IDEOGRAPHS = 32
 MOST_COMPOUNDS = 8
 LONGEST_COMPOUND = 12  # terms
 LONGEST_WORD = 255  # bytes; a hash of 512 bits in hex still fits
+_SHORT_NUMBER = 3  # digits
 
 # Words that carry the grammar of an English question and not its subject.
 _STOP_WORDS = """
@@ -103,8 +104,8 @@ class IndexedText(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> IndexedText:
-        units = text.translate(_UNIT_BREAKS if text.isascii() else _UNIT_BREAKS_BESIDE_SIGNS).split()
-        return cls(" ".join(map(_STEMS.__getitem__, units)), " ".join(map(_WORDS.__getitem__, dict.fromkeys(units))))
+        units = units_of(text)
+        return cls(stems_of(units), words_of(units))
 
     @classmethod
     def joined(cls, parts: Iterable[IndexedText]) -> IndexedText:
@@ -112,14 +113,26 @@ class IndexedText(NamedTuple):
         return cls(" ".join(part.stems for part in all_parts), " ".join(part.words for part in all_parts))
 
 
-# What splits text into units that no rule of `_prepared` looks across: `os.path.join`, `user's`, `parse_query`.
+def units_of(text: str) -> list[str]:
+    """Pieces of a text that no rule of `_prepared` looks across: `os.path.join`, `user's`, `parse_query`."""
+    return text.translate(_UNIT_BREAKS if text.isascii() else _UNIT_BREAKS_BESIDE_SIGNS).split()
+
+
+def stems_of(units: Iterable[str]) -> str:
+    return " ".join(map(_STEMS.__getitem__, units))
+
+
+def words_of(units: Iterable[str]) -> str:
+    return " ".join(map(_WORDS.__getitem__, dict.fromkeys(units)))
+
+
 _UNIT_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.'")}
 _UNIT_BREAKS_BESIDE_SIGNS = {code: " " for code in _UNIT_BREAKS if chr(code) not in "#*"}  # of keycaps
 
 
 class _Remembered(dict[str, str]):
     """Results of a function. The same names recur in code: analyzing each occurrence took most of an index's time.
-    Numbers recur seldom, and a host that met ever new ones grew for hours until it was full of them."""
+    Long numbers recur seldom, and a host that met ever new ones grew for hours until it was full of them."""
 
     def __init__(self, work: Callable[[str], str], most: int = 50_000, longest: int = 60) -> None:
         super().__init__()
@@ -130,7 +143,7 @@ class _Remembered(dict[str, str]):
         result = self._before.get(text)
         if result is None:
             result = self._work(text)
-        if len(text) <= self._longest and not text.isdecimal():
+        if len(text) <= self._longest and (len(text) <= _SHORT_NUMBER or not text.isdecimal()):
             if len(self) >= self._most:
                 self._before = dict(self)  # 10 MB
                 self.clear()
@@ -149,17 +162,37 @@ def _stemmer(stemmers: int) -> TextAnalyzer:
 
 
 def _words_of(unit: str) -> str:
-    if unit.isascii():  # as the analyzer does it, without a call of it for each name of a program
-        if unit.isalnum() and len(unit) < LONGEST_WORD and not _CAMEL.search(unit):
-            return unit.lower()
-        words = _ASCII_WORD.findall(_prepared(unit, _ones_and_twos).lower())
-        return " ".join(word for word in words if len(word) < LONGEST_WORD)
-    return " ".join(_analyzer(0).analyze(_prepared(unit, _ones_and_twos)))
+    if not unit.isascii():
+        return " ".join(_analyzer(0).analyze(_prepared(unit, _ones_and_twos)))
+    # As the analyzer does it, without a call of it for each name of a program.
+    if unit.isalnum() and len(unit) < LONGEST_WORD and not _CAMEL.search(unit):
+        return unit.lower()
+    if _JOINED_UNIT.match(unit):
+        return " ".join([_whole_of(unit), *map(_WORDS.__getitem__, _parts_of(unit))])
+    words = _ASCII_WORD.findall(_prepared(unit, _ones_and_twos).lower())
+    return " ".join(word for word in words if len(word) < LONGEST_WORD)
 
 
 def _stems_of(unit: str) -> str:
+    if _JOINED_UNIT.match(unit):  # most names of a program differ, and their parts recur
+        whole = " ".join(_stemmer(1).analyze(_whole_of(unit)))
+        return " ".join([whole, *map(_STEMS.__getitem__, _parts_of(unit))])
     words = _WORDS[unit]
     return words if words.isdecimal() else " ".join(_stemmer(1 if words.isascii() else len(_STEMMERS)).analyze(words))
+
+
+def _whole_of(unit: str) -> str:
+    """`os.path.join` → ospathjoin; nothing where it is too long."""
+    whole = unit.replace("_", "").replace(".", "").lower()
+    return whole if len(whole) < LONGEST_WORD else ""
+
+
+def _parts_of(unit: str) -> list[str]:
+    """The words that a joined name is made of. A part with capitals inside counts as one where a dot parts it alone:
+    an underscore is part of a word, so that `_prepared` does not look into what is beside it."""
+    return [
+        part for piece in unit.split(".") for part in (piece.lower().split("_") if "_" in piece else (piece,)) if part
+    ]
 
 
 _WORDS = _Remembered(_words_of)

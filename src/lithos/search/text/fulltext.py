@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from lithos.errors import Damaged
 from lithos.search.collection.catalogue import IndexEntry
 from lithos.search.fusion import NO_WORDS, PASSAGE_WEIGHT, SATURATION, Words
-from lithos.search.text.analysis import IndexedText, seam, weight_unknown
+from lithos.search.text.analysis import IndexedText, seam, stems_of, units_of, weight_unknown, words_of
 from lithos.search.text.parted_index import PartedTextIndex
 from lithos.search.text.text_index import TEXT_ONLY, TextIndex
 from lithos.search.values import Document, Where
@@ -225,14 +225,14 @@ def _light(index: TextIndex, reading: Reading, weights: Mapping[str, float]) -> 
 def _uncut(entry: IndexEntry, index: TextIndex) -> tantivy.Document:
     document = entry.document
     made = _filled(entry.ordinal, document, index)
-    title = IndexedText.of(document.title)
-    named = IndexedText.of("\n".join(document.names or (each.text for each in entry.passages)))
-    body = IndexedText.of(document.body)
-    made.add_text("title", title.stems)
-    made.add_text("names", f"{title.stems} {named.stems}")
-    made.add_text("text", body.stems if document.names else f"{named.stems} {body.stems}")
-    words = dict.fromkeys(f"{title.words} {named.words} {body.words}".split())
-    made.add_text("text_whole", " ".join(words))  # of all fields: most names are in the body, too
+    title = units_of(document.title)
+    named = units_of("\n".join(document.names or (each.text for each in entry.passages)))
+    body = units_of(document.body)
+    made.add_text("title", stems_of(title))
+    made.add_text("names", stems_of([*title, *named]))
+    made.add_text("text", stems_of(body if document.names else [*named, *body]))
+    words = words_of([*title, *named, *body])  # of all fields: most names are in the body, too
+    made.add_text("text_whole", " ".join(dict.fromkeys(words.split())))
     return made
 
 

@@ -28,6 +28,9 @@ _PIECES = st.sampled_from(
 @given(st.lists(_PIECES, max_size=30).map("".join))
 @example(".foo.bar foo_bar. a..b 'quoted' x" * 9)
 @example("a" * 300 + " after")
+@example(
+    "self.parse_query. models.ForeignKey__in. my_parseQuery.fooBar_ " + "abc." * 12 + "x " + ".".join(["z" * 41] * 9)
+)
 def test_the_index_gets_the_terms_that_a_phrase_asks_for(text: str) -> None:
     made = IndexedText.of(text)
     assert splitter().analyze(made.stems) == phrase_terms(text)

@@ -17,6 +17,7 @@ from lithos.graph.code.languages.scan import (
     one_line,
     plain_comment,
 )
+from lithos.graph.code.remembered import Remembered
 from lithos.graph.code.values import NO_SCOPE, TYPES, EdgeType, Facts, Symbol
 
 if TYPE_CHECKING:
@@ -27,12 +28,22 @@ _LEADING_WORDS = (b"", b"export", b"export default", b"pub", b"static", b"async"
 _LAST_NAME = re.compile(r"([^\W\d][\w$]*)\s*(?:<[^<>]*>)?\s*\Z")
 
 
+def _call_of(function: bytes) -> tuple[str, int]:
+    """The chain of a call, and how many bytes are before its last name; an empty chain where there is no name."""
+    text = function.decode("utf-8", "replace")
+    last = _LAST_NAME.search(text)
+    return (chain(text) or f"?.{last.group(1)}", len(text[: last.start(1)].encode())) if last else ("", 0)
+
+
+_called = Remembered(_call_of, 50_000)
+
+
 class FileReader:
     def __init__(self, source: bytes, lines: Lines) -> None:
         self.source = source
         self.lines = lines
         self.facts = Facts()
-        self.scopes = Scopes(source, self.facts)
+        self.scopes = Scopes(source, self.facts, lines)
         self.taken: set[int] = set()
         self._masked: list[Node] = []
         self._comments: dict[int, Node] = {}  # last line → comment
@@ -57,7 +68,7 @@ class FileReader:
         return self.scopes.text(node)
 
     def line(self, node: Node) -> int:
-        return int(node.start_point[0]) + 1
+        return self.lines.line(node.start_byte)
 
     def define(
         self,
@@ -96,17 +107,12 @@ class FileReader:
 
     def call(self, node: Node) -> None:
         """The function part of a call."""
-        text = self.text(node)
-        value = chain(text)
-        self.taken.add(node.start_byte)
-        last = _LAST_NAME.search(text)
-        if not last:
-            return
-        if not value:
-            value = "?." + last.group(1)
-        byte = node.start_byte + len(text[: last.start(1)].encode())
-        line, column = self.lines.at(byte)
-        self.facts.calls.append((self.scopes.at(node.start_byte), value, line, column))
+        start, end = node.byte_range
+        self.taken.add(start)
+        value, before_name = _called[self.source[start:end]]
+        if value:
+            line, column = self.lines.at(start + before_name)
+            self.facts.calls.append((self.scopes.at(start), value, line, column))
 
     def base(self, index: int, node: Node, kind: int = EdgeType.EXTENDS) -> None:
         text = chain(re.sub(r"<.*", "", self.text(node), flags=re.DOTALL).strip())

@@ -9,6 +9,7 @@ from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from lithos.graph.code.remembered import Remembered
 from lithos.graph.code.values import NO_SCOPE, Facts, NodeType, Symbol
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ def in_order(captures: dict[str, list[Node]]) -> list[tuple[int, int, str, Node]
 class Scopes:
     """The symbols of a file while it is read from top to bottom."""
 
-    def __init__(self, source: bytes, facts: Facts) -> None:
+    def __init__(self, source: bytes, facts: Facts, lines: Lines) -> None:
         self.source = source
         self.facts = facts
+        self._lines = lines
         self._open: list[int] = []  # indexes of symbols that enclose the place we are at
         self._seen: dict[str, int] = {}
 
@@ -56,17 +58,11 @@ class Scopes:
         outer = prefix or (symbols[parent].local if parent != NO_SCOPE else "")
         local = f"{outer}.{name}" if outer else name
         number = self._seen[local] = self._seen.get(local, 0) + 1
-        line, (end_row, end_column) = node.start_point[0] + 1, node.end_point
-        symbol = Symbol(
-            name=name,
-            type=kind,
-            parent=parent,
-            line=line,
-            end=max(end_row + (1 if end_column else 0), line),
-            start_byte=node.start_byte,
-            end_byte=node.end_byte,
-            local=local if number == 1 else f"{local}~{number}",
-        )
+        start, end = node.byte_range
+        line, (end_line, end_column) = self._lines.line(start), self._lines.at(end)
+        end_line = max(end_line if end_column else end_line - 1, line)
+        unique = local if number == 1 else f"{local}~{number}"
+        symbol = Symbol(name, kind, parent, line, end_line, start, end, unique)
         symbols.append(symbol)
         if opens:
             self._open.append(len(symbols) - 1)
@@ -114,18 +110,11 @@ def fill_words(names: Names, symbols: Iterable[Symbol]) -> None:
         symbol.words = _words(names, symbol.start_byte, symbol.end_byte)
 
 
-class _SplitNames(dict[bytes, tuple[str, ...]]):
-    """The words of each name; the same names recur in all files of a project."""
-
-    def __missing__(self, name: bytes) -> tuple[str, ...]:
-        if len(self) > 50_000:
-            self.clear()
-        words = tuple(w.lower() for w in _WORD.findall(name.decode("utf-8", "ignore")) if len(w) > 1)
-        self[name] = words
-        return words
+def _split(name: bytes) -> tuple[str, ...]:
+    return tuple(w.lower() for w in _WORD.findall(name.decode("utf-8", "ignore")) if len(w) > 1)
 
 
-_split_names = _SplitNames()
+_split_names = Remembered(_split, 50_000)
 
 
 def _words(names: Names, start: int, end: int) -> str:
@@ -143,22 +132,25 @@ class Masked:
     """Byte ranges of strings and comments."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        ranges = sorted((node.start_byte, node.end_byte) for node in nodes)
-        self._starts: list[int] = []
-        self._ends: list[int] = []
-        for start, end in ranges:
-            if self._ends and start < self._ends[-1]:
-                continue  # inside the one before
-            self._starts.append(start)
-            self._ends.append(end)
+        self._ranges = sorted([node.byte_range for node in nodes])
 
-    def hides(self, byte: int) -> bool:
-        at = bisect_right(self._starts, byte) - 1
-        return at >= 0 and byte < self._ends[at]
+    def without(self, places: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+        """Those of these ranges, in rising order, that begin in none of ours."""
+        ranges = iter([*self._ranges, _AFTER_ALL])
+        start, end = next(ranges)
+        for place in places:
+            while end <= place[0]:
+                start, end = next(ranges)
+            if place[0] < start:
+                yield place
 
 
+_AFTER_ALL = (1 << 62, 1 << 62)
 _BEFORE = frozenset(b".$")
 _ATTRIBUTES = re.compile(rb"(?:\s*(?:\.|::)\s*[A-Za-z_\x80-\xff][\w$\x80-\xff]*)+")
+_dotted = Remembered[bytes, str](
+    lambda text: "".join(text.decode("utf-8", "replace").split()).replace("::", "."), 50_000
+)
 
 
 def references(
@@ -166,13 +158,15 @@ def references(
 ) -> Iterator[tuple[int, str]]:
     """(byte, dotted name) wherever one of these names is used outside strings, comments and `taken` places."""
     wanted = {name.encode() for name in asked if name and name != "_"}
-    for start, name in [each for each in zip(names.starts, names.names, strict=True) if each[1] in wanted]:
-        if start in taken or (start and source[start - 1] in _BEFORE) or masked.hides(start):
-            continue
-        end = start + len(name)
+    found = zip(names.starts, names.names, strict=True)
+    places = [
+        (start, start + len(name))
+        for start, name in found
+        if name in wanted and start not in taken and (not start or source[start - 1] not in _BEFORE)
+    ]
+    for start, end in masked.without(places):
         more = _ATTRIBUTES.match(source, end)
-        text = source[start : more.end()] if more else name
-        yield start, "".join(text.decode("utf-8", "replace").split()).replace("::", ".")
+        yield start, _dotted[source[start : more.end() if more else end]]
 
 
 class Lines:
@@ -180,6 +174,9 @@ class Lines:
 
     def __init__(self, source: bytes) -> None:
         self._starts = [0, *(match.end() for match in re.finditer(rb"\n", source))]
+
+    def line(self, byte: int) -> int:
+        return bisect_right(self._starts, byte)
 
     def at(self, byte: int) -> tuple[int, int]:
         line = bisect_right(self._starts, byte)
@@ -196,14 +193,14 @@ def add_references(facts: Facts, source: bytes, names: Names, lines: Lines, mask
     imports = {line for *_, line in facts.imports}
     values = (NodeType.VARIABLE, NodeType.CONSTANT)
     spans = sorted((s.start_byte, -s.end_byte, i) for i, s in enumerate(facts.symbols) if s.type not in values)
-    scope_at = _ScopeAt([(start, -end, index) for start, end, index in spans])
+    scope_at = ScopeAt([(start, -end, index) for start, end, index in spans])
     for byte, name in references(source, names, asked, masked, taken):
         line, column = lines.at(byte)
         if line not in imports:
             facts.refs.append((scope_at(byte), name, line, column))
 
 
-class _ScopeAt:
+class ScopeAt:
     """The innermost symbol at a byte, for questions in rising order."""
 
     def __init__(self, spans: list[tuple[int, int, int]]) -> None:
