@@ -29,6 +29,8 @@ Connect = Callable[[str, int, float], socket.socket]  # address, port, seconds
 _KEPT = "".join(chr(each) for each in range(33, 127))  # everything else of a path is escaped
 _ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,500}"')
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+# Special ones that Python of some versions calls global: of protocols, relays, sites and documentation.
+_SPECIAL = tuple(map(ipaddress.ip_network, ("192.0.0.0/24", "192.88.99.0/24", "fec0::/10", "3fff::/20")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +154,10 @@ class Fetcher:
             raise Unavailable(f"{host} has no address")
         for each in found:
             if not is_public(each):
-                raise Forbidden(f"{host} leads to {each}, which is no public address")
+                raise Forbidden(
+                    f"{host} leads to {each}, which is no public address",
+                    hint="Save the page as a file and ingest that.",
+                )
         return found[0]
 
     @contextmanager
@@ -260,4 +265,4 @@ def is_public(address: str) -> bool:
         if inner is not None:
             return is_public(str(inner))
     special = found.is_multicast or found.is_reserved or found.is_unspecified or found.is_loopback
-    return found.is_global and not special
+    return found.is_global and not special and not any(found in each for each in _SPECIAL)

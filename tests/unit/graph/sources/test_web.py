@@ -208,6 +208,10 @@ def test_a_tag_that_is_none_is_not_sent(fetcher: Callable[..., Fetcher]) -> None
         ("::1", False),
         ("fe80::1%eth0", False),
         ("fd00::1", False),
+        ("fec0::1", False),
+        ("3fff::1", False),
+        ("192.0.0.8", False),
+        ("192.88.99.1", False),
         ("::ffff:10.0.0.7", False),
         ("2002:0a00:0007::", False),  # 6to4 of 10.0.0.7
         ("64:ff9b::a00:7", False),  # NAT64 of 10.0.0.7
