@@ -51,13 +51,13 @@ BIB = """@string{osdi = "OSDI"}
 """
 
 
-def pdf(*pages: str, title: str = "") -> bytes:
-    """A small PDF: each page is lines in Helvetica, the first line larger."""
+def pdf(*pages: str, title: str = "", first: int = 22) -> bytes:
+    """A small PDF: each page is lines in Helvetica, the first line of another size."""
     objects = [b"<< /Type /Catalog /Pages 2 0 R >>", b""]
     kids = []
     for page in pages:
         lines = page.split("\n")
-        shown = "".join(f"/F1 {22 if n == 0 else 11} Tf 0 -30 Td ({line}) Tj\n" for n, line in enumerate(lines))
+        shown = "".join(f"/F1 {first if n == 0 else 11} Tf 0 -30 Td ({line}) Tj\n" for n, line in enumerate(lines))
         stream = f"BT 50 780 Td\n{shown}ET".encode()
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(stream), stream))
         kids.append(len(objects) + 1)

@@ -10,11 +10,15 @@ from typing import Any
 
 MOST_PAGES = 2_000
 HYPHEN = "\x02"  # pdfium's mark of a word that was divided at the end of a line
+PLAIN = 0.6  # share of the lines in the largest letters: none stands out
+LOGO = 3.0  # times the size of the next largest
 MOST_LINES = 4  # of a title
 _STAMP = re.compile(
     r"\s*(?:arxiv:|preprint|published (?:as|in)|(?:in )?proceedings of|vol(?:ume|\.)|issn|isbn|https?:|www\.|copyright|"
     r"technical report|this paper (?:is|was)|open access|research article|journal of|ieee trans|acm trans|appeared in|"
     r"to appear|draft|abstract|summary|introduction|contents|\d+\.? introduction|[0-9]+(?:st|nd|rd|th) usenix|usenix|"
+    r"(?:master|bachelor|doctoral|ph\.?\s?d\.?)(?:[’']?s)? (?:thesis|dissertation)|"
+    r"a (?:thesis|dissertation) (?:submitted|presented)|final year project|[c©] ?copyright|"
     r"running head|do not (?:quote|cite|distribute)|\d{4} usenix|session \d)",
     re.IGNORECASE,
 )
@@ -31,6 +35,8 @@ _PEOPLE = re.compile(
     r"^(?:[A-Z][\w.’'-]+ ){1,3}[A-Z][\w’'-]+(?:, (?:and )?(?:[A-Z][\w.’'-]+ ){1,3}[A-Z][\w’'-]+)+,?$",
     re.IGNORECASE,
 )
+_NAME = re.compile(r"[A-Z][a-z’'-]+ (?:[A-Z]\. ?){0,2}[A-Z][\w’'-]+[*∗†‡]?")
+_SMALL = re.compile(r"\b[a-z]{3,}\b")
 _TAG = re.compile(r"<[^<>]{1,200}>")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ue000-\uf8ff]")
 _GOES_ON = re.compile(r"(?:[:,–—-]|\b(?:a|an|and|by|for|from|in|of|on|or|the|to|using|via|with))\s*$", re.IGNORECASE)
@@ -48,13 +54,13 @@ def read(data: bytes) -> dict[str, Any]:
         return {"error": "too_large"}
     pages: list[str] = []
     size = 0
-    first = ""
+    lines: list[tuple[float, str, int]] = []
     for number in range(len(document)):
         page = document[number]
         text_page = page.get_textpage()
         text = text_page.get_text_bounded().replace("\r\n", "\n").replace(HYPHEN, "").replace("\x00", "")
         if number == 0:
-            first = _largest(text_page)
+            lines = _lines(text_page)
         pages.append(text)
         size += len(text)
         text_page.close()
@@ -63,6 +69,7 @@ def read(data: bytes) -> dict[str, Any]:
             return {"error": "too_large"}
     if _is_garbled(pages):
         return {"title": "", "authors": "", "pages": []}
+    first = _largest(lines, frozenset(_SMALL.findall(" ".join(pages[:10]))))
     meta = document.get_metadata_dict()
     said = " ".join(_TAG.sub("", str(meta.get("Title", ""))).split())
     if not said or _BAD_TITLE.search(said) or (first and not _is_said(said, pages)):
@@ -94,12 +101,15 @@ def _cleaned(title: str) -> str:
     return title.rstrip("*∗†‡§¶ ").strip()
 
 
-def _largest(text_page: Any) -> str:
-    """The lines in the largest letters of the first page, which is where papers have their title."""
-    lines = [each for each in _lines(text_page) if _reads_like_a_title(each[1])]
+def _largest(printed: list[tuple[float, str, int]], said: frozenset[str]) -> str:
+    """The lines in the largest letters of the first page, which is where papers have their title. `said`: words that
+    the text has in small letters."""
+    lines = _without_logos([each for each in printed if _reads_like_a_title(each[1])])
     if not lines:
         return ""
     largest = max(size for size, _, _ in lines)
+    # Of a typewriter: what stands out by no size ends where the authors begin.
+    is_plain = sum(size >= largest - 0.5 for size, _, _ in lines) > PLAIN * len(lines)
     start = next(number for number, each in enumerate(lines) if each[0] >= largest - 0.5)
     title: list[str] = []
     last = lines[start][2]
@@ -107,9 +117,22 @@ def _largest(text_page: Any) -> str:
         goes_on = bool(title) and _GOES_ON.search(title[-1]) and size >= 0.7 * largest
         if (size < largest - 0.5 and not goes_on) or place - last > 1 or len(title) == MOST_LINES:
             break
+        if is_plain and title and not goes_on and _is_name(text, said):
+            break
         title.append(text)
         last = place
     return " ".join(" ".join(title).split())
+
+
+def _is_name(text: str, said: frozenset[str]) -> bool:
+    """Whether a line is a person: words of a title are in the text in small letters too, names are not."""
+    return bool(_NAME.fullmatch(text)) and not any(each.casefold() in said for each in re.findall(r"\w{3,}", text))
+
+
+def _without_logos(lines: list[tuple[float, str, int]]) -> list[tuple[float, str, int]]:
+    """Without single words in letters that dwarf all others: the sign of a publisher or a report series."""
+    others = [size for size, text, _ in lines if " " in text]
+    return [each for each in lines if " " in each[1] or not others or each[0] < LOGO * max(others)]
 
 
 def _lines(text_page: Any) -> list[tuple[float, str, int]]:

@@ -96,3 +96,14 @@ def test_the_title_is_what_the_paper_prints_and_not_what_its_template_says() -> 
     found = extracted(pdf(page, title="Proceedings Template - WORD"), "x.pdf")
     assert found.title.startswith("A Study of Yaks and")
     assert extracted(pdf("Short\n" + "body text of the paper " * 3, title="Another Paper"), "x.pdf").title == "Short"
+
+
+def test_a_title_is_neither_a_logo_nor_a_kind_of_thesis_nor_an_author() -> None:
+    body = "\nAnn B. Roe\nAbstract\n" + "priority queues and sequential processes go on\n" * 8
+    logo = pdf("BRICS\nOptimal Purely Functional\nPriority Queues" + body, first=60)
+    assert extracted(logo, "x.pdf").title == "Optimal Purely Functional Priority Queues"
+    thesis = pdf("Final Year Project Report\nEvaluating Systems of Yaks" + body, first=11)
+    assert extracted(thesis, "x.pdf").title == "Evaluating Systems of Yaks"
+    assert extracted(pdf("Communicating\nSequential Processes" + body, first=11), "x.pdf").title == (
+        "Communicating Sequential Processes"
+    )
