@@ -10,7 +10,7 @@ from typing import Any
 
 MOST_PAGES = 2_000
 HYPHEN = "\x02"  # pdfium's mark of a word that was divided at the end of a line
-PLAIN = 0.6  # share of the lines in the largest letters: none stands out
+PLAIN = 0.6  # share of the lines in the largest letters: a title has no size of its own
 LOGO = 3.0  # times the size of the next largest
 MOST_LINES = 4  # of a title
 _STAMP = re.compile(
@@ -108,7 +108,7 @@ def _largest(printed: list[tuple[float, str, int]], said: frozenset[str]) -> str
     if not lines:
         return ""
     largest = max(size for size, _, _ in lines)
-    # Of a typewriter: what stands out by no size ends where the authors begin.
+    # As a typewriter prints it: a title of no other size ends where the authors begin.
     is_plain = sum(size >= largest - 0.5 for size, _, _ in lines) > PLAIN * len(lines)
     start = next(number for number, each in enumerate(lines) if each[0] >= largest - 0.5)
     title: list[str] = []
