@@ -10,7 +10,7 @@ from typing import Any
 
 MOST_PAGES = 2_000
 HYPHEN = "\x02"  # pdfium's mark of a word that was divided at the end of a line
-PLAIN = 0.6  # share of the lines in the largest letters: a title has no size of its own
+PLAIN = 0.6  # share of the lines in the largest letters: the title is not larger
 LOGO = 3.0  # times the size of the next largest
 MOST_LINES = 4  # of a title
 _STAMP = re.compile(
