@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -193,17 +193,31 @@ def _described(pages: Path) -> Iterator[tuple[str, str]]:
 
 
 def _mistakes() -> None:
-    """Three sets of 50 stored mistakes, two other wordings of each, 100 harmless approaches; a store for each set.
-    Chosen on all three. The last has approaches in code."""
-    found, alarms = zip(*(_known_mistakes(each) for each in ("", "_2", "_3")), strict=True)
-    line("mistakes: recall", sum(found) / 300, 0.8, f"of 100: {found}", more_is_better=True)
-    line("mistakes: false alarms", sum(alarms) / 300, 0.05, f"of 100: {alarms}")
-    held_out, wrong = _known_mistakes("_4")  # 25 mistakes, 50 harmless approaches; nothing was chosen on it
-    line("mistakes, held out: recall", held_out / 50, 0.8, "", more_is_better=True)
-    line("mistakes, held out: false alarms", wrong / 50, 0.05, "")
+    """Stored mistakes, two other wordings of each, and twice as many harmless approaches; a store for each set.
+
+    The judgement was fitted on the first four sets and every second row of the fifth; the other rows are held out.
+    Its harmless approaches are, in turn, the fix of each mistake and another plan about the same thing."""
+    sets = [_known_mistakes(each) for each in ("", "_2", "_3", "_4")]
+    found, alarms = ([each[place] for each in sets] for place in (0, 1))
+    line("mistakes: recall", _share(found), 0.8, f"of 50 to 100: {[*map(sum, found)]}", more_is_better=True)
+    line("mistakes: false alarms", _share(alarms), 0.05, f"of 50 to 100: {[*map(sum, alarms)]}")
+    recalled, warned = _known_mistakes("_5")
+    line("mistakes, held out: recall", _share([_second(recalled)]), 0.8, "of 50", more_is_better=True)
+    line("mistakes, held out: false alarms, same topic", _share([_second(warned)[1::2]]), 0.05, "of 25")
+    line("mistakes, held out: the fix itself is warned of", _share([_second(warned)[::2]]), 0.05, "of 25")
 
 
-def _known_mistakes(suffix: str) -> tuple[int, int]:
+def _share(results: Iterable[list[bool]]) -> float:
+    every = [each for some in results for each in some]
+    return sum(every) / len(every)
+
+
+def _second(results: list[bool]) -> list[bool]:
+    """Of every second mistake; each has two approaches of a kind."""
+    return [each for place, each in enumerate(results) if place // 2 % 2]
+
+
+def _known_mistakes(suffix: str) -> tuple[list[bool], list[bool]]:
     rows = [each.split("\t") for each in (SETS / f"mistakes{suffix}.tsv").read_text(encoding="utf-8").splitlines()]
     harmless = (SETS / f"harmless{suffix}.txt").read_text(encoding="utf-8").splitlines()
     with _memory() as lithos:
@@ -211,12 +225,12 @@ def _known_mistakes(suffix: str) -> tuple[int, int]:
         for pattern, error, fix, *_ in rows:
             given = {"pattern": pattern, "error": error, "fix": fix, "agent": "bench"}
             ids.append(_call(lithos, "lithos_report_mistake", **given)["id"])
-        found = 0
+        found = []
         for place, row in enumerate(rows):
             for approach in row[3:5]:
                 warnings = _call(lithos, "lithos_check_mistakes", approach=approach)["warnings"]
-                found += ids[place] in [each["id"] for each in warnings]
-        return found, sum(_call(lithos, "lithos_check_mistakes", approach=each)["known_issues"] for each in harmless)
+                found.append(ids[place] in [each["id"] for each in warnings])
+        return found, [_call(lithos, "lithos_check_mistakes", approach=each)["known_issues"] for each in harmless]
 
 
 def _edits(where: Path) -> Iterator[tuple[str, str, str, str]]:

@@ -10,34 +10,45 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal, NotRequired, cast
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
 from lithos.core.call import Call
+from lithos.core.lazy import lazy
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code import Code, FileSurvey, OpenRoot, Surveys
 from lithos.habits.brevity import is_short
 from lithos.habits.matching import Matcher, key_words, split_words
+
+if TYPE_CHECKING:
+    import numpy as np
+else:
+    np = lazy("numpy")
 
 ComponentType = Literal["ui", "hook", "utility", "pattern", "any", "component", "all"]
 _ALIASES = {"component": "ui", "all": "any"}
 LONGEST_NEED = 500
 CANDIDATES, NEAREST, SHOWN = 40, 12, 3
 MOST_COMMON = 500  # parts compared by meaning: each costs one embedding, once
-LEAST_MEANING, LEAST_BOTH, NAMED = 0.43, 0.36, 0.6
-LEAST_SAID, SAID_SHARE, SAID_WORDS = 0.3, 0.3, 2  # with words of its description in common
+# A need of a few words must be met nearly whole: a password field is no password cracking.
+FEW_WORDS, FEW_MEANING, FEW_SAID, FEW_NEAR = 3, 0.27, 0.55, 0.57
+MEANING, NEAR, SAID, SAID_WORDS = 0.36, 0.46, 0.35, 2  # of a longer need
+NAMED_WITHOUT_MODEL = 0.75
+MOST_WEIGHT = 4.5  # of a word that no part has, too
 LEAST_USES = 2  # files that use a utility
-EXAMPLE_SHARE = 0.85  # of the score, for a part of an example or of the documentation
+EXAMPLE_SHARE, EXAMPLE_NEARER = 0.65, 0.1  # of the score, for a part of an example or of the documentation
 LEAST_PROPS = 4  # and values of a variant, which a long answer keeps
 MOST_SITES, LONGEST_SITE = 5, 160  # callers that are read for an example
 _SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
-_EXAMPLE = re.compile(r"(^|/)(examples?|demos?|docs|www|website|playground)/", re.IGNORECASE)
+_EXAMPLE = re.compile(r"(^|/)(examples?|demos?|docs?|www|website|playground|showcase|sandbox)/", re.IGNORECASE)
 _TEST = re.compile(r"(^|/)(tests?|__tests__|stories|e2e|fixtures?|__mocks__)/|\.(test|spec|stories)\.", re.IGNORECASE)
 _VUE_PROPS = re.compile(r"defineProps\s*<\s*\{(.*?)\}\s*>", re.DOTALL)
 _VUE_OBJECT = re.compile(r"(?:defineProps\s*\(\s*|props\s*:\s*)\{(.*?)\n\s*\}", re.DOTALL)
 _SVELTE = re.compile(r"^\s*export\s+let\s+(\w+)\s*(?::\s*([^=;\n]+))?(?:=\s*([^;\n]+))?;?", re.MULTILINE)
 _RUNES = re.compile(r"let\s*\{([^}]*)\}\s*(?::\s*\w+)?\s*=\s*\$props\(")
+SHORT_PREFIX, _SHORT_WORDS = 2, frozenset({"qr", "id", "no", "go"})
 _PIECES = frozenset(
     {"root", "content", "item", "trigger", "header", "footer", "title", "description", "group", "indicator", "portal"}
     | {"overlay", "close", "action", "cancel", "provider", "viewport", "value", "icon", "list", "panel", "body", "impl"}
@@ -59,6 +70,11 @@ def ui_kinds() -> Mapping[str, str]:
     text = files("lithos.habits").joinpath("data/ui_kinds.txt").read_text(encoding="utf-8")
     rows = (row.partition(": ") for row in text.splitlines() if row and not row.startswith("#"))
     return {name: words for name, _, words in rows}
+
+
+def _kind_of(name: str) -> str:
+    kinds = ui_kinds()
+    return kinds.get(name) or kinds.get(name.removesuffix("s") if name.endswith("s") else f"{name}s", "")
 
 
 class Prop(TypedDict):
@@ -109,6 +125,8 @@ class Part:
     def family(self) -> str:
         """Its words without those that name a piece of a component: `DialogContent` belongs to `dialog`."""
         words = split_words(self.name)
+        while len(words) > 1 and len(words[0]) <= SHORT_PREFIX and words[0] not in _SHORT_WORDS:  # VAlert, ElAlert
+            words = words[1:]
         while len(words) > 1 and words[-1] in _PIECES:
             words.pop()
         return " ".join(words)
@@ -118,25 +136,30 @@ class Part:
         return _EXAMPLE.search(self.path) is not None
 
     @property
-    def text(self) -> str:
-        """Its name and purpose as one short sentence; without a comment, what people say of such a component."""
-        kind = self.family if self.kind == "ui" else f"{self.kind} {self.words}"
-        said = str(self.facts.get("doc", "")) or ui_kinds().get(kind, "")
-        return f"{self.words}: {said}" if said else self.words
+    def texts(self) -> tuple[str, ...]:
+        """Its name and purpose, each as one short sentence: its comment, and what people say of such a component."""
+        doc = str(self.facts.get("doc", ""))
+        own = self.family if self.kind == "ui" else self.words
+        said = _kind_of(own if self.kind == "ui" else f"{self.kind} {own}")
+        texts = (f"{self.words}: {doc}" if doc else "", f"{own}: {said}" if said else "")
+        return tuple(filter(None, texts)) or (own,)
 
 
 @dataclass(slots=True)
 class _Registry:
     changes: int
     parts: list[Part]
-    words: list[tuple[frozenset[str], frozenset[str]]]  # of each part: of its name, of all its text
+    words: list[tuple[frozenset[str], frozenset[str]]]  # of each part: of its name, of all its texts
+    texts: list[tuple[str, ...]]
     by_word: dict[str, list[int]]
     weights: dict[str, float]
     common: list[int]  # places of the parts that are compared by meaning, too
+    vectors: tuple[list[int], Any] | None = None  # of their texts: the place of each row, and the rows
 
     def weigh(self, words: Iterable[str]) -> float:
-        """Rare words weigh more."""
-        return sum(self.weights.get(word, 1.0) for word in words)
+        """Rare words weigh more, and those that no part has the most."""
+        rarest = math.log(1 + max(1, len(self.parts)))
+        return sum(min(self.weights.get(word, rarest), MOST_WEIGHT) for word in words)
 
 
 class Components:
@@ -179,18 +202,19 @@ class Components:
 
     def _near(self, registry: _Registry, need: str, kind: str) -> list[int]:
         """Parts nearest in meaning, among those that are used the most."""
-        wanted = self._matcher.vector(need)
+        wanted = self._matcher.centred(need)
         if wanted is None:
             return []
-        scored = []
-        for place in registry.common:
-            part = registry.parts[place]
-            if kind in ("any", part.kind):
-                vector = self._matcher.vector(part.text)
-                if vector is not None:
-                    scored.append((float(vector @ wanted), place))
-        scored.sort(reverse=True)
-        return [place for _, place in scored[:NEAREST]]
+        if registry.vectors is None:
+            rows = [(place, text) for place in registry.common for text in registry.texts[place]]
+            made = [(place, vector) for place, text in rows if (vector := self._matcher.centred(text)) is not None]
+            registry.vectors = [place for place, _ in made], np.array([vector for _, vector in made])
+        places, vectors = registry.vectors
+        if not places:
+            return []
+        order = np.argsort(-(vectors @ wanted))
+        allowed = (places[row] for row in order if kind in ("any", registry.parts[places[row]].kind))
+        return [*dict.fromkeys(islice(allowed, 2 * NEAREST))][:NEAREST]
 
     def registry(self, root: OpenRoot) -> _Registry:
         with self._lock:
@@ -211,20 +235,27 @@ class Components:
         asked_total = weigh(asked) or 1.0
         for place in places:
             part, (name, text) = registry.parts[place], registry.words[place]
-            named = weigh(asked & name)
-            covered, named, said = named / (weigh(name) or 1.0), named / asked_total, weigh(asked & text) / asked_total
-            meaning = self._matcher.meaning(need, part.text)
-            near = 0.0 if meaning is None else meaning
-            relevant = (
-                near >= LEAST_MEANING
-                or (near >= LEAST_BOTH and covered >= NAMED)
-                or (near >= LEAST_SAID and said >= SAID_SHARE and len(asked & text) >= SAID_WORDS)
-                or (meaning is None and covered >= 0.75)
-            )
+            named, shared = weigh(asked & name), asked & text
+            covered, named, said = named / (weigh(name) or 1.0), named / asked_total, weigh(shared) / asked_total
+            meanings = [self._matcher.apart(need, each) for each in registry.texts[place]]
+            near = max((each for each in meanings if each is not None), default=None)
+            if near is None:
+                relevant, near = covered >= NAMED_WITHOUT_MODEL, 0.0
+            else:
+                relevant = _fits(near - EXAMPLE_NEARER * part.is_example, said, len(shared), len(asked))
             if relevant:
                 # A name of one word says little about a long need.
                 score = 0.5 * near + 0.25 * covered * math.sqrt(named) + 0.25 * said + 0.01 * math.log1p(part.uses)
                 yield round(min(1.0, score * (EXAMPLE_SHARE if part.is_example else 1.0)), 4), part
+
+
+def _fits(near: float, said: float, shared: int, asked: int) -> bool:
+    """Whether a part meets a need: by its nearness, and by the share and number of key words in common."""
+    if asked <= FEW_WORDS:
+        return (near >= FEW_MEANING and said >= FEW_SAID) or (near >= FEW_NEAR and shared > 0)
+    if near >= MEANING and (shared > 0 or near >= NEAR):
+        return True
+    return near >= FEW_MEANING and said >= SAID and shared >= SAID_WORDS
 
 
 def _candidates(registry: _Registry, asked: Iterable[str], kind: str) -> list[int]:
@@ -366,14 +397,22 @@ def _patterns(surveyed: Mapping[str, FileSurvey]) -> Iterator[Part]:
 
 def _registered(changes: int, parts: list[Part]) -> _Registry:
     by_word: dict[str, list[int]] = defaultdict(list)
-    words = [(key_words(part.words), key_words(part.text)) for part in parts]
+    texts = [part.texts for part in parts]
+    words = [
+        (key_words(part.family), key_words(" ".join((part.words, *said))))
+        for part, said in zip(parts, texts, strict=True)
+    ]
     for place, (_, text) in enumerate(words):
         for word in text:
             by_word[word].append(place)
     total = max(1, len(parts))
     weights = {word: math.log(1 + total / len(places)) for word, places in by_word.items()}
-    order = sorted(range(len(parts)), key=lambda place: (parts[place].kind == "utility", -parts[place].uses, place))
-    return _Registry(changes, parts, words, dict(by_word), weights, order[:MOST_COMMON])
+
+    def rank(place: int) -> tuple[bool, bool, int, int]:
+        return parts[place].kind == "utility", parts[place].is_example, -parts[place].uses, place
+
+    order = sorted(range(len(parts)), key=rank)
+    return _Registry(changes, parts, words, texts, dict(by_word), weights, order[:MOST_COMMON])
 
 
 def _listed(best: list[tuple[float, Part]]) -> list[ComponentShown]:

@@ -25,6 +25,7 @@ RELEVANT_MEANING = 0.62  # by meaning alone
 SUPPORTED_MEANING, SUPPORTING_WORDS = 0.42, 0.34  # with key words in common
 ALIKE = 0.45
 BACKGROUND_SHARE = 0.5
+NEIGHBOURS = 8
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9]+|\d+(?:\.\d+)*|[^\W\d_a-zA-Z]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _STOP_WORDS = """
@@ -62,7 +63,7 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
             word = word[: len(word) - len(ending)] + instead
             break
-    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
 
 
 def split_words(text: str) -> list[str]:
@@ -118,9 +119,14 @@ class Matcher:
         self._vectors: OrderedDict[str, Any] = OrderedDict()
 
     @cached_property
-    def _mean(self) -> Any | None:
+    def _near_all(self) -> Any | None:
+        """Vectors of the background, by row."""
         found = [vector for text in self._background() if (vector := self.vector(text)) is not None]
-        return np.mean(found, axis=0) if found else None
+        return np.stack(found) if found else None
+
+    @cached_property
+    def _mean(self) -> Any | None:
+        return None if self._near_all is None else np.mean(self._near_all, axis=0)
 
     @cached_property
     def _common(self) -> Counter[str]:
@@ -133,12 +139,27 @@ class Matcher:
 
     def apart(self, one: str, other: str) -> float | None:
         """As `meaning`, with half of what all texts share taken out."""
-        first, second, mean = self.vector(one), self.vector(other), self._mean
-        if first is None or second is None:
+        first, second = self.centred(one), self.centred(other)
+        return None if first is None or second is None else float(np.dot(first, second))
+
+    def centred(self, text: str) -> Any | None:
+        """The vector of a text with half of what all texts share taken out, of unit length."""
+        vector, mean = self.vector(text), self._mean
+        if vector is None:
             return None
-        shift = 0.0 if mean is None else BACKGROUND_SHARE * mean
-        first, second = first - shift, second - shift
-        return float(np.dot(first, second) / ((np.linalg.norm(first) * np.linalg.norm(second)) or 1.0))
+        moved = vector if mean is None else vector - BACKGROUND_SHARE * mean
+        return moved / (float(np.linalg.norm(moved)) or 1.0)
+
+    def rare(self, one: str, other: str) -> float | None:
+        """As `meaning`, less how near each is to its neighbours in the background: some texts are near to anything."""
+        found = self.meaning(one, other)
+        return None if found is None else found - (self._nearness(one) + self._nearness(other)) / 2
+
+    def _nearness(self, text: str) -> float:
+        vector, others = self.vector(text), self._near_all
+        if vector is None or others is None:
+            return 0.0
+        return float(np.mean(np.sort(others @ vector)[-NEIGHBOURS:]))
 
     def vector(self, text: str) -> Any | None:
         """Of unit length; None: no model answers."""

@@ -48,8 +48,13 @@ class Wording:
 
     def undoes(self, failed: Wording) -> bool:
         """It does all that was left out when it failed, or leaves out what was done then."""
-        done = bool(failed.leaves_out) and failed.leaves_out <= self.does
-        return done or bool(self.leaves_out & failed.does)
+        return self.restores(failed) or self.leaves_out_done(failed)
+
+    def restores(self, failed: Wording) -> bool:
+        return bool(failed.leaves_out) and failed.leaves_out <= self.does
+
+    def leaves_out_done(self, failed: Wording) -> bool:
+        return bool(self.leaves_out & failed.does)
 
 
 @lru_cache(512)  # the same reports are asked again and again

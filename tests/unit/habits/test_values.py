@@ -143,8 +143,16 @@ def test_settings_of_a_project(
     assert expected or not found
 
 
-def test_usual_names_of_hooks_and_utilities_have_other_words_unless_they_are_documented() -> None:
-    assert "merge" in Part("cn", "utility", "lib/utils.ts", 1, {}).text
-    assert "viewport" in Part("useIsMobile", "hook", "hooks/use-mobile.ts", 1, {}).text
-    assert Part("cn", "utility", "lib/utils.ts", 1, {"doc": "Joins."}).text == "cn: Joins."
-    assert Part("select", "utility", "lib/sql.ts", 1, {}).text == "select"
+def test_parts_say_their_comment_and_what_people_say_of_such_a_part() -> None:
+    assert "merge" in Part("cn", "utility", "lib/utils.ts", 1, {}).texts[0]
+    assert "viewport" in Part("useIsMobile", "hook", "hooks/use-mobile.ts", 1, {}).texts[0]
+    documented = Part("cn", "utility", "lib/utils.ts", 1, {"doc": "Joins."}).texts
+    assert documented[0] == "cn: Joins." and "merge" in documented[1]
+    assert Part("select", "utility", "lib/sql.ts", 1, {}).texts == ("select",)
+
+
+def test_the_prefix_of_a_library_and_the_pieces_of_a_component_are_not_its_family() -> None:
+    assert Part("VAlert", "ui", "VAlert.tsx", 1, {}).family == "alert"
+    assert Part("ElDialogContent", "ui", "dialog.vue", 1, {}).family == "dialog"
+    assert Part("QrCode", "ui", "qr.tsx", 1, {}).family == "qr code"
+    assert "warning" in Part("VAlert", "ui", "VAlert.tsx", 1, {}).texts[0]

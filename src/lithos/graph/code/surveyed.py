@@ -17,7 +17,7 @@ from lithos.graph.code.parser import Source
 from lithos.storage import read_file
 
 _log = logging.getLogger("lithos.code")
-SURVEY = "3"  # other code of surveys never reads what this one kept
+SURVEY = "4"  # other code of surveys never reads what this one kept
 Chosen = Callable[[Iterable[tuple[str, str]]], Iterable[tuple[str, str]]]  # (path, language) → (path, name of survey)
 Prepare = Callable[[str, bytes], bytes]
 

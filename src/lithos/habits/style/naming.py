@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from lithos.habits.style.values import StyleValue
+from lithos.storage import Row
 
 _KINDS = {
     2: "functions",
@@ -25,13 +26,6 @@ _CAMEL = re.compile(r"[a-z][a-z0-9]*[A-Z][A-Za-z0-9]*\Z")
 _KEBAB = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)+\Z")
 
 
-class Named(NamedTuple):
-    path: str
-    name: str
-    type: int
-    line: int
-
-
 def case_of(name: str) -> str:
     """Empty for a name that fits several cases: one lower-case word says nothing."""
     plain = name.strip("_$")
@@ -44,27 +38,31 @@ def case_of(name: str) -> str:
 
 
 def named_values(
-    language: str, names: Iterable[Named], value: Callable[[Mapping[str, list[Any]]], StyleValue | None]
+    language: str,
+    names: Iterable[Row],
+    paths: Mapping[int, str],
+    value: Callable[[Mapping[str, list[Any]]], StyleValue | None],
 ) -> dict[str, StyleValue]:
+    """`names` has file, name, type and line of each; `paths` the path of each file."""
     counted: dict[str, dict[str, list[Any]]] = {}
-    files: dict[str, str] = {}
+    cases: dict[str, str] = {}  # most names come many times
     for each in names:
-        files.setdefault(each.path, each.path)
-        if each.name.startswith("__"):
+        name, path = each["name"], paths[each["file"]]
+        case = cases.get(name)
+        if case is None:
+            case = cases[name] = "" if name.startswith("__") else case_of(name)
+        if not case:
             continue
-        kind = _KINDS[each.type]
-        case = case_of(each.name)
-        if kind == "functions" and case == "PascalCase" and each.path.endswith((".tsx", ".jsx")):
+        kind = _KINDS[each["type"]]
+        if kind == "functions" and case == "PascalCase" and path.endswith((".tsx", ".jsx")):
             kind = "components"
         if language == "go" and case in ("camelCase", "PascalCase") and kind != "constants":
             case = "MixedCaps"
+        _add(counted, kind, case, path, each["line"])
+    for path in paths.values():
+        case = case_of(path.rpartition("/")[2].split(".")[0])
         if case:
-            _add(counted, kind, case, f"{each.path}:{each.line}")
-    for path in files:
-        stem = path.rpartition("/")[2].split(".")[0]
-        case = case_of(stem)
-        if case:
-            _add(counted, "files", case, f"{path}:1")
+            _add(counted, "files", case, path, 1)
     found = {
         kind: value(counted[kind])
         for kind in ("functions", "variables", "constants", "types", "files", "components")
@@ -73,8 +71,8 @@ def named_values(
     return {kind: each for kind, each in found.items() if each is not None}
 
 
-def _add(counted: dict[str, dict[str, list[Any]]], kind: str, case: str, where: str) -> None:
+def _add(counted: dict[str, dict[str, list[Any]]], kind: str, case: str, path: str, line: int) -> None:
     entry = counted.setdefault(kind, {}).setdefault(case, [0, []])
     entry[0] += 1
     if len(entry[1]) < 2:
-        entry[1].append(where)
+        entry[1].append(f"{path}:{line}")

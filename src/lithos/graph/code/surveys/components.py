@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 LONGEST_USE = 240
 MOST_PROPS = 40
-_WRAPPERS = ("forwardRef", "memo", "observer", "styled", "createComponent", "defineComponent", "component$", "withRef")
+# Calls that make a component, of a function, of an element's name or of options: `forwardRef(…)`, `withContext("div")`,
+# `genericComponent()({…})`, `polymorphicFactory<…>(…)`.
+_WRAPPER = re.compile(
+    r"(?:^|\.)(?:forwardRef|memo|observer|styled|chakra|polymorphic|component\$|withRef|withContext|with(?:Root)?Provider"
+    r"|withInstall|\w*[cC]omponent|\w*[fF]actory|createSimpleFunctional|create(?:Icon|CssTransition|JavascriptTransition)"
+    r"|Object\.assign)\Z"
+)
+_OF_NAMES = ("withInstall", "Object.assign")  # another name of a component of this file
 _HOOK = re.compile(r"use[A-Z]\w*\Z")
 _COMPONENT = re.compile(r"[A-Z]\w*\Z")
 # Marks of a file that recurring compositions are made of.
@@ -47,6 +54,8 @@ def query(language: str) -> str:
 def survey(language: str, source: bytes, root: Node, captures: dict[str, list[Node]]) -> dict[str, Any]:
     """`made`: what the file defines; `exported`: names; `uses`: element or called hook → [count, line, text]."""
     reader = _File(source)
+    for node in root.named_children:
+        reader.type_of(node)
     for node in root.named_children:
         reader.statement(node, exported=False)
     return {
@@ -97,18 +106,23 @@ class _File:
         self._values = _Reader(source)
         self._types: dict[str, Node] = {}
         self._variants: dict[str, dict[str, Any]] = {}
+        self._constants: dict[str, Node] = {}
         self.made: list[dict[str, Any]] = []
         self.exported: set[str] = set()
 
     def text(self, node: Node | None) -> str:
         return text_of(self._source, node)
 
+    def type_of(self, node: Node) -> None:
+        """Types first: a component may come before the type of its props."""
+        for each in (node, *(node.named_children if node.type == "export_statement" else ())):
+            if each.type in ("interface_declaration", "type_alias_declaration"):
+                self._types[self.text(each.child_by_field_name("name"))] = each
+
     def statement(self, node: Node, *, exported: bool) -> None:
         kind = node.type
         if kind == "export_statement":
             self._export(node)
-        elif kind in ("interface_declaration", "type_alias_declaration"):
-            self._types[self.text(node.child_by_field_name("name"))] = node
         elif kind in ("function_declaration", "generator_function_declaration"):
             self._function(self.text(node.child_by_field_name("name")), node, node, exported)
         elif kind == "class_declaration":
@@ -127,10 +141,23 @@ class _File:
                         self.exported.add(self.text(name))
             elif child.type == "identifier" and default:
                 self.exported.add(self.text(child))
+            elif child.type == "call_expression" and default:
+                self._default_component(child)
             else:
                 before = len(self.made)
                 self.statement(child, exported=True)
                 self.exported |= {each["name"] for each in self.made[before:]}
+
+    def _default_component(self, call: Node) -> None:
+        """`export default defineComponent({ name: "Tag", … })`."""
+        callee = _callee(self.text(call.child_by_field_name("function")))
+        arguments = call.child_by_field_name("arguments")
+        options = (
+            next((each for each in arguments.named_children if each.type == "object"), None) if arguments else None
+        )
+        named = _member(self, options, "name") if options is not None and _WRAPPER.search(callee) else None
+        if named is not None and named.type == "string":
+            self._wrapped(self.text(named).strip("\"'"), callee, options, call, exported=True)
 
     def _class(self, node: Node, exported: bool) -> None:
         head = self.text(node).partition("{")[0]
@@ -147,20 +174,73 @@ class _File:
         if name_node is None or value is None or name_node.type != "identifier":
             return
         name = self.text(name_node)
+        self._constants[name] = value
         function = value
-        for _ in range(3):
+        for _ in range(4):
             if function.type in _FUNCTIONS or function.type != "call_expression":
                 break
-            callee = self.text(function.child_by_field_name("function"))
-            if callee.endswith(("cva", "tv")) or callee in ("cva", "tv"):
+            callee = _callee(self.text(function.child_by_field_name("function")))
+            if callee.endswith(("cva", "tv")):
                 self._variants[name] = self._cva(function)
                 return
             arguments = function.child_by_field_name("arguments")
-            if not callee.split("<")[0].endswith(_WRAPPERS) or arguments is None or not arguments.named_children:
+            if not _WRAPPER.search(callee) or arguments is None:
                 return
-            function = arguments.named_children[0]
+            first = arguments.named_children[0] if arguments.named_children else None
+            if first is None or first.type not in (*_FUNCTIONS, "call_expression"):
+                self._wrapped(name, callee, first, statement, exported)
+                return
+            function = first
         if function.type in _FUNCTIONS:
             self._function(name, function, statement, exported, generics=self.text(value)[:300])
+
+    def _wrapped(self, name: str, callee: str, argument: Node | None, statement: Node, exported: bool) -> None:
+        """A component made of options, of an element's name, or of another component of this file."""
+        if not _COMPONENT.match(name):
+            return
+        props: dict[str, dict[str, Any]] = {}
+        if callee in _OF_NAMES:
+            known = next(
+                (each for each in self.made if argument is not None and each["name"] == self.text(argument)), None
+            )
+            if known is None or known["kind"] != "ui":
+                return
+            props = {each["name"]: each for each in known["props"]}
+        elif argument is not None and argument.type == "object":
+            props = self._option_props(argument)
+        props = props or self._type_props(self._types.get(f"{name}Props"))
+        self._add(name, "ui", statement, list(props.values()), "", self.text(statement))
+        if exported:
+            self.exported.add(name)
+
+    def _option_props(self, options: Node) -> dict[str, dict[str, Any]]:
+        """`props` of Vue's options: an object, or what a constant or a function of this file makes."""
+        value = _member(self, options, "props")
+        for _ in range(3):
+            if value is None or value.type == "object":
+                break
+            called = value.child_by_field_name("function") if value.type == "call_expression" else value
+            name = _callee(self.text(called))
+            arguments = value.child_by_field_name("arguments") if value.type == "call_expression" else None
+            inner = [*arguments.named_children] if arguments is not None else []
+            value = next((each for each in inner if each.type == "object"), None) or self._constants.get(name)
+        found: dict[str, dict[str, Any]] = {}
+        for child in value.named_children if value is not None else ():
+            key, kind = child.child_by_field_name("key"), child.child_by_field_name("value")
+            if child.type == "pair" and key is not None and kind is not None:
+                entry = self._option_prop(self.text(key).strip("\"'"), kind)
+                found[entry["name"]] = entry
+        return found
+
+    def _option_prop(self, name: str, value: Node) -> dict[str, Any]:
+        entry: dict[str, Any] = {"name": name, "type": self.text(value)[:60], "required": False}
+        if value.type == "object":
+            said = {part: _member(self, value, part) for part in ("type", "default", "required")}
+            entry["type"] = " ".join(self.text(said["type"]).split())[:120]
+            entry["required"] = self.text(said["required"]) == "true"
+            if said["default"] is not None and said["default"].type not in _FUNCTIONS:
+                entry["default"] = self.text(said["default"]).strip("\"'")[:80]
+        return entry
 
     def _cva(self, node: Node) -> dict[str, Any]:
         arguments = node.child_by_field_name("arguments")
@@ -237,8 +317,9 @@ class _File:
         if annotation is not None:
             props |= self._type_props(annotation)
         else:
-            for name in re.findall(r"[<,]\s*(\w+(?:Props)?)\s*[,>]", generics):
-                if name in self._types and name.endswith("Props"):
+            for name in re.findall(r"[<,]\s*(\w+(?:Props|Factory))\s*[,>]", generics):
+                name = re.sub(r"Factory\Z", "Props", name)
+                if name in self._types:
                     props |= self._type_props(self._types[name])
         pattern = (
             first.child_by_field_name("pattern") if first is not None and first.type != "object_pattern" else first
@@ -291,3 +372,16 @@ class _File:
             for child in node.named_children:
                 props |= self._type_props(child, depth + 1)
         return props
+
+
+def _callee(text: str) -> str:
+    """`genericComponent<Slots>()` → `genericComponent`."""
+    return re.split(r"[<(]", text, maxsplit=1)[0].strip()
+
+
+def _member(reader: _File, options: Node, name: str) -> Node | None:
+    for child in options.named_children:
+        key = child.child_by_field_name("key")
+        if child.type == "pair" and key is not None and reader.text(key).strip("\"'") == name:
+            return child.child_by_field_name("value")
+    return None
