@@ -35,7 +35,7 @@ def main() -> None:
     known, weights = (np.array([each[place] for each in examples]) for place in (0, 1))
     found, constant = _fitted(rows, known, weights)
     scores = rows @ found + constant
-    best = {each: -np.inf for each in harmless}
+    best = dict.fromkeys(harmless, -np.inf)
     for (_, _, approach, _), score in zip(examples, scores, strict=True):
         if approach in best:
             best[approach] = max(best[approach], float(score))
