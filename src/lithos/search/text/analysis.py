@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ _CAMEL_WORD = re.compile(r"\b(?=[A-Za-z0-9]*(?:[a-z0-9][A-Z]|[A-Z]{2}[a-z]))[A-Z
 _JOINED = "[A-Za-z][A-Za-z0-9]{0,40}(?:[._]{1,2}[A-Za-z][A-Za-z0-9]{0,40}){1,8}"
 _JOINED_WORD = re.compile(f"(?<![A-Za-z0-9.]){_JOINED}(?![A-Za-z0-9])")
 _JOINED_UNIT = re.compile(f"{_JOINED}\\.*\\Z")
+# Words that are also written in one: e-mail, non-linear, x-forwarded-for.
+_HYPHENATED = re.compile(r"(?<![A-Za-z0-9-])[A-Za-z]{1,20}(?:-[A-Za-z]{2,20}){1,2}(?![A-Za-z0-9-])")
+_VERSION = re.compile(r"(?<![A-Za-z0-9])[vV](\d+)(?=\.\d)")  # v1.2.3 is 1.2.3
+_LANGUAGE = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z](?:\+\+|#)(?![\w#+])")  # C++, C#, F#
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
 _IDENTIFIER = re.compile(r"\b(?=\w*(?:[A-Za-z]\d|\d[A-Za-z]|[A-Za-z\d]_[A-Za-z\d]|[a-z][A-Z]))\w{4,80}\b", re.ASCII)
@@ -115,6 +120,7 @@ class IndexedText(NamedTuple):
 
 def units_of(text: str) -> list[str]:
     """Pieces of a text that no rule of `_prepared` looks across: `os.path.join`, `user's`, `parse_query`."""
+    text = _with_languages(text)
     return text.translate(_UNIT_BREAKS if text.isascii() else _UNIT_BREAKS_BESIDE_SIGNS).split()
 
 
@@ -126,7 +132,7 @@ def words_of(units: Iterable[str]) -> str:
     return " ".join(map(_WORDS.__getitem__, dict.fromkeys(units)))
 
 
-_UNIT_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.'")}
+_UNIT_BREAKS = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) in "_.'-")}
 _UNIT_BREAKS_BESIDE_SIGNS = {code: " " for code in _UNIT_BREAKS if chr(code) not in "#*"}  # of keycaps
 
 
@@ -143,7 +149,7 @@ class _Remembered(dict[str, str]):
         result = self._before.get(text)
         if result is None:
             result = self._work(text)
-        if len(text) <= self._longest and (len(text) <= _SHORT_NUMBER or not text.isdecimal()):
+        if len(text) <= self._longest and (len(text) <= _SHORT_NUMBER or not text.replace("-", "").isdecimal()):
             if len(self) >= self._most:
                 self._before = dict(self)  # 10 MB
                 self.clear()
@@ -307,12 +313,17 @@ def foldings() -> dict[int, str]:
 
 
 def _prepared(text: str, grams: Callable[[str], str]) -> str:
+    text = _with_languages(text)
     if not text.isascii():
         text = folded(_signs().sub(_sign_word, text))
         text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
     text = _APOSTROPHE_S.sub("", text)
+    if "." in text:
+        text = _VERSION.sub(r"v\1 \1", text)
     if "_" in text or "." in text:
         text = _JOINED_WORD.sub(_with_whole, text)
+    if "-" in text:
+        text = _HYPHENATED.sub(_with_whole, text)
     return _CAMEL_WORD.sub(_with_parts, text) if _CAMEL.search(text) else text
 
 
@@ -348,10 +359,21 @@ def _pairs(run: str) -> str:
 
 def _with_parts(word: re.Match[str]) -> str:
     parts = _CAMEL_PART.findall(word.group())
-    return f"{word.group()} {' '.join(parts)}" if len(parts) > 1 else word.group()
+    numbered = [f"{name}{number}" for name, number in pairwise(parts) if number.isdecimal()]  # parseHTML5 has html5
+    return f"{word.group()} {' '.join(parts + numbered)}" if len(parts) > 1 else word.group()
 
 
 def _with_whole(word: re.Match[str]) -> str:
     """One term for the whole name beside its parts: `parse_query` is found by `parseQuery` too."""
     name = word.group()
-    return f"{name.replace('_', '').replace('.', '').lower()} {name}"
+    return f"{name.replace('_', '').replace('.', '').replace('-', '').lower()} {name}"
+
+
+def _with_languages(text: str) -> str:
+    """`C++` and `C#` are more than the letter C, which is all that the tokenizer leaves of them."""
+    return _LANGUAGE.sub(_language, text) if "++" in text or "#" in text else text
+
+
+def _language(name: re.Match[str]) -> str:
+    letter = name.group()[0]
+    return f"{letter}{'sharp' if name.group()[1] == '#' else 'plusplus'} {letter}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lithos.search.text import analysis
-from lithos.search.text.analysis import IndexedText, phrase_terms, splitter, whole_words
+from lithos.search.text.analysis import IndexedText, phrase_terms, query_terms, splitter, whole_words
 
 _PIECES = st.sampled_from(
     [
@@ -21,6 +22,12 @@ _PIECES = st.sampled_from(
         "👍🏽",
         "½",
         "running",
+        "v1.2",
+        "C++",
+        "e-mail",
+        "HTML5Doc",
+        "प्रधान",
+        "#",
     ]
 )
 
@@ -45,3 +52,28 @@ def test_ever_new_numbers_fill_no_memory() -> None:
     IndexedText.of(" ".join(map(str, range(10**6, 10**6 + 500))))
     after = [len(each) for each in (analysis._WORDS, analysis._STEMS)]
     assert max(now - then for now, then in zip(after, before, strict=True)) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "question"),
+    [
+        ("by e-mail", "email"),
+        ("by email", "e-mail"),
+        ("the header x-forwarded-for", "xForwardedFor"),
+        ("upgrade to v1.2.3", "1.2.3"),
+        ("upgrade to 1.2.3", "V1.2.3"),
+        ("class parseHTML5Doc", "HTML5"),
+        ("class parseHTML5Doc", "html doc"),
+        ("written in C++", "c++"),
+        ("written in C#.", "csharp"),
+    ],
+)
+def test_a_name_is_found_by_its_other_spellings(text: str, question: str) -> None:
+    there = IndexedText.of(text).stems.split()
+    assert query_terms(question)[0] in there or query_terms(question)[1:] == there[-3:]
+
+
+def test_a_letter_is_no_programming_language() -> None:
+    for language in ("C++", "C#", "F#"):
+        assert set(query_terms(language)) - set(IndexedText.of("the letters C and F").stems.split())
+    assert "iplusplus" not in IndexedText.of("a i+++b ab# #c").stems
