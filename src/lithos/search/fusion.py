@@ -49,19 +49,17 @@ class Words:
     """Scores of full text, by ordinal; `possible` is the score of a text made of nothing but the question."""
 
     documents: Mapping[int, float]
-    passages: Mapping[PassageKey, float]
+    passages: Mapping[PassageKey, float]  # best first
     possible: float
 
     @cached_property
     def scores(self) -> dict[int, float]:
         """Of documents: their own, and half of their best passage's."""
-        tops: dict[int, float] = {}
-        for (ordinal, _), score in self.passages.items():
-            if score > tops.get(ordinal, 0.0):
-                tops[ordinal] = score
-        best = dict(self.documents)
-        for ordinal, score in tops.items():
-            best[ordinal] = best.get(ordinal, 0.0) + PASSAGE_WEIGHT * score
+        passages = list(self.passages.items())
+        passages.reverse()  # the best passage of a document comes last, and stays
+        best = {ordinal: PASSAGE_WEIGHT * score for (ordinal, _), score in passages}
+        for ordinal, score in self.documents.items():
+            best[ordinal] = best.get(ordinal, 0.0) + score
         return best
 
 

@@ -304,7 +304,8 @@ class QueryRun:
     # -- trace --------------------------------------------------------------------------------------------------
 
     def _took(self, stage: str, started: float) -> None:
-        self.times[stage] = round((time.perf_counter() - started) * 1000, 3)
+        if self.query.explain:
+            self.times[stage] = round((time.perf_counter() - started) * 1000, 3)
 
     def _trace(self, fused: Fused, words: Words, leg: LegWeights) -> dict[str, Any]:
         weights = {term: round(self.indexer.fulltext().documents.weight(term), 3) for term in set(self.reading.terms)}

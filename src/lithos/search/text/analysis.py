@@ -285,6 +285,8 @@ def readable_share(text: str) -> float:
     It was trained on Latin script. It reads a Latin word in one piece or two, other scripts letter by letter, so that
     each of their letters counts as much as a word.
     """
+    if text.isascii():
+        return 1.0
     words = len(_LATIN_WORD.findall(text))
     others = sum(character >= "\u0250" for character in text if character.isalpha())
     return words / (words + others) if words + others else 1.0

@@ -121,9 +121,10 @@ class FullText:
         """
         weights = found = missing = 0.0
         for term, times in Counter(terms).items():
-            among_many = times * self.documents.weight(term, MANY)
-            if self.documents.frequency(term):
-                weights += times * (self.documents.weight(term) + PASSAGE_WEIGHT * self._passage_weight(term))
+            having = self.documents.frequency(term)
+            among_many = times * self.documents.weight_of(having, MANY)
+            if having:
+                weights += times * (self.documents.weight_of(having) + PASSAGE_WEIGHT * self._passage_weight(term))
                 found += among_many
             else:
                 missing += among_many * weight_unknown(term)

@@ -310,9 +310,9 @@ class TextIndex:
 
         found = []
         for term, times in Counter(terms).items():
-            if self.frequency(term, field):
+            if having := self.frequency(term, field):
                 query = tantivy.Query.term_query(self.schema, field, term)
-                found.append(tantivy.Query.const_score_query(query, times * weight * self.weight(term, field=field)))
+                found.append(tantivy.Query.const_score_query(query, times * weight * self.weight_of(having)))
         return found
 
     def together(self, terms: Sequence[str]) -> tantivy.Query:
@@ -394,10 +394,13 @@ class TextIndex:
         """In how many documents a term is, in this field or in the one that has it most."""
         return self._frequency(self._counts(), term, field)
 
-    def weight(self, term: str, least: int = 0, field: str | None = None) -> float:
-        """The idf of BM25, as tantivy has it, among at least so many; a term that no document has weighs most."""
-        counts = self._counts()
-        count, having = max(counts.documents, least), self._frequency(counts, term, field)
+    def weight(self, term: str, field: str | None = None) -> float:
+        return self.weight_of(self.frequency(term, field))
+
+    def weight_of(self, having: int, least: int = 0) -> float:
+        """The idf of BM25, as tantivy has it, of a term that so many documents have, among at least so many; a term
+        that no document has weighs most."""
+        count = max(self._counts().documents, least)
         return math.log(1 + (max(count - having, 0) + 0.5) / (having + 0.5))
 
     def _counts(self) -> _Counts:
