@@ -17,6 +17,12 @@ aliases: [Zeppelin, "луна-парк"]
 aka: Quagmire
 also_known_as: [Wobbegong]
 subtitle: the kerfuffle years
+Short-Title: Flibbertigibbet
+displayName: Gobbledygook
+title_de: Wetterbericht
+synonyms: [[Collywobbles]]
+description: a lollygag by the shore
+keywords: [widdershins]
 tags: [xylophone, deep/nested-tag]
 provenance: file:src/engine/flux_capacitor.py#L10-L20
 source: https://example.org/papers/hypotenuse
@@ -35,6 +41,12 @@ ASKED = {
     "Quagmire": "aka",
     "Wobbegong": "also_known_as",
     "kerfuffle": "subtitle",
+    "Flibbertigibbet": "a name in another spelling of its key",
+    "Gobbledygook": "a name in camel case",
+    "Wetterbericht": "a title in another language",
+    "Collywobbles": "a name in a list in a list",
+    "lollygag": "a description",
+    "widdershins": "a keyword",
     "xylophone": "a tag",
     "nested tag": "part of a tag",
     "Ombudsman": "a heading",

@@ -38,7 +38,7 @@ class Document:
     title: str
     text: str  # Markdown; the collection cuts it into passages
     hash: str
-    body: str = ""  # of an uncut collection: found by words only, neither embedded nor shown
+    body: str = ""  # found by words only, neither cut nor embedded nor shown
     version: str = ""  # what a citation names
     path: str = ""
     author: str = ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
@@ -19,8 +19,11 @@ from lithos.notes.format.links import WikiLink, find_links, find_property_links
 
 _HEADING = re.compile(r"(?:[ \t]*\n)*#[ \t]([^\n]*)(?:\n|\Z)")
 LONGEST_TITLE = 500
-# Frontmatter keys that real vaults use for another name of the note, besides `aliases`.
-NAMING_PROPERTIES = ("alias", "name", "names", "aka", "also_known_as", "subtitle", "short_title", "linkTitle")
+# Frontmatter keys that real vaults use for another name of the note: `aliases`, `subtitle`, `display-name`, `title_en`.
+_NAMING_PROPERTY = re.compile(
+    r"(?!title$)(?:.*(?:title|names?|alias(?:es)?|label)|title_.*|aka|also_known_as|acronyms?|abbr(?:eviation)?s?|synonyms?)"
+)
+LONGEST_DESCRIBED = 4000
 
 
 @dataclass(frozen=True)
@@ -104,9 +107,14 @@ class Note:
     @cached_property
     def other_names(self) -> list[str]:
         """Other names than its title: aliases, other naming properties, the file's name."""
-        properties = [text for name in NAMING_PROPERTIES for text in _texts(self.fields.get(name))]
+        properties = [text for name, value in self.fields.items() if _is_naming(name) for text in _strings(value)]
         named = (each.strip() for each in (*self.aliases, *properties, PurePosixPath(self.path).stem))
         return list(dict.fromkeys(each for each in named if each and each != self.title))
+
+    def described(self, known: Container[str]) -> str:
+        """Text of the properties that are neither names nor `known`: description, keywords, url, author …"""
+        others = (value for name, value in self.fields.items() if name not in known and not _is_naming(name))
+        return "\n".join(text for value in others for text in _strings(value))[:LONGEST_DESCRIBED]
 
     @property
     def origins(self) -> list[str]:
@@ -171,6 +179,12 @@ def _strings(value: Any) -> Iterator[str]:
 
 def _shifted(links: list[WikiLink], by: int) -> list[WikiLink]:
     return [link._replace(start=link.start + by, end=link.end + by) for link in links] if by else links
+
+
+def _is_naming(name: str) -> bool:
+    """In any case, with hyphens or spaces for underscores, or as one word."""
+    plain = re.sub(r"[- ]", "_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name)).lower()
+    return _NAMING_PROPERTY.fullmatch(plain) is not None
 
 
 def _texts(value: Any) -> list[str]:

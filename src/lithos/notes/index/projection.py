@@ -5,7 +5,7 @@ from __future__ import annotations
 import orjson
 
 from lithos.core.canonical import sha256_hex
-from lithos.notes.fields import COLUMNS
+from lithos.notes.fields import BY_NAME, COLUMNS
 from lithos.notes.format.naming import folder_of
 from lithos.notes.format.note import Note
 from lithos.notes.index.link_names import NOT_CALLED
@@ -13,6 +13,9 @@ from lithos.notes.lifecycle.effective_status import ends
 from lithos.search import Document, place_in
 
 TOGETHER = 3600.0  # seconds between short notes of one folder that were written one after the other
+
+# Fields of Lithos whose text says what a note is about; the others are names, filters or ids.
+_NOT_DESCRIBING = BY_NAME.keys() - {"url", "authors", "venue", "library", "modules"}
 
 
 def search_document(
@@ -29,6 +32,7 @@ def search_document(
         id=note_id,
         title=note.title,
         text=note.search_text,
+        body=note.described(_NOT_DESCRIBING),
         hash=search_hash(note.path, note.version, updated, called),
         version=note.version,
         path=note.path,
@@ -44,4 +48,4 @@ def search_document(
 def search_hash(path: str, version: str, updated: int, called: str) -> str:
     """Of everything that a document is made from: the bytes, their path, when they were last changed, and what links
     to the note call it."""
-    return sha256_hex(f"{version} {updated} {path} {called}".encode())[:32]
+    return sha256_hex(f"2 {version} {updated} {path} {called}".encode())[:32]

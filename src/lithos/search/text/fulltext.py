@@ -263,7 +263,7 @@ class _Prepared:
 
     def whole(self, index: TextIndex) -> tantivy.Document:
         document = self.entry.document
-        parts = [IndexedText.of(" ".join(document.tags))] if document.tags else []
+        parts = [IndexedText.of(each) for each in (" ".join(document.tags), document.body) if each]
         last = before = ""
         for passage, (_, text) in zip(self.entry.passages, self.texts, strict=True):
             if passage.heading != last:
