@@ -21,7 +21,7 @@ def join(root: typer.Typer) -> None:
 @verb
 def add(
     terminal: Terminal,
-    path: Annotated[Path, typer.Argument(help="An existing folder; nothing is ever written into it.")],
+    path: Annotated[str, typer.Argument(help="An existing folder; nothing is ever written into it.")],
     name: Annotated[
         str | None, typer.Option("--name", help="How answers call it.  [default: the folder's name]")
     ] = None,
@@ -30,8 +30,8 @@ def add(
     user: Annotated[list[str] | None, typer.Option("--user", help="Only this user's tokens see it.")] = None,
 ) -> None:
     """Index a repository and follow its changes."""
-    where = path.expanduser().absolute()
-    arguments: dict[str, Any] = {"name": name or _name_of(where), "path": str(where)}
+    where = Path(path).expanduser().absolute()
+    arguments: dict[str, Any] = {"name": name or _name_of(where), "path": str(where) if path.strip() else ""}
     arguments |= {key: value for key, value in (("include", include), ("exclude", exclude), ("users", user)) if value}
     answer = terminal.ask("lithos_code_add", arguments)
     terminal.tell(answer, f"{answer['name']}: {answer['path']} ({answer['state']}, {answer['files']} files)")

@@ -17,6 +17,7 @@ from lithos.graph.code.roots.rule import Rule
 from lithos.storage import make_folder, read_file, replace_file
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,39}\Z")
+_KERNELS = tuple(map(Path, ("/proc", "/sys")))  # no files of people: watching them never ends
 _HINT = "Name one repository, for example: lithos code add ~/work/shop."
 
 
@@ -47,12 +48,16 @@ def checked(spec: RootSpec, data_dir: Path, *, must_exist: bool) -> RootSpec:
             hint="Use up to 40 small letters, digits, dots, dashes, underscores.",
         )
     spec.rule.check()
+    if not spec.path.strip():
+        raise InvalidInput("a root has a path", hint=_HINT)
     path = Path(spec.path).expanduser().absolute()
     if must_exist and not path.is_dir():
         raise NotFound(f"there is no folder {path}", hint="A root is an existing folder; Lithos never creates one.")
     real, data = path.resolve(), data_dir.resolve()
     if real == Path("/") or real in _homes() or any(home.is_relative_to(real) for home in _homes()):
         raise Forbidden(f"{path} is too wide for a root: it is, or holds, a home folder", hint=_HINT)
+    if any(real.is_relative_to(each) for each in _KERNELS):
+        raise Forbidden(f"{path} holds no files: the kernel makes them", hint=_HINT)
     if real.is_relative_to(data) or data.is_relative_to(real):
         raise Forbidden(f"{path} is at, above or inside the data directory", hint=_HINT)
     return RootSpec(spec.name, str(real), spec.include, spec.exclude, spec.users, spec.configured)

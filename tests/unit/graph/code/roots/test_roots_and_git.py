@@ -278,6 +278,21 @@ def test_wide_folders_and_the_data_directory_are_no_roots(tmp_path: Path) -> Non
     assert not (tmp_path / "missing").exists()
 
 
+@pytest.mark.parametrize("path", ["/proc", "/proc/self", "/sys", "/sys/kernel"])
+def test_what_the_kernel_shows_as_files_is_no_root(tmp_path: Path, path: str) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(path)
+    for each in (path, str(link)):
+        with pytest.raises(Forbidden):
+            checked(RootSpec("r", each), tmp_path / "data", must_exist=False)
+
+
+def test_an_empty_path_is_not_the_current_folder(tmp_path: Path) -> None:
+    for path in ("", "  "):
+        with pytest.raises(InvalidInput):
+            checked(RootSpec("r", path), tmp_path / "data", must_exist=True)
+
+
 class _RootVanishes(Rule):
     """Renames the root when the first file is looked at: the listing has begun by then."""
 
