@@ -311,6 +311,13 @@ def test_a_note_of_a_source_has_its_title_once_and_its_origin_is_no_evidence(des
     id = desk("ingest_source", source="kangaroo.md")["sources"][0]["id"]
     content = desk("read", id=id)["content"]
     assert "# Kangaroo ledgers" not in content and content.startswith("> file:inbox/kangaroo.md")
+    write(
+        folder / "inbox",
+        {"marked.md": "# The `auth.jwt.check` way\n\nIt hops.\n", "long.md": f"# {'Long ' * 80}\n\nIt hops.\n"},
+    )
+    for name, heading in (("marked.md", "# The `auth.jwt.check` way"), ("long.md", "Long " * 79)):
+        made = desk("ingest_source", source=name)["sources"][0]
+        assert heading in desk("read", id=made["id"])["content"]
     found = [row for row in desk("research", query="kangaroo ledgers hop")["results"] if row["id"] == id]
     assert {row["passage"] for row in found} == {"Kangaroo ledgers keep hopping.", "A hop costs a joule."}
     assert {row["cite"] for row in found} == {"Kangaroo ledgers", "Kangaroo ledgers, Costs"}

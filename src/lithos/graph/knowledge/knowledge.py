@@ -16,7 +16,7 @@ from lithos.core.call import Call
 from lithos.core.cursor import NextPage
 from lithos.core.listeners import Listeners
 from lithos.core.part import Part
-from lithos.errors import InvalidInput, LithosError, NotFound
+from lithos.errors import InvalidInput, LithosError, NotFound, ReadOnly, StorageFull
 from lithos.graph.code import Code, find
 from lithos.graph.history.question import GIT, Answered, HistoryQuestion
 from lithos.graph.history.values import HistoryRow
@@ -156,6 +156,8 @@ class Knowledge(Part):
                 self._follow_all(deadline)
             if self.store.restarts != before:  # damage made it start empty: also what was followed before is gone
                 self._follow_all(deadline)
+        except (StorageFull, ReadOnly) as error:  # what is known is served
+            return "; ".join([*self._behind.values(), f"new edges are not derived: {error.message}"])
         finally:
             self._lock.release()
         return "; ".join(self._behind.values())

@@ -114,7 +114,7 @@ def _without_title(source: SourceText) -> str:
     text = source.text.strip()
     for pattern in (_HEADING, _UNDERLINED):
         found = pattern.match(text)
-        if found and one_line(found[1]) == source.title and not text.startswith("##"):
+        if found and found[1].strip() == source.title and not text.startswith("##"):  # no markup is lost
             return text[found.end() :].strip()
     return text
 
