@@ -91,6 +91,9 @@ def test_a_commit_is_found_and_leads_to_its_code_also_to_what_is_gone(desk: Desk
         ("auth:auth/old.py#Sessions.drop", "deleted", True),
     }
     assert titles(desk("get_history_for_code", symbol_id="auth:auth/old.py#Sessions"))[0] == commit["title"]
+    rows = desk("search_all", query="refresh tokens, drop sessions", domains=["history"])["history"]
+    related = next(each["related"]["code"] for each in rows if each["id"] == commit["id"])
+    assert [each["title"] for each in related[:2]] == ["refresh", "refresh.py"] and related[2]["removed"]
     fixes = desk("find_failures", query="empty tokens bypassed the expiry check")["results"]
     assert fixes[0]["title"] == "Fixed #12 -- Refused empty tokens." and fixes[0]["resolved"]
     assert desk("search_history", query="refresh tokens", sources=["thoughts"])["results"] == []

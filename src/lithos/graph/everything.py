@@ -16,7 +16,7 @@ from lithos.errors import InvalidInput
 from lithos.graph.code import Code
 from lithos.graph.code import search as search_code
 from lithos.graph.history import History, HistoryQuestion
-from lithos.graph.knowledge import Knowledge, Node, NodeDomain, NodeShown
+from lithos.graph.knowledge import Edge, Knowledge, Node, NodeDomain, NodeShown
 from lithos.graph.model import KnowledgeEdge
 from lithos.graph.sources import Sources
 
@@ -143,7 +143,7 @@ class Everything:
         return [_of_source(row) for row in kept[:limit]], reason
 
     def related(self, call: Call, rows: Sequence[AllRow]) -> dict[str, Related]:
-        """Of each row at most three of each other domain, the newest or heaviest. Edges and nodes of all are read
+        """Of each row at most three of each other domain, the newest or heaviest, symbols before files. Edges and nodes of all are read
         together."""
         ends: dict[str, dict[str, list[str]]] = {}
         for domain, kinds in _RELATED.items():
@@ -153,7 +153,7 @@ class Everything:
             for id in ids:
                 ends[id] = {
                     name: [
-                        *(edge.target for edge in out[id] if edge.type in wanted.out),
+                        *(edge.target for edge in sorted(out[id], key=_last) if edge.type in wanted.out),
                         *(edge.source for edge in into[id] if edge.type in wanted.into),
                     ]
                     for name, wanted in kinds.items()
@@ -174,6 +174,11 @@ class Everything:
             far = (node for _, node in self.graph.nodes.walk(call, rest, 2 * MOST_RELATED) if node is not None)
             shown[name] = [node.shown for node in itertools.islice(itertools.chain(near, far), MOST_RELATED)]
         return shown
+
+
+def _last(edge: Edge) -> tuple[bool, bool]:
+    """Of what a commit touched: code that is gone comes last, and files after their symbols."""
+    return edge.type is KnowledgeEdge.DELETED, "#" not in edge.target
 
 
 def _checked(domains: Sequence[str]) -> list[NodeDomain]:
