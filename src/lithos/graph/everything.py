@@ -143,8 +143,8 @@ class Everything:
         return [_of_source(row) for row in kept[:limit]], reason
 
     def related(self, call: Call, rows: Sequence[AllRow]) -> dict[str, Related]:
-        """Of each row at most three of each other domain, the newest or heaviest, symbols before files. Edges and nodes of all are read
-        together."""
+        """Of each row at most three of each other domain, the newest or heaviest, symbols before files. Edges and nodes
+        of all are read together."""
         ends: dict[str, dict[str, list[str]]] = {}
         for domain, kinds in _RELATED.items():
             ids = [row["id"] for row in rows if row["domain"] == domain]
