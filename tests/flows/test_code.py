@@ -143,6 +143,56 @@ def test_a_cut_name_is_offered_whole_before_short_names_that_are_part_of_it(desk
     assert missed.value.details["near"][0] == "shop:names.sh#compute_invoice_total_of_customer"
 
 
+def test_a_path_that_is_not_there_offers_near_paths(unchanged: Desk) -> None:
+    there = unchanged("list_files", pattern="*.py")["files"][0]["path"]
+    wrong = there.replace(".py", "x.py")
+    elsewhere = f"some/other/{there.rpartition('/')[2]}"
+    for path in (wrong, elsewhere):
+        for ask in (
+            lambda path=path: unchanged("get_file", path=path),  # type: ignore[misc]
+            lambda path=path: unchanged("get_file_symbols", file_path=path),  # type: ignore[misc]
+            lambda path=path: unchanged("get_dependents", path=path),  # type: ignore[misc]
+            lambda path=path: unchanged("get_symbol", symbol_id=f"./{path}"),  # type: ignore[misc]
+        ):
+            with pytest.raises(NotFound) as refused:
+                ask()
+            assert refused.value.details["near"][0] == f"shop:{there}" and there in refused.value.hint
+
+
+def test_what_leads_out_and_a_cursor_of_no_page_are_refused(unchanged: Desk) -> None:
+    for path in ("..", "../shop", "shop/../.."):
+        with pytest.raises((InvalidInput, NotFound)):
+            unchanged("get_structure", path=path)
+    there = unchanged("list_files", pattern="*.py")["files"][0]["path"]
+    with pytest.raises(InvalidInput, match="cursor"):
+        unchanged("get_file_symbols", file_path=there, cursor="x")
+
+
+def test_only_a_line_feed_ends_a_line(desk: Desk) -> None:
+    text = "def one(): pass\n\x0c\ndef two(): pass\n# \u2028 \x85 \x1c\rdef no(): pass\ndef three(): pass\n"
+    (desk.root / "feeds.py").write_text(text, newline="")
+    (desk.root / "feeds.txt").write_text("a\nb\n")
+    until(lambda: desk("list_files", pattern="feeds.*")["count"] == 2)
+    for name in ("two", "three"):
+        line = desk("get_symbol", symbol_id=f"feeds.py#{name}")["start_line"]
+        shown = desk("get_file", path="feeds.py", start_line=line, end_line=line)
+        assert shown["content"].startswith(f"def {name}()")
+    assert [desk("get_file", path=path)["lines"] for path in ("feeds.py", "feeds.txt")] == [5, 2]
+
+
+def test_a_broken_repository_hides_no_other_root_and_says_why(desk: Desk, tmp_path: Path) -> None:
+    broken = repository(tmp_path / "broken", {"a.py": "def a(): pass\n"})
+    (broken / ".git" / "index").write_bytes(b"no index")
+    added = desk("code_add", name="broken", path=str(broken))
+    until(lambda: desk("code_list", name="broken")["roots"][0]["state"] == "unavailable")
+    roots = {each["name"]: each for each in desk("code_list")["roots"]}
+    assert added["git"] == roots["broken"]["git"] and "index file" in added["git"]
+    assert "index file" in roots["broken"]["degraded_reason"] and roots["shop"]["state"] == "current"
+    (broken / ".git" / "index").unlink()
+    desk("code_rebuild", name="broken")
+    until(lambda: desk("code_list", name="broken")["roots"][0]["state"] == "current")
+
+
 def test_an_ambiguous_name_offers_candidates_that_are_accepted(desk: Desk) -> None:
     write(desk.root, {"one.py": "def twin(): pass\n", "two.py": "def twin(): pass\n"})
     until(lambda: len(desk("list_files", pattern="*.py")["files"]) == 6)

@@ -263,7 +263,12 @@ def _linked_worktree(work_tree: Path, entry: Path) -> Path:
     if git_dir.is_relative_to(work_tree.resolve()):
         return git_dir
     back = git_dir / "gitdir"
-    if not back.is_file() or Path(back.read_text().strip()).resolve() != entry.resolve():
+    if back.is_file():
+        known = Path(back.read_text().strip()).resolve() == entry.resolve()
+    else:  # of a submodule; a setting without a value names nothing
+        named = Git(work_tree, git_dir).configured().get("core.worktree") if (git_dir / "config").is_file() else None
+        known = bool(named) and (git_dir / str(named)).resolve() == work_tree.resolve()
+    if not known:
         raise GitRefused(f"{entry} names the repository {git_dir}, which does not know this work tree")
     return git_dir
 

@@ -72,7 +72,9 @@ class OpenRoot:
         """Why answers about this root may be incomplete; empty when they are not."""
         progress, name = self.index.progress, self.spec.name
         if progress.state == "unavailable":
-            return f"the root {name} cannot be read; this is what was known of it"
+            said = progress.problem.replace(f"{self.spec.path}/", "")
+            why = f" ({said})" if said.startswith("git ") else ""
+            return f"the root {name} cannot be read{why}; this is what was known of it"
         if progress.state == "starting":
             return f"the files of {name} were not compared yet"
         if progress.state == "indexing":

@@ -147,7 +147,7 @@ class CodeIndex:
 
     def _without_grammar(self, read: _Read) -> tuple[Parsed, list[Document]]:
         parsed = Parsed(read.path, "", read.version, read.stamp, read.reason, NO_GRAMMAR)
-        parsed.facts.lines = read.data.count(b"\n") + 1
+        parsed.facts.lines = _lines(read.data)
         made = [] if read.reason else documents(self.name, read.path, "", read.data, parsed.facts)
         parsed.cards = {"": card_number(made[0])} if made else {}
         return parsed, made
@@ -159,7 +159,7 @@ class CodeIndex:
             if facts is not None:
                 parsed.facts = facts
             else:
-                parsed.facts.lines = read.data.count(b"\n") + 1
+                parsed.facts.lines = _lines(read.data)
             made = documents(self.name, read.path, source.language, read.data, parsed.facts)
             prefix = len(self.name) + 1 + len(read.path) + 1
             parsed.cards = {each.id[prefix:]: card_number(each) for each in made}
@@ -243,3 +243,7 @@ class CodeIndex:
                 _log.exception("%s: %s could not be looked at", self.name, path)
             finally:
                 done.set()
+
+
+def _lines(data: bytes) -> int:
+    return data.count(b"\n") + (not data.endswith(b"\n"))

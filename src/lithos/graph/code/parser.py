@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -64,6 +65,9 @@ class Parser:
 
     def _parse(self, sources: Iterator[Source], waiting: deque[Source]) -> Iterator[tuple[Source, Facts | None]]:
         more = True
+        tried: Source | None = None
+        if self._process is not None and self._process.poll() is not None:
+            self._end()  # it was ended while it had nothing to do: no file is to blame
         while more or waiting:
             while more and len(waiting) < _AHEAD:
                 source = next(sources, None)
@@ -76,14 +80,17 @@ class Parser:
                 return
             answer = self._receive()
             if answer is None:  # dead or stuck: the first one that waits is to blame, the others go again
-                _log.warning("parsing %s failed; the parsing process is started again", waiting[0].path)
+                killed = self._was_killed() and waiting[0] is not tried
+                tried = waiting[0]
+                _log.warning("parsing %s failed; the parsing process is started again", tried.path)
                 self._cold_ends = 0 if self._warm else self._cold_ends + 1
                 self._end()
                 self.restarts += 1
                 if self._cold_ends >= _COLD_ENDS:
                     self._cold_ends = 0
                     raise Unavailable("the parsing process does not start", hint="The log has its last words.")
-                yield waiting.popleft(), None
+                if not killed:
+                    yield waiting.popleft(), None
                 for source in waiting:
                     self._send(source)
                 continue
@@ -141,6 +148,11 @@ class Parser:
         part = os.read(number, 1024 * 1024) if readable([number], seconds) else b""
         self._buffer += part
         return bool(part)
+
+    def _was_killed(self) -> bool:
+        """By another program, such as the system that is out of memory: the file gets another try."""
+        ended = None if self._process is None else self._process.poll()
+        return not self._stuck and ended in (-signal.SIGKILL, -signal.SIGTERM)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None:

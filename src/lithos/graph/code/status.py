@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from lithos.errors import Unavailable
 from lithos.graph.code.code import OpenRoot
 from lithos.graph.code.languages import shown
 from lithos.graph.code.questions.questions import degraded
+from lithos.graph.code.roots.tree import Tree
 from lithos.storage import Tx
 
 
 def root_status(root: OpenRoot) -> dict[str, Any]:
     progress, spec, tree = root.index.progress, root.spec, root.index.tree
+    failed, left_out = "", dict[str, int]()
     try:
         left_out = tree.left_out()
-    except OSError:
-        left_out = {}
+    except (OSError, Unavailable) as error:  # one root that cannot be read must not hide the others
+        failed = str(error)
 
     def work(tx: Tx) -> dict[str, Any]:
         languages: dict[str, int] = {}
@@ -45,6 +48,12 @@ def root_status(root: OpenRoot) -> dict[str, Any]:
         "total": progress.total,
         **root.store.read(work),
         "left_out": left_out,
-        "git": f"refused: {tree.git_refused}" if tree.git_refused else "used" if tree.uses_git else "none",
+        "git": _git(tree, failed),
         **degraded([root]),
     }
+
+
+def _git(tree: Tree, failed: str) -> str:
+    if tree.git_refused:
+        return f"refused: {tree.git_refused}"
+    return f"failed: {failed}" if failed else "used" if tree.uses_git else "none"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _MOST_HINTS = 500  # beyond this a scan of everything costs less than looking at each
 _FIRST_LOOK = 1.0  # seconds after the start in which calls wait for the first scan: 100,000 files take as long
 _SHARE = 50  # a scan may take one fiftieth of the time: huge vaults are scanned less often
+_AWAY = 1.0  # seconds between two looks for a folder that is gone
 _log = logging.getLogger(__name__)
 
 
@@ -154,15 +156,33 @@ class Watcher:
     # Listening
 
     def _listen(self) -> None:
-        folder = str(self._folder.resolve())
+        """A watch belongs to a folder, not to its name: where another one took the place, it begins again."""
+        missed = False
         try:
-            for number, changes in enumerate(self._heard(folder)):
-                if number == 0:  # what was saved between the first scan and the start of the watch
+            while not self._stopping.is_set():
+                place = _place(self._folder)
+                if place is None:
+                    missed = True
+                    self._stopping.wait(_AWAY)
+                    continue
+                if missed:
                     self.ask()
-                self._hint({path for _, name in changes if (path := self._relative(name, folder))})
-        except Exception as error:  # noqa: BLE001 - the limit of inotify watches, a folder that vanished: scans go on
+                self._listen_at(place)
+                missed = True
+        except Exception as error:  # noqa: BLE001 - the limit of inotify watches: scans go on
             self.problem = f"changes are not heard ({error}); files are compared every {self._scan_seconds:.0f} s"
             _log.warning("%s", self.problem)
+
+    def _listen_at(self, place: tuple[int, int]) -> None:
+        folder = str(self._folder.resolve())
+        for number, changes in enumerate(self._heard(folder)):
+            if number == 0:  # what was saved between the first scan and the start of the watch
+                self.ask()
+            self._hint({path for _, name in changes if (path := self._relative(name, folder))})
+            # A new folder may have the number of the one that is gone.
+            if any(name == folder for _, name in changes) or _place(self._folder) != place:
+                self.ask()
+                return
 
     def _heard(self, folder: str) -> Iterator[set[tuple[Change, str]]]:
         """Yield changed paths, and every five seconds that nothing changed."""
@@ -192,3 +212,12 @@ class Watcher:
         """The path beneath the folder; empty for what is not followed."""
         path = name[len(folder) + 1 :] if name.startswith(folder) else ""
         return "" if not path or self._ignores(path) else path
+
+
+def _place(folder: Path) -> tuple[int, int] | None:
+    """Device and inode of a folder; None: there is none."""
+    try:
+        found = folder.stat()
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISDIR(found.st_mode) else None

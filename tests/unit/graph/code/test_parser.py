@@ -112,3 +112,30 @@ def test_who_stops_half_way_leaves_no_answer_to_the_next(tmp_path: Path) -> None
         assert [symbol.name for symbol in facts.symbols] == ["z"]
     finally:
         made.close()
+
+
+def test_a_child_that_was_ended_while_idle_costs_no_file(tmp_path: Path) -> None:
+    it = Parser()
+    try:
+        list(it.parse(sources("def a(): pass\n")))
+        assert it._process is not None
+        it._process.kill()
+        it._process.wait()
+        assert [facts is None for _, facts in it.parse(sources("def b(): pass\n"))] == [False]
+    finally:
+        it.close()
+
+
+@pytest.mark.parametrize(("once", "unparsed"), [(True, []), (False, ["1.py"])])
+def test_a_file_at_which_another_program_ends_the_child_gets_one_more_try(
+    tmp_path: Path, once: bool, unparsed: list[str]
+) -> None:
+    mark = tmp_path / "killed"
+    condition = f'b"KILL" in frame and not ({once} and os.path.exists({str(mark)!r}))'
+    script = BROKEN.replace('if b"CRASH" in frame:', f"if {condition}:\n        open({str(mark)!r}, 'w').close()")
+    it = parser(tmp_path, script.replace("os.kill(os.getpid(), 11)", "os.kill(os.getpid(), 9)"))
+    try:
+        found = list(it.parse(sources("def a(): pass\n", "# KILL\n", "def b(): pass\n")))
+    finally:
+        it.close()
+    assert [source.path for source, facts in found if facts is None] == unparsed

@@ -16,7 +16,7 @@ _TRAILING = re.compile(r",(\s*[}\]])")
 def read(language: str, source: bytes) -> Facts:
     """The file's rules of imports, in `extra`; a broken file says nothing."""
     text = source.decode("utf-8", "replace")
-    facts = Facts(lines=text.count("\n") + 1)
+    facts = Facts(lines=text.count("\n") + (not text.endswith("\n")))
     try:
         facts.extra = {"config": _READERS[language](text)}
     except (ValueError, tomllib.TOMLDecodeError, TypeError, AttributeError):

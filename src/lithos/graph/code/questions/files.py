@@ -6,6 +6,7 @@ import difflib
 from collections import Counter
 from collections.abc import Sequence
 from functools import partial
+from io import StringIO
 from typing import Any, Protocol
 
 from lithos.core.call import Call
@@ -15,6 +16,7 @@ from lithos.core.text import BYTES_PER_TOKEN, estimate_tokens
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
+from lithos.graph.code.questions.lookup import no_file, no_root
 from lithos.graph.code.questions.questions import degraded
 from lithos.graph.code.roots import globs
 from lithos.graph.code.roots.rule import is_secret
@@ -34,7 +36,7 @@ def located(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
             return root, relative(plain[len(root.spec.name) + 1 :])
     plain = relative(plain)
     if not roots:
-        raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+        raise no_root()
     has = [root for root in roots if _row(root, plain) is not None]
     if len(has) > 1:
         names = [f"{root.spec.name}:{plain}" for root in has]
@@ -56,7 +58,7 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
     if (reason := root.spec.rule.refuses(path)) is not None:
         raise Forbidden(f"{path[:200]!r} is left out: {reason}", hint=_LEFT_OUT)
     for _ in range(3):
-        data, version, _ = root.index.tree.read(path)
+        data, version = _read(root, path)
         row = _row(root, path)
         if row is None or row["version"] != version:
             root.index.refresh(path)
@@ -72,6 +74,14 @@ def served(root: OpenRoot, path: str) -> tuple[bytes, str, Row]:
         if row["version"] == version:
             return data, version, row
     raise root.not_settled(path)
+
+
+def _read(root: OpenRoot, path: str) -> tuple[bytes, str]:
+    try:
+        data, version, _ = root.index.tree.read(path)
+    except NotFound:
+        raise no_file([root], path) from None
+    return data, version
 
 
 class KeptTexts(Protocol):
@@ -123,7 +133,7 @@ def excerpt(
             if hunks is not None:
                 count = estimate_tokens(whole)
                 return {"since": known_version, "hunks": hunks, "token_count": count, "truncated": False}
-    lines = whole.splitlines(keepends=True)
+    lines = [*StringIO(whole, newline="\n")]  # grammars count no other ends of lines, such as a form feed
     first = max(start_line or 1, 1)
     if first > max(len(lines), 1):
         raise InvalidInput(f"{inside} has {len(lines)} lines", hint=f"start_line is at most {len(lines)}.")
@@ -206,9 +216,11 @@ def listing(code: Code, call: Call, pattern: str, root: str | None, limit: int, 
 def structure(code: Code, call: Call, path: str, depth: int, root: str | None) -> dict[str, Any]:
     """Folders with their files, lines, languages and symbols, `depth` levels deep."""
     roots = code.visible(call, root)
-    if path.strip("/. "):
+    if path.strip(" /") not in ("", "."):
         named, inside = located(roots, path.rstrip("/"))
         inside = inside.strip("/")
+        if ".." in inside.split("/"):
+            raise InvalidInput(f"{inside[:200]!r} leads out of the root", hint="Name a folder beneath it.")
         asked = [named] if path.strip().startswith(f"{named.spec.name}:") else roots
     else:
         asked, inside = roots, ""

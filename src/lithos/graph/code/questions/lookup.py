@@ -12,7 +12,7 @@ import orjson
 
 from lithos.errors import InvalidInput, NotFound
 from lithos.graph.code.code import OpenRoot
-from lithos.graph.code.languages import shown
+from lithos.graph.code.languages import language_of, shown
 from lithos.graph.code.schema import number
 from lithos.graph.code.values import NODE_NAMES, NodeType
 from lithos.storage import Row, Tx
@@ -88,13 +88,13 @@ def find(roots: Sequence[OpenRoot], text: str, *, offers: bool = True) -> Symbol
     if not text or len(text) > 1_000:
         raise InvalidInput("name a symbol", hint=_HINT)
     if not roots:
-        raise NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+        raise no_root()
     exact = [each for root in roots if (each := _exact(root, text)) is not None]
     if len(exact) == 1:
         return exact[0]
     found: list[Symbol] = exact or [each for root in roots for each in named(root, text)]
     if not found:
-        near = near_names(roots, text) if offers else []
+        near = _near(roots, text) if offers else []
         offer = f"Did you mean {', '.join(near)}?" if near else _HINT
         raise NotFound(f"there is no symbol {text[:120]!r}", hint=offer, near=near)
     if len(found) > 1:
@@ -185,6 +185,44 @@ def near_names(roots: Sequence[OpenRoot], text: str) -> list[str]:
             if row:
                 found.append((-score, symbol_id(root.spec.name, row)))
     return [id for _, id in sorted(found)[:NEAR_NAMES]]
+
+
+def near_files(roots: Sequence[OpenRoot], path: str) -> list[str]:
+    """The five files whose paths are most like this one; a file of the same name counts wherever it is."""
+    from rapidfuzz import fuzz, process
+
+    wanted = _LINE.sub(r"\1", path.strip())
+    found: list[tuple[float, str]] = []
+    for root in roots:
+        inside = wanted.removeprefix(f"{root.spec.name}:")
+        paths = root.store.read(_all_paths)
+        likely = process.extract(inside, paths, scorer=fuzz.ratio, limit=NEAR_NAMES, score_cutoff=55)
+        found += [(-score, f"{root.spec.name}:{near}") for near, score, _ in likely]
+        name = inside.rpartition("/")[2].lower()
+        found += [(-99.0, f"{root.spec.name}:{each}") for each in paths if each.rpartition("/")[2].lower() == name]
+    return list(dict.fromkeys(path for _, path in sorted(found)))[:NEAR_NAMES]
+
+
+def _near(roots: Sequence[OpenRoot], text: str) -> list[str]:
+    """Near names; of `src/a.py` or `src/a.py:12`, which is no `pkg/auth.Login`, near paths."""
+    is_path = "/" in text and language_of(_LINE.sub(r"\1", text))
+    return near_files(roots, text) if is_path else near_names(roots, text)
+
+
+def no_file(roots: Sequence[OpenRoot], path: str) -> NotFound:
+    """The refusal of a path that no root has, with the paths that may be meant."""
+    near = near_files(roots, path)
+    offer = f"Did you mean {', '.join(near)}?" if near else "lithos_list_files shows what there is."
+    return NotFound(f"there is no file or folder {path[:200]!r}", hint=offer, near=near)
+
+
+def no_root() -> NotFound:
+    return NotFound("there is no code root", hint="The operator adds one: lithos code add PATH.")
+
+
+def _all_paths(tx: Tx) -> list[str]:
+    row = tx.one("SELECT json_group_array(path) AS paths FROM files WHERE reason = ''")
+    return list(orjson.loads(row["paths"])) if row else []
 
 
 def _all_names(tx: Tx) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
-from lithos.graph.code.questions.lookup import Symbol, find, is_test, nodes, rendered
+from lithos.graph.code.questions.lookup import Symbol, find, is_test, no_file, no_root, nodes, rendered
 from lithos.graph.code.questions.walk import DEEPEST, Step, walk
 from lithos.graph.code.roots.rule import is_secret
 from lithos.graph.code.schema import number
@@ -155,9 +155,12 @@ def _file_or_folder(roots: Sequence[OpenRoot], path: str) -> Symbol:
                 return Symbol(root, rows[each])
     if is_secret(plain):
         raise Forbidden(f"{plain[:200]!r} looks like a credential file", hint="Such files are never served.")
-    found = find(roots, plain)
+    try:
+        found = find(roots, plain, offers=False)
+    except NotFound:
+        raise (no_file(roots, plain) if roots else no_root()) from None
     if found.row["type"] not in (NodeType.FILE, NodeType.PACKAGE):
-        raise NotFound(f"there is no file or folder {plain[:200]!r}", hint="lithos_list_files shows what there is.")
+        raise no_file(roots, plain)
     return found
 
 
@@ -182,7 +185,9 @@ def file_symbols(
     found = _file_or_folder(roots, file_path)
     if found.row["type"] != NodeType.FILE:
         raise InvalidInput(f"{file_path!r} is not a file", hint="lithos_list_files shows the files of a folder.")
-    after = int(cursor) if cursor and cursor.isdigit() else -1
+    if cursor is not None and not (cursor.isascii() and cursor.isdigit()):
+        raise InvalidInput(f"cursor {cursor[:40]!r} is not one that we returned", hint="Pass `cursor` unchanged.")
+    after = int(cursor[:18]) if cursor else -1
     kinds = SYMBOL_TYPES[symbol_type]
     chosen = f"AND type IN ({', '.join(str(int(kind)) for kind in kinds)})" if kinds else "AND type <> 8"
     sql = f"SELECT * FROM nodes WHERE file = ? AND place > ? {chosen} AND place >= 0 ORDER BY place LIMIT ?"

@@ -6,9 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lithos.errors import InvalidInput
 from lithos.graph.code.roots import globs
+from lithos.storage import checked
 
 LARGEST = 1_000_000  # bytes
+_SHORT = 80  # characters: with fewer no name is too long, no path too deep
 _FOLDERS = """
 .git .hg .svn .jj node_modules vendor __pycache__ .idea .vscode dist build .cache .tox .nox .venv .mypy_cache
 .ruff_cache .pytest_cache .lithos
@@ -16,7 +19,8 @@ _FOLDERS = """
 SKIPPED_FOLDERS = frozenset(_FOLDERS.split())
 _SECRET_NAME = re.compile(
     r"\.env.*|.*\.env|[._]netrc.*|\.npmrc.*|\.pypirc|\.yarnrc(\.yml)?|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf"
-    r"|\.vault[-_]token|\.terraformrc|\.dockercfg|\.boto|\.s3cfg|\.databrickscfg|\.cargo[-_]credentials.*"
+    r"|(.*[-_.])?token(\.(txt|enc|bak))?|cookies?\.(txt|sqlite)|\.(bash|zsh|sh|psql|mysql|python|sqlite|node_repl)_history"
+    r"|env\.(local|prod|production|staging|dev|development)|.*firebase[-_]adminsdk.*\.json|\.terraformrc|\.dockercfg|\.boto|\.s3cfg|\.databrickscfg|\.cargo[-_]credentials.*"
     r"|id_(rsa|dsa|ecdsa|ed25519)(_.*)?(\.(key|bak|old))?|.*\.(pem|key|p12|pfx|p8|jks|keystore|kdbx?|ppk|ovpn|gpg|pgp|keytab)"
     r"|.*\.tfstate(\..*)?|.*\.tfvars(\.json)?"
     r"|(.*[-_.])?(credentials?|secrets?|passwords?|passwd|htpasswd)(\.(json|ya?ml|toml|ini|cfg|conf|txt|xml|properties|csv|db|enc))?"
@@ -65,6 +69,8 @@ class Rule:
             return "skipped folder"
         if _GENERATED_NAME.fullmatch(name):
             return "generated"
+        if not _is_served(path):
+            return "name"
         if self.include and not _any(self.include, path):
             return "not included"
         if self.exclude and _any(self.exclude, path):
@@ -85,6 +91,17 @@ class Rule:
         if len(data) > 2_000 and len(data) / (data.count(b"\n") + 1) > _LONGEST_MEAN_LINE:
             return "minified"
         return None
+
+
+def _is_served(path: str) -> bool:
+    """Whether a path may be asked for at all: no control characters in it, no broken bytes."""
+    if path.isascii() and path.isprintable() and len(path) < _SHORT and ".lithos" not in path.lower():
+        return True  # a twentieth of the whole check, for nearly all of 100,000 paths
+    try:
+        checked(path)
+    except InvalidInput:
+        return False
+    return True
 
 
 def is_secret(path: str, name: str | None = None) -> bool:

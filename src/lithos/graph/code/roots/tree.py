@@ -98,7 +98,8 @@ class Tree:
         counts: dict[str, int] = {}
         if not self.path.is_dir():
             return counts
-        for path in self._from_git(None) or self._walk():
+        named = self._from_git(None)
+        for path in self._walk() if named is None else named:
             reason = self.rule.refuses(path)
             if reason:
                 counts[reason] = counts.get(reason, 0) + 1

@@ -35,7 +35,9 @@ from tests.support.code_repos import git, repository, write
         "a/credentials.json",
     ]
     + [".ssh/config", "secrets.yaml", "prod.tfstate", ".git-credentials", "service-account-prod.json", "keystore.jks"]
-    + ["deploy_key", "prod-api-keys.json", "wp-config.php"],
+    + ["deploy_key", "prod-api-keys.json", "wp-config.php"]
+    + [".token", "github_token.txt", "api-token", "cookies.txt", ".bash_history", "env.production"]
+    + ["x-firebase-adminsdk-1a2b.json"],
 )
 def test_credential_files_are_left_out_by_name(path: str) -> None:
     assert Rule().refuses(path) == "secret"
@@ -52,6 +54,15 @@ def test_credential_files_are_left_out_by_name(path: str) -> None:
         ("a/dist/b.js", "skipped folder"),
         ("a.min.js", "generated"),
         ("x_pb2.py", "generated"),
+        ("token.py", None),
+        ("design-tokens.json", None),
+        ("src/env.ts", None),
+        ("environment.prod.ts", None),
+        ("new\nline.py", "name"),
+        ("bad\udcff.py", "name"),
+        ("a/.lithos-x/b.py", "name"),
+        (f"{'a/' * 41}b.py", "name"),
+        (f"{'größe' * 12}/計算.py", None),
     ],
 )
 def test_what_else_is_left_out_by_name(path: str, reason: str | None) -> None:
@@ -212,6 +223,18 @@ def test_a_foreign_owner_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "geteuid", lambda: 4242)
     with pytest.raises(GitRefused, match="another user"):
         Git.find(root)
+
+
+def test_a_submodule_is_known_by_the_work_tree_that_its_repository_names(tmp_path: Path) -> None:
+    inner = repository(tmp_path / "inner", {"s.py": "x = 1\n"})
+    outer = repository(tmp_path / "outer", {"a.py": "x = 1\n"})
+    git(outer, "-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner), "sub")
+    found = Git.find(outer / "sub")
+    assert found is not None and found.run("ls-files") == b"s.py\n"
+    thief = write(tmp_path / "thief", {"s.py": "x = 1\n"})
+    (thief / ".git").write_text(f"gitdir: {outer}/.git/modules/sub\n")
+    with pytest.raises(GitRefused, match="does not know"):
+        Git.find(thief)
 
 
 def test_a_refused_repository_is_still_read_without_git(tmp_path: Path) -> None:
