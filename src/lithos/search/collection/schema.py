@@ -20,4 +20,4 @@ class CollectionSchema:
 
     def layout(self, model: str) -> str:
         limits, uncut = self.limits, "|uncut2" if self.uncut else ""
-        return f"10|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}{uncut}"
+        return f"11|{model}|{limits.target}|{limits.most}|{limits.tokens}|{','.join(sorted(self.numbers))}{uncut}"

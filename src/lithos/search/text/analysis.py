@@ -29,7 +29,7 @@ _JOINED_WORD = re.compile(f"(?<![A-Za-z0-9.]){_JOINED}(?![A-Za-z0-9])")
 _JOINED_UNIT = re.compile(f"{_JOINED}\\.*\\Z")
 # Words that are also written in one: e-mail, non-linear, x-forwarded-for.
 _HYPHENATED = re.compile(r"(?<![A-Za-z0-9-])[A-Za-z]{1,20}(?:-[A-Za-z]{2,20}){1,2}(?![A-Za-z0-9-])")
-_VERSION = re.compile(r"(?<![A-Za-z0-9])[vV](\d+)(?=\.\d)")  # v1.2.3 is 1.2.3
+_VERSION = re.compile(r"[vV]?(\d+\.\d[\w.-]*)")
 _LANGUAGE = re.compile(r"(?<![A-Za-z0-9_])[A-Za-z](?:\+\+|#)(?![\w#+])")  # C++, C#, F#
 _CAMEL_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 # Letters and digits, an underscore inside, or a capital after a small letter.
@@ -263,10 +263,13 @@ def identifiers(text: str) -> list[str]:
 
 
 def compounds(text: str) -> list[list[str]]:
-    """Terms of `2024-05-01`, `1.2.3` and `ERR_4021`, which mean something only together and in this order."""
-    words = [word for word in text.split() if any(map(str.isdigit, word)) and not word.isalnum()]
-    terms = [phrase_terms(word) for word in words[:MOST_COMPOUNDS]]
-    return [each for each in terms if 1 < len(each) <= LONGEST_COMPOUND]
+    """Terms of `2024-05-01`, `1.2.3` and `ERR_4021`, which mean something only together and in this order. A version
+    is the same with a v and without."""
+    words = [word for word in text.split() if any(map(str.isdigit, word)) and not word.isalnum()][:MOST_COMPOUNDS]
+    versions = [found[1] for word in words if (found := _VERSION.match(word))]
+    spellings = dict.fromkeys([*words, *versions, *(f"v{each}" for each in versions)])
+    terms = dict.fromkeys(tuple(phrase_terms(word)) for word in spellings)
+    return [[*each] for each in terms if 1 < len(each) <= LONGEST_COMPOUND]
 
 
 def weight_unknown(term: str) -> float:
@@ -320,8 +323,6 @@ def _prepared(text: str, grams: Callable[[str], str]) -> str:
         text = folded(_signs().sub(_sign_word, text))
         text = _UNSPACED_RUN.sub(lambda run: f" {grams(run.group())} ", text)
     text = _APOSTROPHE_S.sub("", text)
-    if "." in text:
-        text = _VERSION.sub(r"v\1 \1", text)
     if "_" in text or "." in text:
         text = _JOINED_WORD.sub(_with_whole, text)
     if "-" in text:
