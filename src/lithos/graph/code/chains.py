@@ -7,6 +7,7 @@ As a type, `[]T` is a container of T. An empty chain says nothing.
 from __future__ import annotations
 
 import re
+from sys import intern
 
 from lithos.graph.code.remembered import Remembered
 
@@ -113,9 +114,10 @@ def _angle(text: str, at: int) -> int:
     return -1
 
 
-def tokens(text: str) -> list[str]:
-    """`a.b().c[]` → ["a", "b", "()", "c", "[]"]."""
-    return _TOKEN.findall(text)
+def tokens(text: str) -> tuple[str, ...]:
+    """`a.b().c[]` → ("a", "b", "()", "c", "[]")."""
+    return _tokens[text]
 
 
 _TOKEN = re.compile(r"[^\W\d][\w$]*|\(\)|\[\]")
+_tokens = Remembered[str, tuple[str, ...]](lambda text: tuple(map(intern, _TOKEN.findall(text))), 20_000)

@@ -28,7 +28,7 @@ CREATE TABLE files (
     stale INTEGER NOT NULL,  -- 1: its edges must be resolved again
     asked BLOB  -- hashes of the keys that resolving it looked up, 8 bytes each
 ) STRICT;
-CREATE INDEX files_stale ON files (number) WHERE stale = 1;
+CREATE INDEX files_stale ON files (path) WHERE stale = 1;
 CREATE INDEX files_left_out ON files (reason) WHERE reason <> '';
 
 CREATE TABLE facts (file INTEGER PRIMARY KEY, facts BLOB NOT NULL) STRICT;

@@ -403,7 +403,7 @@ def _node_rows(parsed: Parsed, file: int) -> Iterable[tuple[Any, ...]]:
 def _resolve_stale(tx: Tx, world: World, at_once: int) -> bool:
     sql = (
         "SELECT number, path, language, facts, asked FROM files LEFT JOIN facts ON file = number "
-        "WHERE stale = 1 ORDER BY number LIMIT ?"
+        "WHERE stale = 1 ORDER BY path LIMIT ?"  # neighbours look up the same
     )
     rows = tx.all(sql, at_once + 1)
     found: list[tuple[Any, ...]] = []
@@ -427,7 +427,7 @@ def _resolve_file(world: World, row: Row, found: list[tuple[Any, ...]], asked: l
     world.forget_local()
     found += _edge_rows(path, edges, engine.confidence, world.number)
     found.append((world.number(f"{path.rpartition('/')[0]}/"), int(EdgeType.DEFINES), file, 0, 1.0, 0))
-    asked.append((array("q", sorted(map(world.number, keys))).tobytes(), file))
+    asked.append((array("q", sorted(keys)).tobytes(), file))
 
 
 def _edge_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lithos.graph.code.resolving.engine import OUTSIDE, Engine, Entity, Found
@@ -31,8 +31,8 @@ class PythonEngine(Engine):
             first = False
             scope = symbols[scope].parent
 
-    def _walk(self, scope: int, parts: list[str], line: int) -> Found | None:
-        if parts[:2] == ["super", "()"] and len(parts) > 2:
+    def _walk(self, scope: int, parts: Sequence[str], line: int) -> Found | None:
+        if len(parts) > 2 and parts[0] == "super" and parts[1] == "()":
             owner = self.class_around(scope)
             if owner is None:
                 return None

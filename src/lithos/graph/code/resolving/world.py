@@ -31,28 +31,35 @@ class Published(Protocol):
 class World:
     def __init__(self, published: Published) -> None:
         self._published = published
-        self._memo: dict[Any, tuple[Any, frozenset[str]]] = {}
-        self._local: dict[Any, tuple[Any, frozenset[str]]] = {}
-        self._values: dict[str, list[Any]] = {}
+        self._memo: dict[Any, tuple[Any, frozenset[int]]] = {}
+        self._local: dict[Any, tuple[Any, frozenset[int]]] = {}
+        self._values: dict[int, list[Any]] = {}
         self._numbers: dict[str, int] = {}
-        self._frames: list[set[str]] = []
+        self._unique: dict[str, str | None] = {}
+        self._frames: list[set[int]] = []  # the numbers of the keys that were looked up, by what is being computed
         self._active: dict[Any, int] = {}
         self._cut = (
             10**9
         )  # the outermost frame that a cycle reached back to: results inside it depend on where one began
 
-    def record(self, work: Callable[[], T]) -> tuple[T, set[str]]:
-        """Run `work`; also return every key that it looked up."""
+    def record(self, work: Callable[[], T]) -> tuple[T, set[int]]:
+        """Run `work`; also return the number of every key that it looked up."""
         self._frames.append(set())
         result = work()
         return result, self._frames.pop()
 
     def get(self, key: str) -> list[Any]:
-        self._frames[-1].add(key)
-        found = self._values.get(key)
+        number = self._numbers.get(key) or self.number(key)
+        self._frames[-1].add(number)
+        found = self._values.get(number)
         if found is None:
-            found = self._values[key] = self._published.values(self.number(key))
+            found = self._values[number] = self._published.values(number)
         return found
+
+    @property
+    def is_outermost(self) -> bool:
+        """Whether nothing is being computed that will be remembered with its look-ups."""
+        return len(self._frames) == 1
 
     def number(self, key: str) -> int:
         """The number under which a key or an id is kept."""
@@ -65,14 +72,16 @@ class World:
         return bool(self.get(key))
 
     def unique(self, name: str) -> str | None:
-        self._frames[-1].add(f"n:{name}")
-        return self.remembered(("n", name), lambda: self._published.unique(name))
+        self._frames[-1].add(self.number(f"n:{name}"))
+        if name not in self._unique:
+            self._unique[name] = self._published.unique(name)
+        return self._unique[name]
 
     def forget_local(self) -> None:
         """Drop what only the file that was just resolved could ask again; and everything once it is much."""
         self._local.clear()
         if len(self._memo) > MOST_REMEMBERED:
-            for each in (self._memo, self._values, self._numbers):
+            for each in (self._memo, self._values, self._numbers, self._unique):
                 each.clear()
 
     def remembered(self, key: Any, compute: Callable[[], T], *, local: bool = False) -> T | None:
