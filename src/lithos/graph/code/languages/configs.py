@@ -30,11 +30,17 @@ def _tsconfig(text: str) -> dict[str, Any]:
     data = json.loads(_TRAILING.sub(r"\1", plain))
     options = data.get("compilerOptions") or {}
     extends = data.get("extends") or ""
-    return {
-        "baseUrl": options.get("baseUrl"),
-        "paths": {str(key): [str(each) for each in value] for key, value in (options.get("paths") or {}).items()},
-        "extends": extends if isinstance(extends, str) else str(extends[0]),
-    }
+    extends = extends if isinstance(extends, str) else str(extends[0])
+    paths = {str(key): [str(each) for each in value] for key, value in (options.get("paths") or {}).items()}
+    return {"baseUrl": options.get("baseUrl"), "paths": paths or _generated_paths(extends), "extends": extends}
+
+
+def _generated_paths(extends: str) -> dict[str, list[str]]:
+    """Those of SvelteKit's own tsconfig, which a build makes and git ignores: `$lib` is src/lib, unless paths are set."""
+    folder, kit, rest = extends.rpartition(".svelte-kit/")
+    if not kit or rest != "tsconfig.json":
+        return {}
+    return {"$lib": [f"{folder}src/lib"], "$lib/*": [f"{folder}src/lib/*"]}
 
 
 def _package_json(text: str) -> dict[str, Any]:

@@ -87,6 +87,22 @@ def test_typescript_paths_reexports_this_and_workspaces(tmp_path: Path) -> None:
     } <= found
 
 
+def test_sveltekits_lib_is_known_without_the_file_that_it_generates(tmp_path: Path) -> None:
+    files = {
+        "packages/ui/tsconfig.json": '{"extends": "./.svelte-kit/tsconfig.json", "compilerOptions": {"strict": true}}',
+        "packages/ui/src/lib/id.ts": "export function createId() {}\n",
+        "packages/ui/src/lib/index.ts": "export function all() {}\n",
+        "packages/ui/src/app.ts": (
+            "import { createId } from '$lib/id.js'\nimport { all } from '$lib'\nfunction go() { createId(); all() }\n"
+        ),
+        "other/tsconfig.json": '{"extends": "./.svelte-kit/tsconfig.json", "compilerOptions": {"paths": {"@": ["x"]}}}',
+        "other/src/lib/id.ts": "export function ownId() {}\n",
+        "other/src/app.ts": "import { ownId } from '$lib/id.js'\nfunction stop() { ownId() }\n",
+    }
+    found = {(caller, callee) for caller, callee, how in resolved(tmp_path, files) if how == "import"}
+    assert found == {("go", "createId"), ("go", "all")}  # own paths replace those of the file that is extended
+
+
 def test_go_packages_methods_embedding_and_interfaces(tmp_path: Path) -> None:
     files = {
         "go.mod": "module example.org/shop\n",
