@@ -36,7 +36,7 @@ def _tsconfig(text: str) -> dict[str, Any]:
 
 
 def _generated_paths(extends: str) -> dict[str, list[str]]:
-    """Those of SvelteKit's own tsconfig, which a build makes and git ignores: `$lib` is src/lib, unless paths are set."""
+    """Those of SvelteKit's own tsconfig, which a build makes and git ignores: `$lib` is src/lib."""
     folder, kit, rest = extends.rpartition(".svelte-kit/")
     if not kit or rest != "tsconfig.json":
         return {}
