@@ -181,6 +181,14 @@ def test_a_session_keeps_its_entries_until_they_are_promoted(desk: Desk) -> None
     assert (ids(history), history["complete"]) == ([stored["id"]], False)
 
 
+@pytest.mark.parametrize("empty", ["", "  "])
+def test_an_empty_session_is_the_current_one(desk: Desk, empty: str) -> None:
+    session = desk.session("private")
+    made = desk("store_entry", category="insight", content="Quokkas are private here.", session_id=empty)
+    assert made["session_id"] == session
+    assert made["id"] not in ids(desk("search_history", BEN, query="quokkas private"))
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments"),
     [

@@ -470,8 +470,9 @@ class Sessions(Part):
 
     def scope_of_entry(self, call: Call, session_id: str | None) -> str | None:
         """The session that a new thought belongs to: the named one or the agent's current one. A session takes entries
-        of its members, while it runs. An id that is no session of ours stays as it is, and scopes nothing."""
-        named = None if session_id is None else session_id.casefold()
+        of its members, while it runs. An id that is no session of ours stays as it is, and scopes nothing; an empty one
+        is none."""
+        named = session_id.casefold() if session_id and session_id.strip() else None
         if named is not None and not self.is_session(named):
             return session_id
         chosen = named or self.current(call)

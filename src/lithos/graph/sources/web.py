@@ -63,7 +63,8 @@ def system_resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except OSError as error:
-        raise Unavailable(f"{host} cannot be resolved: {error.strerror or error}") from None
+        hint = "Is there a network, and the name right? Or save the page as a file and ingest that."
+        raise Unavailable(f"{host} cannot be resolved: {error.strerror or error}", hint=hint) from None
     return list(dict.fromkeys(str(each[4][0]) for each in found))
 
 
