@@ -57,6 +57,7 @@ def strict(tool: Tool, schema: dict[str, Any], text: str = "probe") -> Any:
 
 def lenient(tool: Tool, schema: dict[str, Any], value: Any) -> Iterator[Any]:
     """The ways in which a model may send it instead."""
+    takes_text = any(each.get("type") == "string" for each in schema.get("anyOf", ()))
     schema = resolved(tool, schema)
     if isinstance(value, bool):
         yield from (str(value), str(value).lower())
@@ -64,7 +65,7 @@ def lenient(tool: Tool, schema: dict[str, Any], value: Any) -> Iterator[Any]:
         yield from (str(value), f" {value} ", float(value))
     elif isinstance(value, list | dict):
         yield json.dumps(value)
-        if isinstance(value, list) and not isinstance(value[0], list):
+        if isinstance(value, list) and not isinstance(value[0], list) and not takes_text:
             yield value[0]
     elif "enum" in schema:
         yield from (value.upper(), value.lower(), value.capitalize())

@@ -65,7 +65,8 @@ class Arguments:
 
 def _plain_types(choices: list[Schema]) -> frozenset[type]:
     plain = [each for each in choices if "enum" not in each and "const" not in each]
-    return frozenset(kind for each in plain for kind in _PLAIN.get(each.get("type", ""), ()))
+    types = frozenset(kind for each in plain for kind in _PLAIN.get(each.get("type", ""), ()))
+    return types - {str} if any(each.get("type") == "array" for each in choices) else types  # a text may hold the list
 
 
 def _guard(name: str, value: Any) -> Any:
@@ -84,6 +85,8 @@ class _Reader:
 
     def read(self, schema: Schema, value: Any, place: str) -> Any:
         choices = list(self.choices(schema))
+        if isinstance(value, str) and _json(value, list) is not None:  # also where a text would do
+            choices = [choice for choice in choices if choice.get("type") == "array"] or choices
         fitting = [choice for choice in choices if _fits(choice, value)]
         for choice in fitting or choices:
             read = self._as(choice, value, place)
