@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 
 from lithos.search.text.analysis import UNSPACED, analyzed, folded, foldings, whole_words
@@ -32,6 +32,7 @@ class Snippets:
         # No stemmer changes the first letter; folding may: "État" is "etat".
         self._first = {term[:1] for term in self._terms} | {term[:1].upper() for term in self._terms}
         self._beginnings = {f" {term[: max(1, len(term) - STEMMED)]}" for term in self._terms}
+        self._grams = frozenset(term for term in self._terms if _UNSPACED.match(term))
         self._judged: dict[str, bool] = {}
 
     def of(self, passage: str) -> str:
@@ -55,9 +56,10 @@ class Snippets:
         return spans
 
     def _in_any_script(self, text: str) -> list[Span]:
-        words = {word for word in _WORD.findall(text) if word[0] in self._first or not word[0].isascii()}
+        apart = _UNSPACED.sub(_blank, text)
+        words = {word for word in _WORD.findall(apart) if word[0] in self._first or not word[0].isascii()}
         there = [word for word in words if self._is_term(word)]
-        return [span for word in there for span in _occurrences(text, word)] + _pairs(text, self._terms)
+        return [span for word in there for span in _occurrences(apart, word)] + _pairs(text, self._grams)
 
     def _is_term(self, word: str) -> bool:
         judged = self._judged.get(word)
@@ -111,18 +113,31 @@ def _analyzed(word: str) -> str:
 _remembered = lru_cache(maxsize=20_000)(_analyzed)
 
 
-def _pairs(text: str, wanted: frozenset[str]) -> list[Span]:
-    found = []
-    for run in _UNSPACED.finditer(text):
-        places: Sequence[int] = range(*run.span())
-        if len(run.group().translate(foldings())) < len(places):  # the index has no tones of Thai
-            places = [at for at in places if foldings().get(ord(text[at])) != ""]
-        for at, (place, after) in enumerate(zip(places, [*places[1:], run.end()], strict=True)):
-            if text[place] in wanted:
-                found.append((place, after))
-            if at + 1 < len(places) and text[place] + text[after] in wanted:
-                found.append((place, places[at + 2] if at + 2 < len(places) else run.end()))
-    return found
+def _blank(run: re.Match[str]) -> str:
+    return " " * len(run.group())
+
+
+def _pairs(text: str, grams: frozenset[str]) -> list[Span]:
+    if len(text.translate(foldings())) < len(text):
+        return [span for run in _UNSPACED.finditer(text) for span in _pairs_of_run(text, run, grams)]
+    return [(at, at + len(gram)) for gram in grams for at in _places(text, gram)]
+
+
+def _places(text: str, gram: str) -> Iterator[int]:
+    at = text.find(gram)
+    while at >= 0:
+        yield at
+        at = text.find(gram, at + 1)
+
+
+def _pairs_of_run(text: str, run: re.Match[str], grams: frozenset[str]) -> Iterator[Span]:
+    """Where some characters are not in the index, such as the tones of Thai."""
+    places = [at for at in range(*run.span()) if foldings().get(ord(text[at])) != ""]
+    for at, (place, after) in enumerate(zip(places, [*places[1:], run.end()], strict=True)):
+        if text[place] in grams:
+            yield place, after
+        if at + 1 < len(places) and text[place] + text[after] in grams:
+            yield place, places[at + 2] if at + 2 < len(places) else run.end()
 
 
 def _merged(spans: list[Span]) -> list[Span]:

@@ -71,6 +71,7 @@ def test_characters_of_chinese_words_count_beside_their_pairs() -> None:
         ("كتب أحمد إلى المدرسة", "مدرسة", "كتب أحمد إلى <b>المدرسة</b>"),
         ("ปลาน้ำหมึก เป็นชื่อ", "เป็น", "ปลาน้ำหมึก <b>เป็น</b>ชื่อ"),
         ("日本語の文書", "日本", "<b>日本</b>語の文書"),
+        ("GitHubの使い方", "GitHub", "<b>GitHub</b>の使い方"),
         ("a_b and abc", "b", "a_<b>b</b> and abc"),
     ],
 )
