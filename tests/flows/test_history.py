@@ -156,6 +156,22 @@ def test_findings_and_outcomes_of_the_board_are_history(desk: Desk) -> None:
     assert desk("search_history", query="walrus latency", until="2020-01-01")["results"] == []
 
 
+def test_a_short_answer_is_the_beginning_of_a_long_one(desk: Desk) -> None:
+    """Findings that score less than the last thought are not fetched; those between are."""
+    task = desk("task_create", title="Rotate the lantern wicks", description="Weekly", agent="ann")["task_id"]
+    about = "The lantern wick smokes when the oil is cold"
+    for number, rest in enumerate(
+        ("", " and wet", " and old, and nobody trims it", " in the cellar, the attic, the hall")
+    ):
+        desk("store_entry", content=f"{about}{rest}.", category="insight")
+        desk("finding_post", task_id=task, agent="ann", summary=f"{about}{rest}, seen {'again ' * number}today.")
+    long = desk("search_history", query="does the lantern wick smoke?", limit=20)["results"]
+    sources = [row["source"] for row in long]
+    assert {"thoughts", "board"} <= {*sources[:6]} and len(long) >= 8
+    for limit in range(1, 8):
+        assert desk("search_history", query="does the lantern wick smoke?", limit=limit)["results"] == long[:limit]
+
+
 def test_a_session_keeps_its_entries_until_they_are_promoted(desk: Desk) -> None:
     session = desk.session("tapirs", BEN)
     stored = desk("store_entry", BEN, content="tapir decision: use two queues", category="decision")

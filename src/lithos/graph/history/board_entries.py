@@ -24,7 +24,7 @@ class BoardEntries:
     def __init__(self, index: BoardSearch) -> None:
         self._index = index
 
-    def find(self, call: Call, question: HistoryQuestion) -> Answered:
+    def find(self, call: Call, question: HistoryQuestion, least: float = 0.0) -> Answered:
         kinds = [
             status
             for status, (category, summary) in (("completed", OUTCOME), ("-", FINDING))
@@ -37,7 +37,7 @@ class BoardEntries:
             any_of={"kind": ("task", "finding"), "status": tuple(kinds)},
             between={"time": question.bounds()} if question.since or question.until else {},
         )
-        found = self._index.begin(Query(question.text, limit=question.limit, where=where))(0.0)
+        found = self._index.begin(Query(question.text, limit=question.limit, where=where))(least)
         hits = [hit for hit in found.hits if not question.agents or hit.author in question.agents]
         return Answered([_row(hit) for hit in hits] if found.relevant else [], found.degraded)
 

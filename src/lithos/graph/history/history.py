@@ -100,7 +100,10 @@ class History:
     def search(self, call: Call, question: HistoryQuestion) -> HistoryPage:
         limit = min(question.limit, MOST_RESULTS)
         asked = replace(question, limit=limit)
-        answers = [source.find(call, asked) for source in (self.thoughts, *self._others)]
+        thoughts = self.thoughts.find(call, asked)
+        scores = [row.get("score", 0.0) for row in thoughts.rows if question.shows(row["category"])]
+        least = min(scores) if len(scores) >= limit else 0.0  # of the others only what comes before the last of these
+        answers = [thoughts, *(source.find(call, asked, least) for source in self._others)]
         rows = sorted(
             (row for each in answers for row in each.rows if question.shows(row["category"])),
             key=lambda row: -row.get("score", 0.0),
@@ -130,7 +133,7 @@ class History:
         wider = min(limit, MOST_RESULTS)
         while True:
             asked = HistoryQuestion(text, wider, categories=frozenset({"failure"}))
-            answers = [source.find(call, asked) for source in (self.thoughts, *self._others)]
+            answers = [self.thoughts.find(call, asked), *(source.find(call, asked) for source in self._others)]
             merged = sorted((row for each in answers for row in each.rows), key=lambda row: -row.get("score", 0.0))
             rows = [self._failure(call, row) for row in self._marked(merged)]
             rows = [row for row in rows if row["resolved"]] if resolved_only else rows

@@ -86,4 +86,5 @@ class Answered:
 
 
 class HistorySource(Protocol):
-    def find(self, call: Call, question: HistoryQuestion) -> Answered: ...
+    def find(self, call: Call, question: HistoryQuestion, least: float = 0.0) -> Answered:
+        """Rows that score less than `least` may be left out."""

@@ -31,7 +31,7 @@ class CommitEntries:
         self._commits = commits
         self._code = code
 
-    def find(self, call: Call, question: HistoryQuestion) -> Answered:
+    def find(self, call: Call, question: HistoryQuestion, least: float = 0.0) -> Answered:
         roots = [root.spec.name for root in self._code.visible(call)]
         kinds = tuple(kind for kind in THOUGHT_OF_SUMMARY if _allowed(question, kind))
         if not roots or not kinds or not question.text or not question.asks(GIT) or question.tags:
@@ -40,7 +40,7 @@ class CommitEntries:
             any_of={"root": tuple(roots), "summary": kinds},
             between={"time": question.bounds()} if question.since or question.until else {},
         )
-        found = self.projector.query(Query(question.text, limit=question.limit, where=where))
+        found = self.projector.begin(Query(question.text, limit=question.limit, where=where))(least)
         rows = []
         for hit in found.hits if found.relevant else ():
             row = self.row(hit.id)

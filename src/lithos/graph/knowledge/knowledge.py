@@ -221,12 +221,12 @@ class Knowledge(Part):
                 found.setdefault((node.id, edge.type), Neighbour(node, edge))
         return list(found.values())
 
-    def find(self, call: Call, question: HistoryQuestion) -> Answered:
+    def find(self, call: Call, question: HistoryQuestion, least: float = 0.0) -> Answered:
         """Commits, after those that are new were read."""
         if not question.asks(GIT):
             return Answered([])
         behind = self.catch_up()
-        found = self.commits.entries.find(call, question)
+        found = self.commits.entries.find(call, question, least)
         reasons = [behind, *self.unread_commits(call), found.degraded]
         return replace(found, degraded="; ".join(filter(None, reasons)))
 
