@@ -79,6 +79,8 @@ def test_a_style_for_a_new_file_is_that_of_its_folder_and_an_unknown_root_is_ref
     assert style(call, "python", "odd/new/file.py")["formatting"]["quote_style"]["value"] == "double"
     with pytest.raises(NotFound, match="no root 'elsewhere'"):
         style(call, "python", "elsewhere:odd")
+    with pytest.raises(InvalidInput, match="leaves the root"):
+        style(call, "python", "ui:../elsewhere")
 
 
 def test_a_long_answer_keeps_what_comes_first(lithos: Lithos, call: CallTool) -> None:
@@ -155,6 +157,23 @@ def test_a_need_is_met_by_a_package_of_the_project(call: CallTool) -> None:
     assert not none["already_available"] and any("nodemailer" in each for each in none["suggestions"])
     with pytest.raises(InvalidInput):
         call("lithos_check_dependency", need=" ")
+
+
+@pytest.mark.parametrize(
+    ("need", "offered", "not_offered"),
+    [
+        ("table", "data tables", "terminal colours and progress"),
+        ("password cracking", "", "password hashing"),
+        ("text", "", "deep comparison and diff"),
+        ("date formatting", "date and time formatting", ""),
+        ("colored terminal output", "terminal colours and progress", ""),
+    ],
+)
+def test_a_short_need_is_not_met_by_one_word_of_another_purpose(
+    lithos: Lithos, need: str, offered: str, not_offered: str
+) -> None:
+    names = {capability.name for capability, _ in lithos.habits.dependencies.capabilities(need)}
+    assert not_offered not in names and (not offered or offered in names)
 
 
 def test_a_package_outside_the_table_is_found_by_its_own_words_with_deprecated_names(

@@ -41,11 +41,14 @@ LEAST_USES = 2  # files that use a utility
 EXAMPLE_SHARE, EXAMPLE_NEARER = 0.65, 0.1  # of the score, for a part of an example or of the documentation
 LEAST_PROPS = 4  # and values of a variant, which a long answer keeps
 MOST_SITES, LONGEST_SITE = 5, 160  # callers that are read for an example
-_SCRIPT = re.compile(r"<script\b[^>]*>(.*?)</script>", re.DOTALL | re.IGNORECASE)
+# Of a single-file component. Each is looked for once from its start: a hostile file has thousands of them, none closed.
+_SCRIPT, _SCRIPT_END = re.compile(r"<script\b[^>]{0,500}>", re.IGNORECASE), re.compile(r"</script>", re.IGNORECASE)
 _EXAMPLE = re.compile(r"(^|/)(examples?|demos?|docs?|www|website|playground|showcase|sandbox)/", re.IGNORECASE)
 _TEST = re.compile(r"(^|/)(tests?|__tests__|stories|e2e|fixtures?|__mocks__)/|\.(test|spec|stories)\.", re.IGNORECASE)
-_VUE_PROPS = re.compile(r"defineProps\s*<\s*\{(.*?)\}\s*>", re.DOTALL)
-_VUE_OBJECT = re.compile(r"(?:defineProps\s*\(\s*|props\s*:\s*)\{(.*?)\n\s*\}", re.DOTALL)
+_VUE_PROPS, _VUE_PROPS_END = re.compile(r"defineProps\s*<\s*\{"), re.compile(r"\}\s{0,80}>")
+_VUE_OBJECT, _VUE_OBJECT_END = re.compile(r"(?:defineProps\s*\(\s*|props\s*:\s*)\{"), re.compile(r"\n[ \t]{0,80}\}")
+_VUE_MEMBER = re.compile(r"(\w{1,80})\s{0,80}:\s{0,80}(?:\{([^}]{0,400})\}?|\w{1,80})")
+MOST_MEMBERS, LONGEST_RUNES = 60, 4_000
 _SVELTE = re.compile(r"^\s*export\s+let\s+(\w+)\s*(?::\s*([^=;\n]+))?(?:=\s*([^;\n]+))?;?", re.MULTILINE)
 _RUNES = re.compile(r"let\s*\{([^}]*)\}\s*(?::\s*\w+)?\s*=\s*\$props\(")
 SHORT_PREFIX, _SHORT_WORDS = 2, frozenset({"qr", "id", "no", "go"})
@@ -287,28 +290,46 @@ def _prepared(path: str, data: bytes) -> bytes:
     if not path.endswith((".vue", ".svelte")):
         return data
     text = data.decode("utf-8", "replace")
-    scripts = "\n".join(_SCRIPT.findall(text))
+    scripts, template = _split(text)
     pieces = re.split(r"[\W_]+", path.rpartition("/")[2].partition(".")[0])
     name = "".join(each[:1].upper() + each[1:] for each in pieces) or "Component"
-    template = _SCRIPT.sub("", text)
     uses = " ".join(f"<{tag} />" for tag in dict.fromkeys(re.findall(r"<([A-Z]\w+)", template)))
     members = "; ".join(_members(scripts))
     made = f"export function {name}(props: {{ {members} }}) {{ return <div>{uses}</div> }}"
     return f"{scripts}\n{made}\n".encode()
 
 
+def _split(text: str) -> tuple[str, str]:
+    """The script blocks of a single-file component, and what is around them."""
+    scripts, around, place = [], [], 0
+    while (opened := _SCRIPT.search(text, place)) and (closed := _SCRIPT_END.search(text, opened.end())):
+        scripts.append(text[opened.end() : closed.start()])
+        around.append(text[place : opened.start()])
+        place = closed.end()
+    return "\n".join(scripts), "".join((*around, text[place:]))
+
+
+def _between(text: str, start: re.Pattern[str], end: re.Pattern[str]) -> str:
+    opened = start.search(text)
+    closed = end.search(text, opened.end()) if opened else None
+    return text[opened.end() : closed.start()] if opened and closed else ""
+
+
 def _members(script: str) -> Iterator[str]:
-    if found := _VUE_PROPS.search(script):
-        yield from (each.strip().rstrip(",;") for each in re.split(r"[;\n]", found[1]) if ":" in each)
+    if typed := _between(script, _VUE_PROPS, _VUE_PROPS_END):
+        yield from (each.strip().rstrip(",;") for each in re.split(r"[;\n]", typed) if ":" in each)
         return
-    if found := _VUE_OBJECT.search(script):
-        for name, kind in re.findall(r"(\w+)\s*:\s*(?:\{[^}]*?type:\s*(\w+)|\w+)", found[1]):
-            needed = re.search(rf"{name}\s*:\s*\{{[^}}]*required:\s*true", found[1])
-            yield f"{name}{'' if needed else '?'}: {(kind or 'unknown').lower()}"
+    if options := _between(script, _VUE_OBJECT, _VUE_OBJECT_END):
+        for member in islice(_VUE_MEMBER.finditer(options), MOST_MEMBERS):
+            said = member[2] or ""
+            kind = re.search(r"\btype:\s{0,80}(\w{1,80})", said)
+            needed = re.search(r"\brequired:\s{0,80}true", said)
+            yield f"{member[1]}{'' if needed else '?'}: {kind[1].lower() if kind else 'unknown'}"
         return
     for name, kind, default in _SVELTE.findall(script):
         yield f"{name}{'?' if default else ''}: {kind.strip() or 'unknown'}"
-    if found := _RUNES.search(script):
+    called = script.find("$props(")
+    if found := _RUNES.search(script[max(0, called - LONGEST_RUNES) : called + len("$props(")] if called >= 0 else ""):
         for each in found[1].split(","):
             name, _, default = each.partition("=")
             if re.fullmatch(r"\s*\w+\s*", name):

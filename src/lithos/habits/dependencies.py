@@ -26,6 +26,9 @@ from lithos.habits.matching import Matcher, key_words, overlap, split_words
 LONGEST_NEED = 500
 SHOWN, SUGGESTED = 5, 4
 BY_MEANING, BY_BOTH, WORDS = 0.66, 0.5, 0.5
+# A need of one or two words is met by a description with all of them, or a nearer one. One word alone, within a
+# longer description, must be of the name: "table" means "data tables", not the "terminal table" of another purpose.
+FEW_WORDS, FEW_BY_MEANING = 2, 0.72
 LANGUAGE_OF = {"npm": "node", "pypi": "python", "go": "go", "cargo": "rust", "gem": "ruby", "maven": "java"}
 DEPRECATED_SHOWN, FILES_SEARCHED = 3, 20
 
@@ -152,14 +155,14 @@ class Dependencies:
     def _fit(self, need: str, texts: Iterable[str]) -> float:
         """How well the best of some descriptions meets a need; 0: none does."""
         wanted, best = key_words(need), 0.0
-        for text in texts:
+        for place, text in enumerate(texts):
             known = key_words(text)
             words = overlap(wanted, known)
             full = len(wanted & known) / len(wanted) if wanted else 0.0
             meaning = self._matcher.meaning(need, text)
             if meaning is None:
                 best = max(best, full if words >= WORDS else 0.0)
-            elif meaning >= BY_MEANING or (meaning >= BY_BOTH and words >= WORDS and full >= 0.5):
+            elif _meets(meaning, words, full, len(wanted), place == 0 or len(known) == 1):
                 best = max(best, 0.7 * meaning + 0.3 * full)
         return best
 
@@ -248,6 +251,14 @@ class Dependencies:
         if key not in held.installed:
             held.installed[key] = installed(Path(root.spec.path), each)
         return held.installed[key]
+
+
+def _meets(meaning: float, words: float, full: float, asked: int, named: bool) -> bool:
+    """`words`: shared key words of the shorter text; `full`: of the need; `named`: by the name, or by one word."""
+    if asked > FEW_WORDS:
+        return meaning >= BY_MEANING or (meaning >= BY_BOTH and words >= WORDS and full >= 0.5)
+    whole = full == 1.0 and (asked > 1 or named)
+    return meaning >= FEW_BY_MEANING or (meaning >= BY_BOTH and whole)
 
 
 def _bytes(root: OpenRoot, path: str, most: int) -> bytes | None:

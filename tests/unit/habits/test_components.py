@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lithos.graph.code.surveys.reading import read_survey
-from lithos.habits.components import _fits
+from lithos.habits.components import _fits, _prepared
 
 LIBRARY = b"""
 export const Badge = polymorphicFactory<BadgeFactory>((given) => { return <Box {...given} /> })
@@ -52,3 +52,28 @@ def test_components_that_a_call_makes_are_found_with_their_props() -> None:
 )
 def test_a_short_need_must_be_met_nearly_whole(near: float, said: float, shared: int, asked: int, fits: bool) -> None:
     assert _fits(near, said, shared, asked) is fits
+
+
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("a.vue", "<script>\n"),
+        ("a.vue", "let {\n"),
+        ("a.vue", "props: {\n"),
+        ("a.vue", "defineProps<{ a: b\n"),
+        ("a.svelte", "export let a:\n"),
+    ],
+)
+def test_a_hostile_single_file_component_is_read_once(name: str, script: str) -> None:
+    made = _prepared(name, ("<script>" + script * 100_000).encode() + b"</script>")  # squared, it takes many minutes
+    assert b"export function A(" in made
+
+
+def test_props_of_single_file_components() -> None:
+    options = b"props: {\n    size: { type: String, required: true },\n    open: Boolean,\n  },"
+    vue = b"<script>\nexport default {\n  " + options + b"\n}\n</script>\n"
+    assert b"{ size: string; open?: unknown }" in _prepared("x/Tag.vue", vue)
+    typed = b"<script setup>\ndefineProps<{ label: string; big?: boolean }>()\n</script><template><Icon /></template>"
+    made = _prepared("x/my-tag.vue", typed)
+    assert b"label: string; big?: boolean" in made and b"function MyTag" in made and b"<Icon />" in made
+    assert b"a: unknown; b?: unknown" in _prepared("B.svelte", b"<script>let { a, b = 1 } = $props()</script>")

@@ -60,6 +60,7 @@ def test_no_colour(text: str) -> None:
 
 def test_lengths() -> None:
     assert [length_of(each) for each in ("16px", "1rem", "0", ".5em", "12", "auto")] == [16, 16, 0, 8, None, None]
+    assert length_of("9" * 400 + "px") is None  # beyond any number, so no distance
 
 
 def test_names_and_values_decide_the_category() -> None:

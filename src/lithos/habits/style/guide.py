@@ -189,6 +189,8 @@ def _in_words(value: StyleValue) -> str:
 def _placed(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
     """The root, and the folder that `path` names or is in."""
     plain = path.strip().removeprefix("./")
+    if ".." in re.split(r"[/\\:]", plain):
+        raise InvalidInput(f"path {plain[:80]!r} leaves the root", hint="Paths are relative to the root, without '..'.")
     for root in roots:
         if plain.startswith(f"{root.spec.name}:"):
             return root, _folder_of(root, plain[len(root.spec.name) + 1 :])

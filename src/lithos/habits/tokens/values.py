@@ -236,4 +236,5 @@ def length_of(text: str) -> float | None:
     if found is None or (found[2] is None and float(found[1]) != 0):
         return None
     factor = {"px": 1.0, "rem": ROOT_PX, "em": ROOT_PX, "pt": 4 / 3, None: 1.0}[found[2].lower() if found[2] else None]
-    return float(found[1]) * factor
+    length = float(found[1]) * factor
+    return length if math.isfinite(length) else None
