@@ -8,7 +8,7 @@ from lithos.core.canonical import sha256_hex
 from lithos.storage import Migration
 
 # Part of the name of the file: facts that other code extracted are never mixed with ours.
-EXTRACTION = "3"
+EXTRACTION = "4"
 RESOLUTION = "2"  # how edges are made of facts: another one makes them again, without parsing
 
 _SQL = """

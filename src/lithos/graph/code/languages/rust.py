@@ -33,6 +33,7 @@ _LIST = re.compile(r"(?:\w+::)*(?:Vec|VecDeque|HashSet|BTreeSet|Iter|IntoIter|Sl
 _MAP = re.compile(r"(?:\w+::)*(?:HashMap|BTreeMap|IndexMap)<[^,]+,(.*)>\Z", re.DOTALL)
 _LEADING = re.compile(r"(?:&|\*const\b|\*mut\b|mut\b|dyn\b|impl\b|ref\b|'\w+|\s)+")
 _GENERIC = re.compile(r"<.*", re.DOTALL)
+_PARAMETER = re.compile(r"(?:const\s+)?(\w+)")  # of a type, not of a lifetime
 
 
 def type_of(text: str) -> str:
@@ -107,7 +108,17 @@ class RustFile(FileReader):
         impl = block.parent if block is not None and block.type == "declaration_list" else None
         if impl is None or impl.type != "impl_item":
             return ""
-        return type_of(self.text(impl.child_by_field_name("type"))).rpartition(".")[2]
+        return self._implemented(impl).rpartition(".")[2]
+
+    def _implemented(self, impl: Node) -> str:
+        """The type of an impl block; `impl<T> Mutex<T>` is about Mutex, which elsewhere counts as what it holds."""
+        text = _LEADING.sub("", self.text(impl.child_by_field_name("type")).strip(), count=1)
+        held, parameters = type_of(text), impl.child_by_field_name("type_parameters")
+        named = (_PARAMETER.match(self.text(each)) for each in (parameters.named_children if parameters else ()))
+        is_parameter = held.lstrip("[]") in {found[1] for found in named if found}
+        if (held and not is_parameter) or text.startswith(("(", "fn", "<", "[")):
+            return held
+        return chain(_GENERIC.sub("", text).strip())
 
     def _parameter(self, node: Node, scope: int, receives: list[str] | None) -> None:
         pattern, kind = node.child_by_field_name("pattern"), node.child_by_field_name("type")
@@ -147,8 +158,8 @@ class RustFile(FileReader):
                 self.base(self.newest, each)
 
     def on_impl(self, node: Node) -> None:
-        kind, trait = node.child_by_field_name("type"), node.child_by_field_name("trait")
-        name = type_of(self.text(kind)) if kind is not None else ""
+        trait = node.child_by_field_name("trait")
+        name = self._implemented(node)
         if name:
             self._impls.append((name, chain(_GENERIC.sub("", self.text(trait))) if trait is not None else ""))
 

@@ -98,6 +98,16 @@ def test_what_parses_is_kept_when_the_rest_does_not() -> None:
     assert facts.parse_errors > 0
 
 
+def test_methods_of_a_generic_impl_belong_to_its_type_not_to_its_parameter() -> None:
+    facts = read(
+        "rust",
+        b"impl<T: ?Sized> Mutex<T> { fn lock(&self) {} }\nimpl<'a, const N: usize, T> Tr for &'a Vec<[T; N]> { fn all(&self) {} }\n"
+        b"impl<T: Read> Ext for T { fn more(&self) {} }\nimpl Tr for Arc<Bar> { fn held(&self) {} }\n",
+    )
+    assert {symbol.local for symbol in facts.symbols} == {"Mutex.lock", "Vec.all", "T.more", "Bar.held"}
+    assert [name for name, _ in facts.extra["impls"]] == ["Mutex", "Vec", "T", "Bar"]
+
+
 def test_names_of_any_script_and_broken_bytes_are_read() -> None:
     facts = read("python", "def größe(): pass\nclass 数据库: pass\n".encode() + b"x = '\xff\xfe'\n")
     assert {"größe", "数据库"} <= {symbol.name for symbol in facts.symbols}
