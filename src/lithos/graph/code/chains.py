@@ -32,7 +32,7 @@ def _chain(text: str) -> str:
     return _long_chain(text.strip())
 
 
-_chains = Remembered(_chain, 50_000)
+_chains = Remembered(_chain, 8_000)
 
 
 def _dotted(text: str) -> str:

@@ -35,7 +35,7 @@ def _call_of(function: bytes) -> tuple[str, int]:
     return (chain(text) or f"?.{last.group(1)}", len(text[: last.start(1)].encode())) if last else ("", 0)
 
 
-_called = Remembered(_call_of, 50_000)
+_called = Remembered(_call_of, 8_000)
 
 
 class FileReader:

@@ -79,7 +79,7 @@ def _call_of(function: bytes) -> tuple[str, int]:
     return value or (f"?.{last.group()}" if last.start() else ""), len(function) - len(last.group().encode())
 
 
-_called = Remembered(_call_of, 50_000)
+_called = Remembered(_call_of, 8_000)
 
 
 def type_of(text: str) -> str:

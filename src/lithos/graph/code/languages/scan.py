@@ -149,7 +149,7 @@ _AFTER_ALL = (1 << 62, 1 << 62)
 _BEFORE = frozenset(b".$")
 _ATTRIBUTES = re.compile(rb"(?:\s*(?:\.|::)\s*[A-Za-z_\x80-\xff][\w$\x80-\xff]*)+")
 _dotted = Remembered[bytes, str](
-    lambda text: "".join(text.decode("utf-8", "replace").split()).replace("::", "."), 50_000
+    lambda text: "".join(text.decode("utf-8", "replace").split()).replace("::", "."), 8_000
 )
 
 
