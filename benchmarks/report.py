@@ -10,7 +10,8 @@ def line(name: str, value: float, limit: float, unit: str, *, more_is_better: bo
     """`name | value | limit | ratio`; a ratio above 1 is better than the limit, whichever way is better."""
     ratio = (value / limit if more_is_better else limit / value) if value and limit else 0.0
     bound = "≥" if more_is_better else "≤"
-    mark = "" if ratio >= 1 else "   MISSED"
+    kept = value >= limit if more_is_better else value <= limit
+    mark = "" if kept else "   MISSED"
     print(f"{name:58} | {value:>12,.3f} {unit} | {bound} {limit:>10,.3f} | {ratio:6.2f}x{mark}", flush=True)
 
 
