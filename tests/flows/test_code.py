@@ -134,6 +134,16 @@ def test_a_miss_offers_near_names_that_are_accepted(unchanged: Desk) -> None:
     assert unchanged("get_symbol", symbol_id=near[0])["name"] == "check"
 
 
+def test_a_near_name_of_the_same_class_comes_before_better_ones_elsewhere(desk: Desk) -> None:
+    others = "".join(f"class Other{n}:\n    def filtr{n}(self): ...\n" for n in range(6))
+    write(desk.root, {"query.py": f"{others}class QuerySet:\n    def filter(self): ...\n    def all(self): ...\n"})
+    until(lambda: desk("list_files", pattern="query.py")["files"])
+    with pytest.raises(NotFound) as missed:
+        desk("get_symbol", symbol_id="QuerySet.filtr")
+    assert missed.value.details["near"][0] == "shop:query.py#QuerySet.filter"
+    assert len(missed.value.details["near"]) == 5
+
+
 def test_a_cut_name_is_offered_whole_before_short_names_that_are_part_of_it(desk: Desk) -> None:
     short = [f"{part}() {{ :; }}\n" for part in ("total", "invoice", "compute", "ice_to", "mpute_i", "al_of")]
     write(desk.root, {"names.sh": "".join(short) + "compute_invoice_total_of_customer() { :; }\n"})

@@ -21,6 +21,7 @@ NEAR_NAMES = 5
 _MOST_SHOWN = 10
 _LINE = re.compile(r"(.+):(\d{1,7})\Z")
 _SPLIT = re.compile(r"[./#:\\]+|->")
+_OWN = 100.0  # above every ratio
 _HINT = "Give an id from lithos_search_code, pkg/file.Name, Class.method or path:line."
 _ROWS = "SELECT n.*, f.path, f.version, f.language FROM nodes n LEFT JOIN files f ON f.number = n.file WHERE"
 _NODES = f"{_ROWS} n.type <> 8 AND "
@@ -170,21 +171,27 @@ def is_test(path: str) -> bool:
 
 
 def near_names(roots: Sequence[OpenRoot], text: str) -> list[str]:
-    """Ids of the five symbols whose names are most like the last part of `text`.
+    """Ids of the five symbols whose names are most like the last part of `text`; members of the class that it names
+    come first.
 
     The plain ratio: 200 of 200 typos among 63,000 names, a fifth of the time of rapidfuzz's weighted default.
     """
     from rapidfuzz import fuzz, process
 
-    wanted = ([part for part in _SPLIT.split(text) if part] or [text])[-1]
+    *owners, wanted = [part for part in _SPLIT.split(text) if part] or [text]
     found: list[tuple[float, str]] = []
     for root in roots:
+        members = root.store.read(partial(_members, owners[-1])) if owners else []
+        likely = process.extract(
+            wanted, [row["name"] for row in members], scorer=fuzz.ratio, limit=NEAR_NAMES, score_cutoff=55
+        )
+        found += [(-_OWN - score, symbol_id(root.spec.name, members[at])) for _, score, at in likely]
         names = root.store.read(_all_names)
         for name, score, _ in process.extract(wanted, names, scorer=fuzz.ratio, limit=NEAR_NAMES, score_cutoff=55):
             row = root.store.read(partial(_first_named, name))
             if row:
                 found.append((-score, symbol_id(root.spec.name, row)))
-    return [id for _, id in sorted(found)[:NEAR_NAMES]]
+    return list(dict.fromkeys(id for _, id in sorted(found)))[:NEAR_NAMES]
 
 
 def near_files(roots: Sequence[OpenRoot], path: str) -> list[str]:
@@ -229,6 +236,16 @@ def _all_names(tx: Tx) -> list[str]:
     """One row of JSON: a row for each of 60,000 names takes twice as long."""
     row = tx.one("SELECT json_group_array(DISTINCT name) AS names FROM nodes WHERE type <> 8")
     return list(orjson.loads(row["names"])) if row else []
+
+
+def _members(owner: str, tx: Tx) -> list[Row]:
+    """Of the classes of this name, 2,000 at most."""
+    sql = (
+        "SELECT n.*, f.path, f.version, f.language FROM nodes o JOIN nodes n ON n.file = o.file"
+        " AND substr(n.local, 1, length(o.local) + 1) = o.local || '.' LEFT JOIN files f ON f.number = n.file"
+        " WHERE o.name = ? AND o.type <> 8 LIMIT 2000"
+    )
+    return tx.all(sql, owner)
 
 
 def _first_named(name: str, tx: Tx) -> Row | None:
