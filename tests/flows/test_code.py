@@ -169,6 +169,22 @@ def test_a_path_that_is_not_there_offers_near_paths(unchanged: Desk) -> None:
             assert refused.value.details["near"][0] == f"shop:{there}" and there in refused.value.hint
 
 
+def test_a_path_of_the_machine_beneath_a_root_means_the_file(unchanged: Desk) -> None:
+    """An agent's own tools name files so. Beside or above the root it is refused as before."""
+    root = unchanged.root
+    assert unchanged("get_file", path=f"{root}/shop/cart.py")["path"] == "shop/cart.py"
+    assert unchanged("get_symbol", symbol_id=f"{root}/shop/cart.py:16")["name"] == "add"
+    assert unchanged("get_file_symbols", file_path=f"{root}/shop/cart.py")["symbols"]
+    assert unchanged("get_dependents", path=f"{root}/shop") == unchanged("get_dependents", path="shop")
+    assert unchanged("get_structure", path=f"{root}/shop")["structure"][0]["path"] == "shop"
+    assert unchanged("get_structure", path=str(root)) == unchanged("get_structure", path="shop:")
+    assert unchanged("detect_patterns", query="calls like add", path=f"{root}/shop")["files_read"] > 0
+    assert "lithos_list_files" in unchanged("detect_patterns", query="logging", path="nowhere")["hint"]
+    for path in ("/etc/passwd", f"{root}/../secret.py", f"{root}x/shop/cart.py", f"{root}/.env"):
+        with pytest.raises((InvalidInput, NotFound, Forbidden)):
+            unchanged("get_file", path=path)
+
+
 def test_what_leads_out_and_a_cursor_of_no_page_are_refused(unchanged: Desk) -> None:
     for path in ("..", "../shop", "shop/../.."):
         with pytest.raises((InvalidInput, NotFound)):

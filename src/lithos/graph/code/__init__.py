@@ -10,7 +10,7 @@ from lithos.graph.code.questions.facts import Bases, CodeNode, GraphFacts
 from lithos.graph.code.questions.files import KeptTexts, excerpt, file, listing, located, structure
 from lithos.graph.code.questions.finding import ranked, scope, search
 from lithos.graph.code.questions.imports import ImportUse, imports_of
-from lithos.graph.code.questions.lookup import Symbol, find, is_test, near_names, nodes, rendered
+from lithos.graph.code.questions.lookup import Symbol, find, is_test, near_names, nodes, rendered, within
 from lithos.graph.code.questions.patterns import detect
 from lithos.graph.code.questions.questions import (
     EDGE_TYPES,
@@ -100,4 +100,5 @@ __all__ = [
     "tests_reaching",
     "uses_state",
     "version_now",
+    "within",
 ]

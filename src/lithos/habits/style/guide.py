@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
-from lithos.graph.code import Code, FileSurvey, OpenRoot, Surveys, language_of, shown_language
+from lithos.graph.code import Code, FileSurvey, OpenRoot, Surveys, language_of, shown_language, within
 from lithos.habits.style.configs import NAMES, Setting, settings_for
 from lithos.habits.style.naming import named_values
 from lithos.habits.style.values import StyleValue
@@ -188,7 +188,7 @@ def _in_words(value: StyleValue) -> str:
 
 def _placed(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
     """The root, and the folder that `path` names or is in."""
-    plain = path.strip().removeprefix("./")
+    plain = within(roots, path).strip().removeprefix("./")
     if ".." in re.split(r"[/\\:]", plain):
         raise InvalidInput(f"path {plain[:80]!r} leaves the root", hint="Paths are relative to the root, without '..'.")
     for root in roots:

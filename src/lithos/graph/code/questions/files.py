@@ -16,7 +16,7 @@ from lithos.core.text import BYTES_PER_TOKEN, estimate_tokens
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
-from lithos.graph.code.questions.lookup import no_file, no_root
+from lithos.graph.code.questions.lookup import no_file, no_root, within
 from lithos.graph.code.questions.questions import degraded
 from lithos.graph.code.roots import globs
 from lithos.graph.code.roots.rule import is_secret
@@ -29,8 +29,9 @@ _LEFT_OUT = "Only files that are indexed are served; lithos_list_files shows the
 
 
 def located(roots: Sequence[OpenRoot], path: str) -> tuple[OpenRoot, str]:
-    """The root and the path within it; `root:path` says which, else the one root that has the file."""
-    plain = path.removeprefix("./").strip()
+    """The root and the path within it; `root:path` says which, or the machine's path, else the one root that has the
+    file."""
+    plain = within(roots, path).removeprefix("./").strip()
     for root in roots:
         if plain.startswith(f"{root.spec.name}:"):
             return root, relative(plain[len(root.spec.name) + 1 :])
@@ -216,6 +217,7 @@ def listing(code: Code, call: Call, pattern: str, root: str | None, limit: int, 
 def structure(code: Code, call: Call, path: str, depth: int, root: str | None) -> dict[str, Any]:
     """Folders with their files, lines, languages and symbols, `depth` levels deep."""
     roots = code.visible(call, root)
+    path = within(roots, path)
     if path.strip(" /") not in ("", "."):
         named, inside = located(roots, path.rstrip("/"))
         inside = inside.strip("/")

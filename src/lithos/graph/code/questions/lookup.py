@@ -80,12 +80,21 @@ def nodes(tx: Tx, numbers: Sequence[int]) -> dict[int, Row]:
     return found
 
 
+def within(roots: Sequence[OpenRoot], path: str) -> str:
+    """A path of the machine beneath one of these roots as ROOT:path, the deepest root first; any other as it came."""
+    folders = {root.spec.path.rstrip("/"): root.spec.name for root in roots}
+    for folder in sorted(folders, key=len, reverse=True):
+        if path.strip() == folder or path.strip().startswith(f"{folder}/"):
+            return f"{folders[folder]}:{path.strip()[len(folder) + 1 :]}"
+    return path
+
+
 def find(roots: Sequence[OpenRoot], text: str, *, offers: bool = True) -> Symbol:
     """The one node that `text` means. NotFound offers near names; InvalidInput the candidates of an ambiguous name.
 
     `offers`: False for who does not show them: near names cost more than the rest.
     """
-    text = text.strip()
+    text = within(roots, text.strip())
     if not text or len(text) > 1_000:
         raise InvalidInput("name a symbol", hint=_HINT)
     if not roots:

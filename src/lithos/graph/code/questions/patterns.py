@@ -14,6 +14,7 @@ from lithos.core.relative import relative
 from lithos.errors import Forbidden, InvalidInput, NotFound, Unavailable
 from lithos.graph.code.code import Code, OpenRoot
 from lithos.graph.code.languages import shown
+from lithos.graph.code.questions.lookup import within
 from lithos.graph.code.questions.questions import degraded
 from lithos.graph.code.roots import globs
 
@@ -116,8 +117,8 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
     words = [word.lower() for word in re.findall(r"\w+", query)]
     if not words or len(query) > 500:
         raise InvalidInput("say which pattern", hint=f"For example: {', '.join(FAMILIES)}.")
-    path = None if path is None else relative(path)
     roots = code.visible(call, root)
+    path = None if path is None else relative(within(roots, path))
     families = {name: shapes for name, (keys, shapes) in FAMILIES.items() if any(word in keys for word in words)}
     families = families or {f"calls like {query.strip()!r}": (_like(words),)}
     counts: dict[tuple[str, str, str], _Count] = {}
@@ -145,7 +146,9 @@ def detect(code: Code, call: Call, query: str, path: str | None, root: str | Non
     ]
     shown_rows = [row for family in families for row in [each for each in entry if each["family"] == family][:_TOP]]
     answer: dict[str, Any] = {"patterns": shown_rows, "files_read": read, "truncated": bool(truncated)}
-    if not shown_rows:
+    if not read and path:
+        answer["hint"] = f"No code is beneath {path[:200]!r}; lithos_list_files shows what there is."
+    elif not shown_rows:
         answer["hint"] = f"Nothing recurs here. Known families: {', '.join(FAMILIES)}."
     if away:
         return {**answer, "degraded": True, "degraded_reason": "; ".join(away)}
@@ -159,8 +162,7 @@ def _like(words: list[str]) -> Shape:
 
 def _texts(root: OpenRoot, path: str | None, away: list[str]) -> Iterator[tuple[str, str, str]]:
     matcher = None
-    if path:
-        plain = path.removeprefix(f"{root.spec.name}:").strip("/")
+    if path and (plain := path.removeprefix(f"{root.spec.name}:").strip("/")):
         matcher = globs.compiled(plain if any(char in plain for char in "*?[{") else f"/{plain}{{,/**}}")
     sql = "SELECT path, language FROM files WHERE reason = '' AND language <> '' ORDER BY path"
     for row in root.store.read(lambda tx: tx.all(sql)):

@@ -9,7 +9,7 @@ from typing import Any
 from lithos.core.call import Call
 from lithos.errors import Forbidden, InvalidInput, NotFound
 from lithos.graph.code.code import Code, OpenRoot
-from lithos.graph.code.questions.lookup import Symbol, find, is_test, no_file, no_root, nodes, rendered
+from lithos.graph.code.questions.lookup import Symbol, find, is_test, no_file, no_root, nodes, rendered, within
 from lithos.graph.code.questions.walk import DEEPEST, Step, walk
 from lithos.graph.code.roots.rule import is_secret
 from lithos.graph.code.schema import number
@@ -145,7 +145,7 @@ def _start(roots: Sequence[OpenRoot], symbol_id: str | None, path: str | None) -
 
 
 def _file_or_folder(roots: Sequence[OpenRoot], path: str) -> Symbol:
-    plain = path.rstrip("/")
+    plain = within(roots, path).rstrip("/")
     for root in roots:
         inside = plain.removeprefix(f"{root.spec.name}:")
         numbers = [number(inside), number(f"{inside}/")]

@@ -18,7 +18,7 @@ _FOLDERS = """
 """
 SKIPPED_FOLDERS = frozenset(_FOLDERS.split())
 _SECRET_NAME = re.compile(
-    r"\.env.*|.*\.env|[._]netrc.*|\.npmrc.*|\.pypirc|\.yarnrc(\.yml)?|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf"
+    r"\.env.*|.*\.env|[._]netrc.*|\.npmrc.*|\.pypirc|pip\.conf|\.yarnrc(\.yml)?|\.git-credentials|\.htpasswd|\.pgpass|\.my\.cnf"
     r"|(.*[-_.])?token(\.(txt|enc|bak))?|cookies?\.(txt|sqlite)|\.(bash|zsh|sh|psql|mysql|python|sqlite|node_repl)_history"
     r"|env\.(local|prod|production|staging|dev|development)|.*firebase[-_]adminsdk.*\.json|\.terraformrc|\.dockercfg|\.boto|\.s3cfg|\.databrickscfg|\.cargo[-_]credentials.*"
     r"|id_(rsa|dsa|ecdsa|ed25519)(_.*)?(\.(key|bak|old))?|.*\.(pem|key|p12|pfx|p8|jks|keystore|kdbx?|ppk|ovpn|gpg|pgp|keytab)"
