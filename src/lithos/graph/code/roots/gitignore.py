@@ -14,9 +14,12 @@ class IgnoreFile:
 
     def __init__(self, text: str) -> None:
         self._lines = [line for raw in text.splitlines() if (line := _Pattern.read(raw)) is not None]
+        self._any = globs.any_of([line.matcher for line in self._lines])
 
     def decides(self, path: str, is_folder: bool) -> bool | None:
-        """True: ignored; False: taken back by `!`; None: no pattern is about it."""
+        """True: ignored; False: taken back by `!`; None: no pattern is about it, as for most files."""
+        if self._any is not None and self._any.fullmatch(path) is None:
+            return None
         for line in reversed(self._lines):
             if line.matches(path, is_folder):
                 return not line.negated
@@ -27,7 +30,7 @@ class _Pattern:
     def __init__(self, glob: str, negated: bool, folders_only: bool) -> None:
         self.negated = negated
         self._folders_only = folders_only
-        self._matcher = globs.compiled_ignore(glob)
+        self.matcher = globs.compiled_ignore(glob)
 
     @classmethod
     def read(cls, raw: str) -> _Pattern | None:
@@ -43,7 +46,7 @@ class _Pattern:
             return None  # git, too, matches nothing with a broken pattern
 
     def matches(self, path: str, is_folder: bool) -> bool:
-        return (is_folder or not self._folders_only) and self._matcher.fullmatch(path) is not None
+        return (is_folder or not self._folders_only) and self.matcher.fullmatch(path) is not None
 
 
 class Ignored:

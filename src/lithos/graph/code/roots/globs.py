@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -78,6 +79,14 @@ def compiled_ignore(pattern: str) -> Any:
     tied = "/" in pattern.rstrip("/")
     text = _translate_ignore(pattern.lstrip("/") if tied else pattern, pattern)
     return re2.compile(f"(?s:{text if tied else '(?:.*/)?' + text})")
+
+
+def any_of(matchers: Sequence[Any]) -> Any | None:
+    """One matcher for what any of these matches: a file takes one pass, not one for each pattern. None: too large."""
+    try:
+        return re2.compile("|".join(f"(?:{each.pattern})" for each in matchers))
+    except re2.error:
+        return None
 
 
 def _translate_ignore(glob: str, shown: str) -> str:
