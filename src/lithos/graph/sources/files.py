@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
 
@@ -63,16 +64,14 @@ def _open(path: Path, folders: Sequence[Path], anywhere: bool) -> BinaryIO:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise NotFound(f"{path.name} cannot be opened: {error.strerror}", hint=_NO_FILE) from None
-    file = os.fdopen(handle, "rb")
-    try:
+    with ExitStack() as refused:
+        file = refused.enter_context(os.fdopen(handle, "rb"))
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise InvalidInput(f"{path.name} is no plain file", hint=_NO_FILE)
         opened = _opened(handle, path)
         if not anywhere and not any(opened.is_relative_to(folder.resolve()) for folder in folders):
             raise Forbidden(f"{path.name} is outside the folders that may be ingested", hint=_OUTSIDE)
-    except BaseException:
-        file.close()
-        raise
+        refused.pop_all()
     return file
 
 
