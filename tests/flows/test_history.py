@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lithos.app import Lithos, open_lithos
-from lithos.errors import Forbidden, InvalidInput, LithosError
+from lithos.errors import Forbidden, InvalidInput, LithosError, NotFound
 from lithos.settings import CodeRoot, CodeSettings, LithosConfig, StorageSettings
 from lithos.tools.caller import Caller
 from lithos.tools.catalogue import catalogue
@@ -203,6 +203,15 @@ def test_an_empty_session_is_the_current_one(desk: Desk, empty: str) -> None:
     made = desk("store_entry", category="insight", content="Quokkas are private here.", session_id=empty)
     assert made["session_id"] == session
     assert made["id"] not in ids(desk("search_history", BEN, query="quokkas private"))
+
+
+def test_from_within_a_session_no_entry_goes_to_a_session_that_is_not_there(desk: Desk) -> None:
+    session = desk.session("private")
+    wrong = session[:-1] + ("0" if session[-1] != "0" else "1")
+    with pytest.raises(NotFound) as refused:
+        desk("store_entry", category="insight", content="Wombats are private here.", session_id=wrong)
+    assert session in refused.value.hint
+    assert ids(desk("search_history", BEN, query="wombats private")) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Remembered: results of a pure function by its argument. The same names and expressions recur in all files."""
+"""Remembered: results of a pure function by its argument. The same names and expressions recur in all files.
+
+Here, and not in `core` or shared with search: the parsing child imports nothing above this package.
+"""
 
 from __future__ import annotations
 

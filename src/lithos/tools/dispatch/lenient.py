@@ -85,8 +85,9 @@ class _Reader:
 
     def read(self, schema: Schema, value: Any, place: str) -> Any:
         choices = list(self.choices(schema))
-        if isinstance(value, str) and _json(value, list) is not None:  # also where a text would do
-            choices = [choice for choice in choices if choice.get("type") == "array"] or choices
+        either = {"array", "string"} <= {choice.get("type") for choice in choices}
+        if either and isinstance(value, str) and _json(value, list) is not None:  # a list, where a text would do, too
+            choices = [choice for choice in choices if choice.get("type") == "array"]
         fitting = [choice for choice in choices if _fits(choice, value)]
         for choice in fitting or choices:
             read = self._as(choice, value, place)

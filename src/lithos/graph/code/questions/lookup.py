@@ -250,9 +250,8 @@ def _all_names(tx: Tx) -> list[str]:
 def _members(owner: str, tx: Tx) -> list[Row]:
     """Of the classes of this name, 2,000 at most."""
     sql = (
-        "SELECT n.*, f.path, f.version, f.language FROM nodes o JOIN nodes n ON n.file = o.file"
-        " AND substr(n.local, 1, length(o.local) + 1) = o.local || '.' LEFT JOIN files f ON f.number = n.file"
-        " WHERE o.name = ? AND o.type <> 8 LIMIT 2000"
+        f"{_NODES} n.number IN (SELECT m.number FROM nodes o JOIN nodes m ON m.file = o.file"
+        " AND substr(m.local, 1, length(o.local) + 1) = o.local || '.' WHERE o.name = ? AND o.type <> 8) LIMIT 2000"
     )
     return tx.all(sql, owner)
 
