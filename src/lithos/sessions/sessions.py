@@ -470,15 +470,13 @@ class Sessions(Part):
 
     def scope_of_entry(self, call: Call, session_id: str | None) -> str | None:
         """The session that a new thought belongs to: the named one or the agent's current one. A session takes entries
-        of its members, while it runs. An id that is no session of ours stays as it is, and scopes nothing; an empty one
-        is none. From within a session it is refused: a typing error would make a private entry public."""
+        of its members, while it runs. An id that is no session scopes nothing; from within a session it is refused,
+        since a typing error would make a private entry public. An empty one is none."""
         named, current = session_id.casefold() if session_id and session_id.strip() else None, self.current(call)
         if named is not None and not self.is_session(named):
-            if current is not None:
-                raise NotFound(
-                    f"there is no session {named[:80]!r}", hint=f"You are in session {current}: leave session_id out."
-                )
-            return session_id
+            if current is None:
+                return session_id
+            raise NotFound(f"there is no session {named[:80]!r}", hint=f"You are in {current}: leave session_id out.")
         chosen = named or current
         if chosen is not None:
             self._database.read(lambda tx: need_writable(self._private(tx, call, chosen), "entry"))
